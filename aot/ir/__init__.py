@@ -1,0 +1,22 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""The graph that passes rewrite and the serializer writes. Knows nothing of torch."""
+
+from .dims import Dim, Range, is_static, numel
+from .graph import Builder, Constant, Graph, Input, Node, Output, Rewriter, Value
+from .text import parse
+
+__all__ = [
+    "Builder",
+    "Constant",
+    "Dim",
+    "Graph",
+    "Input",
+    "Node",
+    "Output",
+    "Range",
+    "Rewriter",
+    "Value",
+    "is_static",
+    "numel",
+    "parse",
+]

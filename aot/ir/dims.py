@@ -1,0 +1,61 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Sizes: an ``int``, or a SymPy expression over symbols whose values arrive with a call."""
+
+import dataclasses
+import functools
+import math
+
+import sympy
+
+Dim = int | sympy.Expr
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The values a symbol may take, both ends included.
+
+    ``max`` is None where the program gives no upper bound; the graph is then planned
+    for ``hint``, the size it was exported with.
+    """
+
+    min: int
+    max: int | None
+    hint: int
+
+    @property
+    def planned(self) -> int:
+        return self.hint if self.max is None else self.max
+
+
+@functools.lru_cache(maxsize=None)
+def symbol(name: str) -> sympy.Symbol:
+    return sympy.Symbol(name, integer=True, nonnegative=True)
+
+
+def simplify(dim: Dim) -> Dim:
+    """``dim`` as an ``int`` where it is one."""
+    if isinstance(dim, sympy.Expr) and dim.is_Integer:
+        return int(dim)
+    return dim
+
+
+def floordiv(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return simplify(sympy.floor(sympy.sympify(a) / b))
+
+
+def is_static(shape: tuple[Dim, ...]) -> bool:
+    return all(isinstance(d, int) for d in shape)
+
+
+def numel(shape: tuple[Dim, ...]) -> Dim:
+    """The number of elements of a tensor of this shape."""
+    return simplify(math.prod(shape))
+
+
+def evaluate(dim: Dim, values: dict[str, int]) -> int:
+    """``dim`` with every symbol replaced by its value."""
+    if isinstance(dim, int):
+        return dim
+    return int(dim.subs({symbol(name): value for name, value in values.items()}))

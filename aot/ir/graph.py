@@ -1,0 +1,262 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""``Graph`` and its parts are immutable; ``Builder`` makes one, ``Rewriter`` makes one from another."""
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from ...serialization import schema
+from ...serialization.schema import DType
+from . import dims
+from .dims import Dim, Range
+
+NUMPY_DTYPES = {
+    DType.Float32: np.dtype(np.float32),
+    DType.Int32: np.dtype(np.int32),
+    DType.Int64: np.dtype(np.int64),
+    DType.Bool: np.dtype(np.bool_),
+}
+DTYPES = {v: k for k, v in NUMPY_DTYPES.items()}
+
+
+class Constant:
+    """Bytes known ahead of time. Equal by content; shares the memory of the array given."""
+
+    def __init__(self, array: np.ndarray):
+        self.array = array
+
+    def __eq__(self, other):
+        if not isinstance(other, Constant):
+            return NotImplemented
+        a, b = self.array, other.array
+        return a is b or (
+            a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+        )
+
+    def __hash__(self):
+        return hash((self.array.shape, self.array.dtype.str))
+
+    def __repr__(self):
+        return f"Constant({self.array.dtype}{list(self.array.shape)})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """A tensor: physical ``shape``, slowest-varying axis first."""
+
+    name: str
+    dtype: DType
+    shape: tuple[Dim, ...]
+    constant: Constant | None = None
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def array(self) -> np.ndarray:
+        return self.constant.array
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """One operation. ``inputs`` are value names, None for an absent optional operand."""
+
+    attributes: object
+    inputs: tuple[str | None, ...]
+    outputs: tuple[str, ...]
+    debug_handle: int = 0
+
+    @property
+    def op(self) -> str:
+        return type(self.attributes).__name__
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An argument of the delegate: a tensor, or (``value`` None) the integer ``expr``.
+
+    ``dim_order[i]`` is the axis of the caller's tensor that is axis ``i`` of the value.
+    """
+
+    value: str | None
+    dim_order: tuple[int, ...] | None = None
+    expr: Dim | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    value: str
+    dim_order: tuple[int, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Graph:
+    """Nodes in topological order over named values; ``ranges`` by symbol name."""
+
+    values: Mapping[str, Value]
+    nodes: tuple[Node, ...]
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    ranges: Mapping[str, Range] = dataclasses.field(default_factory=dict)
+
+    @functools.cached_property
+    def producers(self) -> dict[str, Node]:
+        """The node that computes each value; graph inputs and constants have none."""
+        return {output: node for node in self.nodes for output in node.outputs}
+
+    @functools.cached_property
+    def users(self) -> dict[str, list[Node]]:
+        """The nodes that read each value, once for each operand; outputs do not count."""
+        result: dict[str, list[Node]] = {name: [] for name in self.values}
+        for node in self.nodes:
+            for name in node.inputs:
+                if name is not None:
+                    result[name].append(node)
+        return result
+
+    @functools.cached_property
+    def output_names(self) -> frozenset[str]:
+        return frozenset(output.value for output in self.outputs)
+
+    def sole_user(self, name: str) -> Node | None:
+        """The only reader of a value that is not an output, else None."""
+        users = self.users[name]
+        return users[0] if len(users) == 1 and name not in self.output_names else None
+
+    def __str__(self) -> str:
+        from .text import to_text
+
+        return to_text(self)
+
+
+class Builder:
+    """Collects values and nodes; names are made unique."""
+
+    def __init__(self, ranges: Mapping[str, Range] | None = None):
+        self.values: dict[str, Value] = {}
+        self.nodes: list[Node] = []
+        self.inputs: list[Input] = []
+        self.outputs: list[Output] = []
+        self.ranges = dict(ranges or {})
+        self.debug_handle = 0
+        self._names: dict[str, int] = {}
+
+    def _unique(self, name: str) -> str:
+        count = self._names.get(name, 0)
+        self._names[name] = count + 1
+        if not count:
+            return name
+        return self._unique(f"{name}_{count}")
+
+    def value(self, dtype: DType, shape: Iterable[Dim], name: str = "v") -> Value:
+        shape = tuple(dims.simplify(d) for d in shape)
+        return self._add(Value(self._unique(name), dtype, shape))
+
+    def constant(self, array: np.ndarray, name: str = "c") -> Value:
+        array = np.asarray(array)
+        value = Value(self._unique(name), DTYPES[array.dtype], array.shape, Constant(array))
+        return self._add(value)
+
+    def scalar(self, value: float) -> Value:
+        return self.constant(np.float32(value).reshape(()))
+
+    def _add(self, value: Value) -> Value:
+        self.values[value.name] = value
+        return value
+
+    def input(self, value: Value, dim_order: tuple[int, ...] | None = None) -> None:
+        self.inputs.append(Input(value.name, dim_order))
+
+    def output(self, value: Value, dim_order: tuple[int, ...] | None = None) -> None:
+        self.outputs.append(Output(value.name, dim_order))
+
+    def node(
+        self,
+        attributes,
+        *inputs: Value | None,
+        shape: Iterable[Dim],
+        dtype: DType | None = None,
+        name: str | None = None,
+    ) -> Value:
+        """Adds a node with one output and returns that; ``dtype`` is that of the first input."""
+        dtype = inputs[0].dtype if dtype is None else dtype
+        output = self.value(dtype, shape, name or type(attributes).__name__.lower())
+        names = tuple(None if i is None else i.name for i in inputs)
+        self.nodes.append(Node(attributes, names, (output.name,), self.debug_handle))
+        return output
+
+    def transpose(self, x: Value, perm: Iterable[int]) -> Value:
+        perm = tuple(perm)
+        return self.node(schema.Transpose(perm=perm), x, shape=[x.shape[p] for p in perm])
+
+    def reshape(self, x: Value, shape: Iterable[Dim]) -> Value:
+        shape = tuple(dims.simplify(d) for d in shape)
+        return self.node(schema.Reshape(shape=shape), x, shape=shape)
+
+    def build(self) -> Graph:
+        return Graph(
+            dict(self.values), tuple(self.nodes), tuple(self.inputs), tuple(self.outputs), self.ranges
+        )
+
+
+class Rewriter(Builder):
+    """Builds a new version of ``graph``: copy what stays, ``replace`` what does not.
+
+    Use::
+
+        r = Rewriter(graph)
+        for node in graph.nodes:
+            if ...:
+                r.replace(node.outputs[0], r.node(..., r[node.inputs[0]], ...))
+            else:
+                r.copy(node)
+        return r.finish()
+    """
+
+    def __init__(self, graph: Graph):
+        super().__init__(graph.ranges)
+        self.graph = graph
+        self._new: dict[str, Value] = {}
+        for value in graph.values.values():
+            if value.name not in graph.producers:
+                self._adopt(value)
+        self.inputs = list(graph.inputs)
+
+    def _adopt(self, value: Value) -> Value:
+        self._names.setdefault(value.name, 1)
+        self._new[value.name] = value
+        return self._add(value)
+
+    def _unique(self, name: str) -> str:
+        unique = super()._unique(name)
+        return self._unique(name) if unique in self.graph.values else unique
+
+    def __getitem__(self, name: str | None) -> Value | None:
+        """The new value that stands for ``name`` of the old graph."""
+        return None if name is None else self._new[name]
+
+    def replace(self, name: str, value: Value) -> None:
+        self._new[name] = value
+
+    def copy(self, node: Node, attributes=None) -> Node:
+        """Adds ``node`` reading the new values, with other ``attributes`` if given."""
+        for name in node.outputs:
+            self._adopt(self.graph.values[name])
+        inputs = tuple(None if i is None else self._new[i].name for i in node.inputs)
+        new = dataclasses.replace(node, inputs=inputs, attributes=attributes or node.attributes)
+        self.nodes.append(new)
+        return new
+
+    def finish(self) -> Graph:
+        """The new graph, without constants that nothing reads any more."""
+        self.outputs = [
+            dataclasses.replace(o, value=self._new[o.value].name) for o in self.graph.outputs
+        ]
+        used = {i for node in self.nodes for i in node.inputs} | {o.value for o in self.outputs}
+        self.values = {
+            n: v for n, v in self.values.items() if v.constant is None or n in used
+        }
+        return self.build()

@@ -1,0 +1,195 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""The text form of a graph, for people and for tests::
+
+    range s0 1..128 hint 16
+    in %x: Float32[s0, 3]
+    const %w: Float32[2, 3] = [1, 2, 3, 4, 5, 6]
+    %y: Float32[s0, 2] = Linear(%x, %w) clamp=(0, inf)
+    out %y
+
+An argument that is an integer reads ``in s0``; a channels_last one
+``in %x: Float32[1, 8, 8, 3] order (0, 2, 3, 1)``. Large constants print as their hash
+and parse back as zeros.
+"""
+
+import ast
+import dataclasses
+import enum
+import hashlib
+import re
+
+import numpy as np
+import sympy
+
+from ...serialization import schema
+from ...serialization.schema import DType
+from . import dims
+from .graph import NUMPY_DTYPES, Constant, Graph, Input, Node, Output, Value
+
+_INLINE_ELEMENTS = 16
+
+
+def _number(x) -> str:
+    if isinstance(x, bool):
+        return str(x)
+    if isinstance(x, float):
+        return repr(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(x)
+    return str(x)
+
+
+def _attribute(x) -> str:
+    if isinstance(x, enum.IntEnum):
+        return x.name
+    if isinstance(x, tuple):
+        return "(" + ", ".join(_number(i) for i in x) + ")"
+    return _number(x)
+
+
+def _attributes(attributes) -> str:
+    fields = ((f, getattr(attributes, f.name)) for f in dataclasses.fields(attributes))
+    return "".join(f" {f.name}={_attribute(v)}" for f, v in fields if v != f.default)
+
+
+def _type(value: Value) -> str:
+    return f"%{value.name}: {value.dtype.name}[{', '.join(str(d) for d in value.shape)}]"
+
+
+def _array(array: np.ndarray) -> str:
+    if array.size <= _INLINE_ELEMENTS:
+        return "[" + ", ".join(_number(x) for x in array.ravel().tolist()) + "]"
+    return "#" + hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:8]
+
+
+def _order(dim_order) -> str:
+    return f" order {_attribute(tuple(dim_order))}" if dim_order else ""
+
+
+def to_text(graph: Graph) -> str:
+    lines = []
+    for name, r in graph.ranges.items():
+        lines.append(f"range {name} {r.min}..{'' if r.max is None else r.max} hint {r.hint}")
+    for i in graph.inputs:
+        if i.value is None:
+            lines.append(f"in {i.expr}")
+        else:
+            lines.append(f"in {_type(graph.values[i.value])}{_order(i.dim_order)}")
+    for value in graph.values.values():
+        if value.constant is not None:
+            lines.append(f"const {_type(value)} = {_array(value.array)}")
+    for node in graph.nodes:
+        outputs = ", ".join(_type(graph.values[o]) for o in node.outputs)
+        inputs = ", ".join("none" if i is None else "%" + i for i in node.inputs)
+        lines.append(f"{outputs} = {node.op}({inputs}){_attributes(node.attributes)}")
+    for o in graph.outputs:
+        lines.append(f"out %{o.value}{_order(o.dim_order)}")
+    return "\n".join(lines) + "\n"
+
+
+_VALUE = re.compile(r"%(\w+): (\w+)\[([^\]]*)\]")
+
+
+def _parse_dim(text: str) -> dims.Dim:
+    names = set(re.findall(r"[a-z]\w*", text)) - {"floor"}
+    expr = sympy.parse_expr(text, local_dict={n: dims.symbol(n) for n in names if n[0] in "su"})
+    return dims.simplify(expr)
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas outside parentheses."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth:
+            parts.append(text[start:i])
+            start = i + 1
+    parts.append(text[start:])
+    return [p.strip() for p in parts if p.strip()]
+
+
+def _parse_value(text: str) -> Value:
+    name, dtype, shape = _VALUE.fullmatch(text.strip()).groups()
+    return Value(name, DType[dtype], tuple(_parse_dim(d) for d in _split(shape)))
+
+
+def _parse_number(text: str):
+    if text in ("inf", "-inf", "nan"):
+        return float(text)
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return _parse_dim(text)
+
+
+def _parse_attribute(field: dataclasses.Field, text: str):
+    if isinstance(field.default, enum.IntEnum):
+        return type(field.default)[text]
+    if text.startswith("("):
+        items = tuple(_parse_number(t) for t in _split(text[1:-1]))
+        struct = {"clamp": schema.Clamp}.get(field.name)
+        if struct is None and field.name.startswith("padding"):
+            struct = schema.Padding2D
+        if struct is None and field.name in ("stride", "dilation", "kernel", "output", "output_padding"):
+            struct = schema.Size2D
+        return struct(*items) if struct else items
+    return _parse_number(text)
+
+
+def _parse_node(outputs: str, text: str) -> tuple[list[Value], Node]:
+    values = [_parse_value(m.group(0)) for m in _VALUE.finditer(outputs)]
+    op, inputs, rest = re.fullmatch(r"(\w+)\(([^)]*)\)(.*)", text.strip()).groups()
+    cls = schema.ATTRIBUTES[op]
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    attributes = {
+        name: _parse_attribute(fields[name], value)
+        for name, value in re.findall(r"(\w+)=(\([^=]*\)|\S+)", rest)
+    }
+    names = tuple(None if i == "none" else i.lstrip("%") for i in _split(inputs))
+    return values, Node(cls(**attributes), names, tuple(v.name for v in values))
+
+
+def _parse_order(text: str) -> tuple[str, tuple[int, ...] | None]:
+    head, _, order = text.partition(" order ")
+    return head, ast.literal_eval(order) if order else None
+
+
+def parse(text: str) -> Graph:
+    """The graph that ``text`` describes. Raises ValueError with the line that it cannot read."""
+    values: dict[str, Value] = {}
+    nodes, inputs, outputs, ranges = [], [], [], {}
+    for line in text.splitlines():
+        line = line.strip()
+        if not line or line.startswith("//"):
+            continue
+        try:
+            word, _, rest = line.partition(" ")
+            if word == "range":
+                name, lo, hi, hint = re.fullmatch(r"(\w+) (\d+)\.\.(\d*) hint (\d+)", rest).groups()
+                ranges[name] = dims.Range(int(lo), int(hi) if hi else None, int(hint))
+            elif word == "in" and not rest.startswith("%"):
+                inputs.append(Input(None, expr=_parse_dim(rest)))
+            elif word == "in":
+                rest, order = _parse_order(rest)
+                value = _parse_value(rest)
+                values[value.name] = value
+                inputs.append(Input(value.name, order))
+            elif word == "const":
+                head, _, data = rest.partition(" = ")
+                value = _parse_value(head)
+                dtype = NUMPY_DTYPES[value.dtype]
+                if data.startswith("#"):
+                    array = np.zeros(value.shape, dtype)
+                else:
+                    items = [_parse_number(t) for t in _split(data.strip()[1:-1])]
+                    array = np.array(items, dtype).reshape(value.shape)
+                values[value.name] = dataclasses.replace(value, constant=Constant(array))
+            elif word == "out":
+                name, order = _parse_order(rest)
+                outputs.append(Output(name.lstrip("%"), order))
+            else:
+                head, _, body = line.partition(" = ")
+                produced, node = _parse_node(head, body)
+                values.update((v.name, v) for v in produced)
+                nodes.append(node)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"cannot read {line!r}: {error}") from error
+    return Graph(values, tuple(nodes), tuple(inputs), tuple(outputs), ranges)

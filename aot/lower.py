@@ -1,0 +1,386 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Edge program -> ``ir.Graph``, by the rows of ``ops``.
+
+``Lowering`` translates nodes one by one. ``Support`` runs the same translation dry, on
+shapes alone, and so tells which nodes can be taken and why the others cannot.
+"""
+
+import inspect
+import operator
+
+import numpy as np
+import sympy
+import torch
+from executorch.exir.tensor import dim_order_from_stride
+from torch.export import ExportedProgram
+from torch.fx import Node as FxNode
+from torch.utils._sympy import functions as torch_sympy
+
+from ..serialization.schema import DType
+from . import ops
+from .fold import evaluate
+from .ir import Builder, Graph, Input, Range, Value, dims
+from .ir.graph import NUMPY_DTYPES
+
+_DTYPES = {
+    torch.float32: DType.Float32,
+    torch.int32: DType.Int32,
+    torch.int64: DType.Int64,
+    torch.bool: DType.Bool,
+}
+
+
+class Unsupported(Exception):
+    """This node cannot be delegated; the message is the reason, for people."""
+
+
+def target_name(node: FxNode) -> str:
+    """``aten.add.Tensor`` for an ATen or an Edge operator, else the name of the callable."""
+    target = getattr(node.target, "_op", node.target)
+    return str(target) if isinstance(target, torch._ops.OpOverload) else target.__name__
+
+
+def constant_tensor(program: ExportedProgram, node: FxNode) -> torch.Tensor | None:
+    """The tensor behind a placeholder whose content never changes, else None."""
+    if node.op != "placeholder":
+        return None
+    signature = program.graph_signature
+    name = signature.inputs_to_parameters.get(node.name)
+    if name is None:
+        name = signature.inputs_to_buffers.get(node.name)
+        if name in signature.buffers_to_mutate.values():
+            return None
+    if name is None:
+        name = signature.inputs_to_lifted_tensor_constants.get(node.name)
+    if name is None:
+        return None
+    return program.state_dict[name] if name in program.state_dict else program.constants[name]
+
+
+class _Sizes:
+    """torch's symbolic sizes as expressions of the IR, with the range of every symbol."""
+
+    _FUNCTIONS = {
+        torch_sympy.FloorDiv: lambda a, b: sympy.floor(a / b),
+        torch_sympy.CleanDiv: lambda a, b: a / b,
+        torch_sympy.Mod: sympy.Mod,
+        torch_sympy.PythonMod: sympy.Mod,
+        torch_sympy.Max: sympy.Max,
+        torch_sympy.Min: sympy.Min,
+    }
+
+    def __init__(self, program: ExportedProgram):
+        self._constraints = program.range_constraints
+        self._cache: dict[object, dims.Dim] = {}
+        self.ranges: dict[str, Range] = {}
+
+    def convert(self, size) -> dims.Dim:
+        if isinstance(size, int) and not isinstance(size, torch.SymInt):
+            return size
+        expr = size.node.expr
+        if expr not in self._cache:
+            for symbol in expr.free_symbols:
+                self._add_range(symbol, size.node.shape_env)
+            self._cache[expr] = dims.simplify(self._rebuild(expr))
+        return self._cache[expr]
+
+    def _rebuild(self, expr):
+        if expr.is_Integer:
+            return sympy.Integer(int(expr))
+        if expr.is_Rational:
+            return sympy.Rational(expr.p, expr.q)
+        if expr.is_Symbol:
+            return dims.symbol(expr.name)
+        args = [self._rebuild(a) for a in expr.args]
+        if expr.func in self._FUNCTIONS:
+            return self._FUNCTIONS[expr.func](*args)
+        if expr.func in (sympy.Add, sympy.Mul, sympy.Pow):
+            return expr.func(*args)
+        raise Unsupported(f"a size {expr} that cannot be computed in the delegate")
+
+    def _add_range(self, symbol, shape_env) -> None:
+        if symbol.name in self.ranges:
+            return
+        bounds = self._constraints.get(symbol)
+        if bounds is None:
+            bounds = shape_env.var_to_range[symbol]
+        low = max(0, int(bounds.lower)) if bounds.lower.is_finite else 0
+        if low <= 2:  # export assumes at least 2 where the user allows 0 and 1
+            low = 0
+        high = int(bounds.upper) if bounds.upper.is_finite else None
+        if high is not None and high >= 2**31 - 1:
+            high = None
+        hint = shape_env.backed_var_to_val.get(symbol)
+        hint = max(low, 1) if hint is None else int(hint)
+        self.ranges[symbol.name] = Range(low, high, hint)
+
+
+class Lowering(Builder):
+    """Translates nodes of one program; also what a row sees as ``c``."""
+
+    def __init__(self, program: ExportedProgram):
+        super().__init__()
+        self.program = program
+        self.fx_node: FxNode | None = None
+        self.env: dict[FxNode, object] = {}
+        self._sizes = _Sizes(program)
+
+    # What rows use -----------------------------------------------------------
+
+    @property
+    def out(self) -> Value:
+        """Shape and dtype of the (first) result of the node being translated."""
+        value = self.fx_node.meta["val"]
+        return self._meta(value[0] if isinstance(value, (tuple, list)) else value)
+
+    @property
+    def outs(self) -> list[Value]:
+        """Shapes and dtypes of all results."""
+        return [self._meta(v) for v in self.fx_node.meta["val"]]
+
+    def refuse(self, reason: str):
+        raise Unsupported(reason)
+
+    def require(self, condition: bool, reason: str) -> None:
+        if not condition:
+            raise Unsupported(reason)
+
+    def require_constant(self, value: Value, what: str) -> Value:
+        self.require(value.constant is not None, f"{what} that is not a constant")
+        return value
+
+    def require_static(self, dim: dims.Dim, what: str) -> int:
+        self.require(isinstance(dim, int), f"{what} that depends on an input size")
+        return dim
+
+    def axis(self, axis: int, rank: int) -> int:
+        """``axis`` counted from the front."""
+        return axis + rank if axis < 0 else axis
+
+    def is_symbolic(self, x) -> bool:
+        return isinstance(x, sympy.Expr)
+
+    def used_outputs(self) -> set[int]:
+        """Which results of the node anything reads."""
+        return {u.args[1] for u in self.fx_node.users if u.target is operator.getitem}
+
+    def node(self, attributes, *inputs, shape, dtype=None, name=None) -> Value:
+        """As ``Builder.node``; computed at once if every input is a constant."""
+        if all(i is None or i.constant is not None for i in inputs):
+            result = evaluate(attributes, [None if i is None else i.array for i in inputs])
+            if result is not None:
+                return self.constant(result)
+        name = name or (self.fx_node.name if self.fx_node else None)
+        return super().node(attributes, *inputs, shape=shape, dtype=dtype, name=name)
+
+    def nhwc(self, x: Value) -> Value:
+        """[N, C, ..., W] -> [N, ..., W, C]."""
+        return self.transpose(x, (0, *range(2, x.rank), 1))
+
+    def nchw(self, x: Value) -> Value:
+        """The inverse of ``nhwc``."""
+        return self.transpose(x, (0, x.rank - 1, *range(1, x.rank - 1)))
+
+    # The translation ---------------------------------------------------------
+
+    def _meta(self, value) -> Value:
+        if not isinstance(value, torch.Tensor):
+            raise Unsupported(f"a result of type {type(value).__name__}")
+        if value.dtype not in _DTYPES:
+            raise Unsupported(f"dtype {str(value.dtype).removeprefix('torch.')}")
+        return Value("", _DTYPES[value.dtype], tuple(self.dim(s) for s in value.shape))
+
+    def dim(self, size) -> dims.Dim:
+        return self._sizes.convert(size)
+
+    def _read(self, node: FxNode):
+        if isinstance(node.meta.get("val"), (int, torch.SymInt)):
+            return self.dim(node.meta["val"])
+        if isinstance(node.meta.get("val"), (float, torch.SymFloat)):
+            raise Unsupported("a number that is computed at run time")
+        return self.env[node]
+
+    def _argument(self, argument):
+        if isinstance(argument, FxNode):
+            return self._read(argument)
+        if isinstance(argument, (list, tuple)):
+            return [self._argument(a) for a in argument]
+        return argument
+
+    def _bind(self, row, node: FxNode) -> dict[str, object]:
+        """The arguments that the row names, defaults filled in."""
+        target = getattr(node.target, "_op", node.target)
+        bound = {}
+        for position, parameter in enumerate(target._schema.arguments):
+            if position < len(node.args):
+                bound[parameter.name] = node.args[position]
+            elif parameter.name in node.kwargs:
+                bound[parameter.name] = node.kwargs[parameter.name]
+            else:
+                bound[parameter.name] = parameter.default_value
+        names = inspect.signature(row.lower).parameters
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in names.values())
+        return {k: self._argument(v) for k, v in bound.items() if takes_all or k in names}
+
+    def lower_node(self, node: FxNode):
+        """The value (or tuple of values) that ``node`` becomes. Raises Unsupported."""
+        if node.target is operator.getitem:
+            value = self.env[node.args[0]][node.args[1]]
+            if value is None:
+                raise Unsupported("this result of the operator is not computed")
+            return value
+        name = target_name(node)
+        row = ops.ROWS.get(name)
+        if row is None:
+            raise Unsupported("no row for this operator")
+        self.fx_node = node
+        self.debug_handle = node.meta.get("debug_handle", 0) or 0
+        arguments = self._bind(row, node)
+        self._check_dtypes(row, arguments, node)
+        return row.lower(self, **arguments)
+
+    def _check_dtypes(self, row, arguments, node: FxNode) -> None:
+        values = list(arguments.values())
+        while values:
+            value = values.pop()
+            if isinstance(value, list):
+                values.extend(value)
+            elif isinstance(value, Value):
+                self.require(value.dtype in row.dtypes, f"an operand of type {value.dtype.name}")
+        result = node.meta["val"]
+        for value in result if isinstance(result, (tuple, list)) else [result]:
+            if value is not None:
+                dtype = self._meta(value).dtype
+                self.require(dtype in row.dtypes, f"a result of type {dtype.name}")
+
+    def placeholder(self, node: FxNode) -> None:
+        tensor = constant_tensor(self.program, node)
+        value = node.meta["val"]
+        if tensor is not None:
+            self._meta(tensor)
+            self.env[node] = self.constant(tensor.detach().cpu().numpy(), node.name)
+        elif isinstance(value, torch.Tensor):
+            self.env[node] = self._border_input(node, value)
+        else:
+            self.inputs.append(Input(None, expr=self.dim(value)))
+
+    def _border_input(self, node: FxNode, tensor: torch.Tensor) -> Value:
+        meta = self._meta(tensor)
+        order = tuple(dim_order_from_stride(tensor.stride()))
+        if order == tuple(range(meta.rank)):
+            value = self.value(meta.dtype, meta.shape, node.name)
+            self.input(value)
+            return value
+        physical = self.value(meta.dtype, [meta.shape[a] for a in order], node.name)
+        self.input(physical, order)
+        self.fx_node = None
+        return self.transpose(physical, [order.index(a) for a in range(meta.rank)])
+
+    def border_output(self, node: FxNode) -> None:
+        value = self.env[node]
+        order = tuple(dim_order_from_stride(node.meta["val"].stride()))
+        if order == tuple(range(value.rank)):
+            self.output(value)
+        else:
+            self.fx_node = None
+            self.output(self.transpose(value, order), order)
+
+    def build(self) -> Graph:
+        self.ranges = dict(self._sizes.ranges)
+        return super().build()
+
+
+def lower(program: ExportedProgram) -> Graph:
+    """The graph of a program that the partitioner has taken whole. Raises Unsupported."""
+    lowering = Lowering(program)
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            lowering.placeholder(node)
+        elif node.op == "output":
+            for result in node.args[0]:
+                lowering.border_output(result)
+        elif node.op == "call_function" and isinstance(node.meta.get("val"), (int, torch.SymInt)):
+            continue  # sizes are expressions of the graph's inputs
+        else:
+            lowering.env[node] = lowering.lower_node(node)
+    return lowering.build()
+
+
+class Support(Lowering):
+    """Answers, node by node, whether ``lower`` would succeed. Looks at shapes only."""
+
+    def __init__(self, program: ExportedProgram):
+        super().__init__(program)
+        self._reasons: dict[FxNode, str | None] = {}
+        self._constant: dict[FxNode, bool] = {}
+
+    def is_constant(self, node: FxNode) -> bool:
+        """Whether ``lower`` will see a constant: a weight, or computed from weights for one reader."""
+        if node not in self._constant:
+            if node.op == "placeholder":
+                known = constant_tensor(self.program, node) is not None
+            else:
+                known = (
+                    node.op == "call_function"
+                    and len(node.users) == 1
+                    and bool(node.all_input_nodes)
+                    and all(self.is_constant(n) for n in node.all_input_nodes)
+                    and self.reason(node) is None
+                    and self.env[node].constant is not None
+                )
+            self._constant[node] = known
+        return self._constant[node]
+
+    def _read(self, node: FxNode):
+        if isinstance(node.meta.get("val"), torch.Tensor) and node not in self.env:
+            if self.is_constant(node):
+                if node.op == "placeholder":
+                    self.env[node] = self._stand_in(node)
+            else:
+                meta = self._meta(node.meta["val"])
+                self.env[node] = self.value(meta.dtype, meta.shape, node.name)
+        return super()._read(node)
+
+    def _stand_in(self, node: FxNode) -> Value:
+        """A constant of the right type without its data, which partitioners do not get."""
+        meta = self._meta(node.meta["val"])
+        zero = np.zeros((), NUMPY_DTYPES[meta.dtype])
+        return self.constant(np.broadcast_to(zero, meta.shape), node.name)
+
+    def reason(self, node: FxNode) -> str | None:
+        """Why ``node`` cannot be delegated; None if it can."""
+        if node not in self._reasons:
+            try:
+                self._reasons[node] = self._try(node)
+            except Unsupported as error:
+                self._reasons[node] = str(error)
+        return self._reasons[node]
+
+    def _try(self, node: FxNode) -> str | None:
+        if node.op != "call_function":
+            return f"a {node.op} is not an operator"
+        if node.target is operator.getitem:
+            source = node.args[0]
+            reason = self.reason(source)
+            return None if reason is None else f"its operator {source.name} is not delegated"
+        result = self.lower_node(node)
+        if isinstance(result, (tuple, list)):
+            self.fx_node = node
+            for index in self.used_outputs():
+                self.require(result[index] is not None, f"result {index} of the operator is used")
+        elif self.is_result_constant(result, node):
+            self.env[node] = result
+        return None
+
+    def is_result_constant(self, result: Value, node: FxNode) -> bool:
+        return result.constant is not None and all(
+            self.is_constant(n) for n in node.all_input_nodes
+        )
+
+
+def is_size(node: FxNode) -> bool:
+    """Whether a node computes an integer from sizes, which costs nothing at run time."""
+    return isinstance(node.meta.get("val"), (int, bool, torch.SymInt, torch.SymBool))
+
+
+__all__ = ["Lowering", "Support", "Unsupported", "is_size", "lower", "target_name"]

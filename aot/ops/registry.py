@@ -1,0 +1,47 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Rows: which ATen operators are taken, under which conditions, and what they become.
+
+A row is a function from the arguments of an operator, named as in its ATen schema, to
+values of the IR::
+
+    @op("aten.linear.default", preserve=True)
+    def linear(c, input, weight, bias):
+        c.require(input.rank > 0, "a matrix product of a scalar")
+        return c.node(schema.Linear(), input, weight, bias, shape=c.out.shape)
+
+Tensors arrive as ``ir.Value``, integers that depend on input sizes as SymPy expressions,
+everything else as in the graph. ``c`` is the ``Lowering`` of the node. What cannot be
+taken is refused with ``c.require`` or ``c.refuse``; the reason reaches the user.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from ...serialization.schema import DType
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    target: str  #: "aten.linear.default"
+    lower: Callable
+    family: str  #: the module of the row: "linear"
+    preserve: bool  #: keep the operator whole where ExecuTorch would decompose it
+    plumbing: bool  #: moves data, computes nothing: not worth a delegate call of its own
+    dtypes: frozenset[DType]  #: what its tensors may hold
+
+
+ROWS: dict[str, Row] = {}
+
+
+def op(*targets: str, preserve: bool = False, plumbing: bool = False, dtypes=(DType.Float32,)):
+    """Registers the decorated function as the row of each target."""
+
+    def register(lower):
+        family = lower.__module__.rpartition(".")[2]
+        for target in targets:
+            if target in ROWS:
+                raise ValueError(f"{target} has two rows")
+            ROWS[target] = Row(target, lower, family, preserve, plumbing, frozenset(dtypes))
+        return lower
+
+    return register

@@ -1,0 +1,148 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Decides which nodes of a program are delegated, and in which groups."""
+
+import collections
+import dataclasses
+import logging
+
+import torch
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.utils import tag_constant_data
+from torch.export import ExportedProgram
+from torch.fx import Node as FxNode
+
+from . import ops
+from .backend import EtXnnpackBackend
+from .lower import Support, is_size, target_name
+
+logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Why one node stays outside."""
+
+    node: str  #: name in the graph: "aten_embedding_default"
+    target: str  #: "aten.embedding.default"
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What became of a program: the number of nodes in each partition, and the refusals."""
+
+    partitions: tuple[int, ...]
+    refusals: tuple[Refusal, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{sum(self.partitions)} nodes in {len(self.partitions)} delegate calls, "
+            f"{len(self.refusals)} outside"
+        ]
+        groups = collections.Counter((r.target, r.reason) for r in self.refusals)
+        lines += [f"  {count} x {target}: {reason}" for (target, reason), count in groups.items()]
+        return "\n".join(lines)
+
+
+def _groups(program: ExportedProgram, support: Support) -> list[list[FxNode]]:
+    """The nodes to delegate, as few groups as possible without a cycle between any two.
+
+    The depth of a node is how often a path that ends in it enters a delegate. Nodes of
+    equal depth form a group: a path that leaves the group through a node outside can
+    come back to a greater depth only.
+    """
+    depth: dict[FxNode, int] = {}
+    inside: set[FxNode] = set()
+    groups: dict[int, list[FxNode]] = collections.defaultdict(list)
+    folded: list[FxNode] = []
+    for node in program.graph.nodes:
+        if node.op != "call_function":
+            depth[node] = 0
+            continue
+        taken = not is_size(node) and support.reason(node) is None
+        depth[node] = max(
+            (depth[n] + (taken and n not in inside) for n in node.all_input_nodes),
+            default=1,
+        )
+        if not taken:
+            continue
+        inside.add(node)
+        if support.is_constant(node):
+            folded.append(node)
+            depth[node] = 0
+        else:
+            groups[depth[node]].append(node)
+    _place_folded(folded, groups)
+    return [groups[d] for d in sorted(groups)]
+
+
+def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None:
+    """Puts a node that computes a constant beside the one node that reads it."""
+    group_of = {node: group for group in groups.values() for node in group}
+    for node in reversed(folded):
+        (user,) = node.users
+        if user in group_of:
+            group_of[user].append(node)
+            group_of[node] = group_of[user]
+
+
+class EtXnnpackPartitioner(Partitioner):
+    """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower``.
+
+    After ``partition``, ``report`` says what was left outside and why.
+    """
+
+    def __init__(self, compile_specs: list[CompileSpec] | None = None):
+        super().__init__()
+        self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, list(compile_specs or []))
+        self.report: Report | None = None
+
+    def ops_to_not_decompose(self, ep: ExportedProgram):
+        """Operators to keep whole: those that every node of the program allows us to take."""
+        support = Support(ep)
+        taken: dict[torch._ops.OpOverload, bool] = {}
+        for node in ep.graph.nodes:
+            if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload):
+                row = ops.ROWS.get(target_name(node))
+                if row is not None and row.preserve:
+                    ok = support.reason(node) is None
+                    taken[node.target] = taken.get(node.target, True) and ok
+        return [target for target, ok in taken.items() if ok], None
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        support = Support(exported_program)
+        tags = {}
+        partitions = []
+        refusals = []
+        kept = set()
+        groups = _groups(exported_program, support)
+        computing = [n for n in exported_program.graph.nodes if n.op == "call_function" and not is_size(n)]
+        for group in groups:
+            if not self._is_profitable(group, computing):
+                for node in group:
+                    reason = "moves data only, not worth a delegate call"
+                    refusals.append(Refusal(node.name, target_name(node), reason))
+                continue
+            tag = f"et_xnnpack_{len(tags)}"
+            tags[tag] = self.delegation_spec
+            partitions.append(len(group))
+            for node in group:
+                node.meta["delegation_tag"] = tag
+                kept.add(node)
+        for node in computing:
+            reason = support.reason(node)
+            if reason is not None and "getitem" not in str(node.target):
+                refusals.append(Refusal(node.name, target_name(node), reason))
+        tag_constant_data(exported_program)
+        self.report = Report(tuple(partitions), tuple(refusals))
+        logger.info("%s", self.report)
+        return PartitionResult(exported_program, tags)
+
+    @staticmethod
+    def _is_profitable(group: list[FxNode], computing: list[FxNode]) -> bool:
+        """A call is worth it if it computes something, or if it is the whole program."""
+        if len(group) == len(computing):
+            return True
+        rows = [ops.ROWS.get(target_name(n)) for n in group]
+        return any(row is not None and (row.preserve or not row.plumbing) for row in rows)

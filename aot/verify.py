@@ -1,0 +1,43 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What every graph must satisfy, checked between passes and before serialization.
+
+Shapes and attributes of single operators are not repeated here: their one home is
+``infer`` in the runtime, which also verifies the finished blob.
+"""
+
+from .ir import Graph
+
+
+def verify(graph: Graph) -> None:
+    """Raises ValueError if a value is read before it is made, made twice, or unknown."""
+    known = {v.name for v in graph.values.values() if v.constant is not None}
+    known |= {i.value for i in graph.inputs if i.value is not None}
+    for node in graph.nodes:
+        for name in node.inputs:
+            if name is not None and name not in known:
+                raise ValueError(f"{node.op} reads %{name}, which nothing before it makes")
+        for name in node.outputs:
+            if name not in graph.values:
+                raise ValueError(f"{node.op} makes %{name}, which has no type")
+            if name in known:
+                raise ValueError(f"{node.op} makes %{name}, which exists already")
+            known.add(name)
+    for output in graph.outputs:
+        if output.value not in known:
+            raise ValueError(f"output %{output.value} is not made by anything")
+    for value in graph.values.values():
+        if value.constant is not None and value.array.shape != value.shape:
+            raise ValueError(f"constant %{value.name} holds {value.array.shape}, not {value.shape}")
+
+
+def check_border(before: Graph, after: Graph) -> None:
+    """Raises ValueError if a pass changed number, order, shape or dtype at the border."""
+    if before.inputs != after.inputs:
+        raise ValueError("the inputs changed")
+
+    def kinds(graph):
+        values = (graph.values[o.value] for o in graph.outputs)
+        return [(v.dtype, v.shape, o.dim_order) for v, o in zip(values, graph.outputs)]
+
+    if kinds(before) != kinds(after):
+        raise ValueError("the outputs changed")

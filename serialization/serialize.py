@@ -1,0 +1,238 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""``ir.Graph`` -> the bytes of a blob and the weights that go beside it."""
+
+import dataclasses
+import hashlib
+
+import flatbuffers
+import numpy as np
+import sympy
+
+from . import schema
+from . import schema_generated as generated
+from .schema import DimOp
+
+IDENTIFIER = b"ETX1"
+
+#: Stands for "no upper bound".
+UNBOUNDED = 2**31 - 1
+
+#: Constants up to this size travel inside the blob instead of the named data.
+INLINE_BYTES = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Serialized:
+    """A blob, and the named data that it refers to by key."""
+
+    blob: bytes
+    weights: dict[str, bytes]
+
+
+class DimTable:
+    """Turns symbolic sizes into entries of ``Graph.exprs``, each distinct one once."""
+
+    def __init__(self, graph):
+        self.entries: list[tuple[DimOp, int, int]] = []
+        self.ranges: list[tuple[int, int, int, int]] = []
+        self._ids: dict[object, int] = {}
+        self._graph = graph
+        self._sources = {}
+        for position, source in enumerate(graph.inputs):
+            if source.value is None:
+                self._offer(source.expr, (DimOp.InputInt, position, 0))
+                continue
+            for axis, dim in enumerate(graph.values[source.value].shape):
+                self._offer(dim, (DimOp.InputDim, position, axis))
+
+    def _offer(self, expr, entry) -> None:
+        """Remembers where the one symbol of ``expr`` can be read at run time."""
+        if not isinstance(expr, sympy.Expr) or len(expr.free_symbols) != 1:
+            return
+        (symbol,) = expr.free_symbols
+        if expr == symbol:
+            known = self._sources.get(symbol)
+            if known is None or known[0] is not None:
+                self._sources[symbol] = (None, entry)
+        elif symbol not in self._sources and expr.is_polynomial(symbol) and sympy.degree(expr) == 1:
+            self._sources[symbol] = (expr, entry)
+
+    def _entry(self, op: DimOp, a: int, b: int = 0) -> int:
+        key = (op, a, b)
+        if key not in self._ids:
+            self._ids[key] = len(self.entries)
+            self.entries.append(key)
+        return self._ids[key]
+
+    def _symbol(self, symbol: sympy.Symbol) -> int:
+        if symbol not in self._sources:
+            raise ValueError(f"size {symbol} is not a size of any input of the graph")
+        expr, entry = self._sources[symbol]
+        index = self._entry(*entry)
+        if expr is not None:
+            slope, offset = sympy.Poly(expr, symbol).all_coeffs()
+            numerator = self._entry(DimOp.Add, index, self._expr(sympy.Integer(-offset)))
+            index = self._entry(DimOp.FloorDiv, numerator, self._expr(slope))
+        return index
+
+    def _fold(self, op: DimOp, args) -> int:
+        first, *rest = (self._expr(a) for a in args)
+        for index in rest:
+            first = self._entry(op, first, index)
+        return first
+
+    def _expr(self, expr) -> int:
+        if expr in self._ids:
+            return self._ids[expr]
+        numerator, denominator = sympy.fraction(sympy.together(expr))
+        if expr.is_Integer:
+            index = self._entry(DimOp.Const, int(expr))
+        elif expr.is_Symbol:
+            index = self._symbol(expr)
+        elif denominator != 1:
+            index = self._entry(DimOp.FloorDiv, self._expr(numerator), self._expr(denominator))
+        elif isinstance(expr, sympy.floor):
+            index = self._expr(expr.args[0])  # division rounds down already
+        elif expr.is_Add:
+            index = self._fold(DimOp.Add, expr.args)
+        elif expr.is_Mul:
+            index = self._fold(DimOp.Mul, expr.args)
+        elif expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
+            index = self._fold(DimOp.Mul, [expr.base] * int(expr.exp))
+        elif isinstance(expr, sympy.Mod):
+            index = self._fold(DimOp.Mod, expr.args)
+        elif isinstance(expr, sympy.Max):
+            index = self._fold(DimOp.Max, expr.args)
+        elif isinstance(expr, sympy.Min):
+            index = self._fold(DimOp.Min, expr.args)
+        else:
+            raise ValueError(f"size {expr} has no form that the runtime can compute")
+        self._ids[expr] = index
+        return index
+
+    def encode(self, dim) -> int:
+        """The entry of a vector of sizes that stands for ``dim``."""
+        return dim if isinstance(dim, int) else -1 - self._expr(dim)
+
+    def finish(self) -> None:
+        """Adds the range of every symbol that is in use."""
+        for symbol in list(self._sources):
+            if symbol in self._ids:
+                r = self._graph.ranges[symbol.name]
+                bound = UNBOUNDED if r.max is None else r.max
+                self.ranges.append((self._ids[symbol], r.min, bound, r.planned))
+
+
+def _check_sizes(graph) -> None:
+    """Raises ValueError where a symbol has no range."""
+    for value in graph.values.values():
+        for dim in value.shape:
+            for symbol in getattr(dim, "free_symbols", ()):
+                if symbol.name not in graph.ranges:
+                    raise ValueError(f"size {symbol} of %{value.name} has no range")
+
+
+def _fill(obj, **fields):
+    for name, value in fields.items():
+        if not hasattr(obj, name):
+            raise AttributeError(f"{type(obj).__name__} has no field {name}")
+        setattr(obj, name, value)
+    return obj
+
+
+def _constant(array: np.ndarray, weights: dict[str, bytes]):
+    data = np.ascontiguousarray(array).tobytes()
+    constant = generated.ConstantT()
+    if len(data) <= INLINE_BYTES:
+        constant.data = np.frombuffer(data, np.uint8)
+    else:
+        constant.key = hashlib.sha256(data).hexdigest()
+        weights[constant.key] = data
+    return constant
+
+
+def serialize(graph) -> Serialized:
+    """The blob of ``graph``. Raises ValueError for sizes that no input determines."""
+    _check_sizes(graph)
+    dims = DimTable(graph)
+    index = {name: i for i, name in enumerate(graph.values)}
+    weights: dict[str, bytes] = {}
+
+    def sizes(shape):
+        return [dims.encode(d) for d in shape]
+
+    def operands(names):
+        return [schema.NONE if n is None else index[n] for n in names]
+
+    values = [
+        _fill(
+            generated.ValueT(),
+            dtype=int(v.dtype),
+            dims=sizes(v.shape),
+            constant=None if v.constant is None else _constant(v.array, weights),
+        )
+        for v in graph.values.values()
+    ]
+    nodes = []
+    for node in graph.nodes:
+        attributes = node.attributes
+        encoded = {
+            f.name: tuple(sizes(getattr(attributes, f.name)))
+            for f in dataclasses.fields(attributes)
+            if f.name == "shape"
+        }
+        for name in ("start", "size"):
+            if hasattr(attributes, name):
+                encoded[name] = dims.encode(getattr(attributes, name))
+        attributes = dataclasses.replace(attributes, **encoded)
+        nodes.append(
+            _fill(
+                generated.NodeT(),
+                attributesType=int(schema.AttributesType[node.op]),
+                attributes=schema.to_generated(attributes),
+                inputs=operands(node.inputs),
+                outputs=operands(node.outputs),
+                debugHandle=node.debug_handle,
+            )
+        )
+    for source in graph.inputs:
+        if source.value is None and isinstance(source.expr, sympy.Symbol):
+            dims._expr(source.expr)
+    inputs = [
+        _fill(
+            generated.InputT(),
+            value=operands([i.value])[0],
+            dimOrder=None if i.dim_order is None else list(i.dim_order),
+        )
+        for i in graph.inputs
+    ]
+    outputs = [
+        _fill(
+            generated.OutputT(),
+            value=index[o.value],
+            dimOrder=None if o.dim_order is None else list(o.dim_order),
+        )
+        for o in graph.outputs
+    ]
+    dims.finish()
+
+    def expr(entry):
+        return _fill(generated.DimExprT(), op=int(entry[0]), a=entry[1], b=entry[2])
+
+    def dim_range(entry):
+        index, low, high, planned = entry
+        return _fill(generated.DimRangeT(), expr=index, min=low, max=high, planned=planned)
+
+    root = _fill(
+        generated.GraphT(),
+        requires=int(schema.Feature.Core),
+        exprs=[expr(e) for e in dims.entries],
+        ranges=[dim_range(r) for r in dims.ranges],
+        values=values,
+        nodes=nodes,
+        inputs=inputs,
+        outputs=outputs,
+    )
+    builder = flatbuffers.Builder(4096)
+    builder.Finish(root.Pack(builder), IDENTIFIER)
+    return Serialized(bytes(builder.Output()), weights)
