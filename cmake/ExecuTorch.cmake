@@ -1,0 +1,72 @@
+# Finds ExecuTorch and sets ET_XNNPACK_EXECUTORCH_LIBRARIES to the targets to link.
+#
+# The version in requirements.txt is the only one accepted: ExecuTorch promises no stable C++ ABI.
+
+file(STRINGS "${PROJECT_SOURCE_DIR}/requirements.txt" ET_XNNPACK_EXECUTORCH_VERSION
+  REGEX "^executorch==")
+string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" ET_XNNPACK_EXECUTORCH_VERSION
+  "${ET_XNNPACK_EXECUTORCH_VERSION}")
+
+if(ET_XNNPACK_IN_TREE)
+  set(ET_XNNPACK_EXECUTORCH_LIBRARIES executorch_core extension_threadpool)
+  if(NOT TARGET extension_threadpool)
+    message(FATAL_ERROR
+      "et_xnnpack shares ExecuTorch's thread pool, but there is no target extension_threadpool. "
+      "Configure ExecuTorch with -DEXECUTORCH_BUILD_PTHREADPOOL=ON -DEXECUTORCH_BUILD_CPUINFO=ON, "
+      "and add et_xnnpack after extension/threadpool.")
+  endif()
+  return()
+endif()
+
+# The checkout's own environment comes before the system's Python.
+if(NOT Python_EXECUTABLE AND NOT DEFINED ENV{VIRTUAL_ENV}
+   AND EXISTS "${PROJECT_SOURCE_DIR}/.venv/bin/python")
+  set(Python_EXECUTABLE "${PROJECT_SOURCE_DIR}/.venv/bin/python")
+endif()
+set(Python_FIND_VIRTUALENV FIRST)
+set(components Interpreter)
+if(ET_XNNPACK_BUILD_PYTHON)
+  list(APPEND components Development.Module)
+endif()
+find_package(Python 3.10 REQUIRED COMPONENTS ${components})
+
+# Sets result to the folder of the installed executorch package, or to nothing.
+function(et_xnnpack_find_executorch_package result)
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -I -c
+      "import importlib.util as u, os
+spec = u.find_spec('executorch')
+roots = spec.submodule_search_locations if spec else []
+print(next((r for r in roots if os.path.exists(os.path.join(r, 'share', 'cmake'))), ''))"
+    OUTPUT_VARIABLE root OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(${result} "${root}" PARENT_SCOPE)
+endfunction()
+
+if(NOT CMAKE_PREFIX_PATH AND NOT executorch_DIR AND NOT executorch_ROOT)
+  et_xnnpack_find_executorch_package(executorch_ROOT)
+endif()
+set(how_to
+  "Install it with: ${Python_EXECUTABLE} -m pip install executorch==${ET_XNNPACK_EXECUTORCH_VERSION}\n"
+  "Or point to it with -DPython_EXECUTABLE=<python> or -DCMAKE_PREFIX_PATH=<site-packages>/executorch")
+string(CONCAT how_to ${how_to})
+list(APPEND CMAKE_MESSAGE_INDENT "  ")
+find_package(executorch CONFIG QUIET)
+list(POP_BACK CMAKE_MESSAGE_INDENT)
+if(NOT executorch_FOUND)
+  message(FATAL_ERROR
+    "et_xnnpack found no ExecuTorch ${ET_XNNPACK_EXECUTORCH_VERSION} with a C++ package.\n${how_to}")
+endif()
+string(REGEX REPLACE "\\+.*$" "" found_version "${EXECUTORCH_BUILD_VERSION}")
+if(NOT found_version STREQUAL ET_XNNPACK_EXECUTORCH_VERSION)
+  message(FATAL_ERROR
+    "et_xnnpack needs exactly ExecuTorch ${ET_XNNPACK_EXECUTORCH_VERSION}, and "
+    "${executorch_DIR} is ${EXECUTORCH_BUILD_VERSION}.\n${how_to}")
+endif()
+foreach(target executorch::runtime executorch::threadpool)
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR
+      "The ExecuTorch package in ${executorch_DIR} has no ${target}, so nothing can be linked to it.")
+  endif()
+endforeach()
+message(STATUS "ExecuTorch ${EXECUTORCH_BUILD_VERSION}: ${executorch_DIR}")
+set(ET_XNNPACK_EXECUTORCH_LIBRARIES executorch::runtime executorch::threadpool)

@@ -1,0 +1,31 @@
+# Every switch of this build. setup.md explains them.
+
+# Inside ExecuTorch's own tree its targets exist already and only the library is wanted.
+if(TARGET executorch_core)
+  set(ET_XNNPACK_IN_TREE ON)
+  set(standalone OFF)
+else()
+  set(ET_XNNPACK_IN_TREE OFF)
+  set(standalone ON)
+endif()
+
+option(ET_XNNPACK_BUILD_PYTHON "Build the Python module" ${standalone})
+option(ET_XNNPACK_BUILD_STATIC "Build libet_xnnpack.a" ON)
+option(ET_XNNPACK_BUILD_TESTS "Build the tests" OFF)
+option(ET_XNNPACK_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" ${standalone})
+set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undefined or thread")
+set(ET_XNNPACK_FLATC "" CACHE FILEPATH "A flatc of the pinned version to use instead of building one")
+
+if(ET_XNNPACK_SANITIZE)
+  list(TRANSFORM ET_XNNPACK_SANITIZE TOLOWER)
+  # UBSan stays with our own code (cmake/Target.cmake): XNNPACK relies on what it forbids.
+  set(memory_or_thread ${ET_XNNPACK_SANITIZE})
+  list(REMOVE_ITEM memory_or_thread undefined)
+  if(memory_or_thread)
+    list(JOIN memory_or_thread "," memory_or_thread)
+    add_compile_options(-fsanitize=${memory_or_thread} -fno-omit-frame-pointer)
+  endif()
+  list(JOIN ET_XNNPACK_SANITIZE "," all)
+  add_link_options(-fsanitize=${all})
+endif()

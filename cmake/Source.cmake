@@ -1,0 +1,32 @@
+# Finds the source of a dependency. third-party/README.md describes the order.
+
+# Sets <NAME>_SOURCE_DIR in the caller to the folder with the source of a dependency.
+function(et_xnnpack_source name)
+  string(TOUPPER "${name}" upper)
+  file(READ "${PROJECT_SOURCE_DIR}/third-party/dependencies.json" pins)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/third-party/dependencies.json")
+  string(JSON marker GET "${pins}" "${name}" marker)
+
+  if(FETCHCONTENT_SOURCE_DIR_${upper})
+    set(folder "${FETCHCONTENT_SOURCE_DIR_${upper}}")
+    if(NOT EXISTS "${folder}/${marker}")
+      message(FATAL_ERROR "FETCHCONTENT_SOURCE_DIR_${upper} is ${folder}, which has no ${marker}.")
+    endif()
+  elseif(EXISTS "${PROJECT_SOURCE_DIR}/third-party/${name}/${marker}")
+    set(folder "${PROJECT_SOURCE_DIR}/third-party/${name}")
+  else()
+    if(NOT Python_EXECUTABLE)
+      find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
+    endif()
+    execute_process(
+      COMMAND "${Python_EXECUTABLE}" -I "${PROJECT_SOURCE_DIR}/third-party/fetch.py" "${name}"
+      OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE
+      RESULT_VARIABLE failed)
+    if(failed)
+      message(FATAL_ERROR "The source of ${name} could not be had; the lines above say what was tried.")
+    endif()
+  endif()
+  message(STATUS "${name}: ${folder}")
+  set(${upper}_SOURCE_DIR "${folder}" PARENT_SCOPE)
+endfunction()

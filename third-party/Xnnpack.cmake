@@ -1,0 +1,44 @@
+# XNNPACK with the microkernels that its own dispatch uses, and nothing else.
+#
+# Targets: et_xnnpack_xnnpack (what to link), et_xnnpack_xnnpack_internals (its private headers).
+
+if(NOT TARGET XNNPACK)
+  et_xnnpack_source(xnnpack)
+  set(XNNPACK_LIBRARY_TYPE static)
+  set(XNNPACK_BUILD_TESTS OFF)
+  set(XNNPACK_BUILD_BENCHMARKS OFF)
+  set(XNNPACK_BUILD_ALL_MICROKERNELS OFF)
+  # KleidiAI is one more source to fetch; what it gains is measured before it is switched on.
+  set(XNNPACK_ENABLE_KLEIDIAI OFF)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 14)
+    set(XNNPACK_ENABLE_ARM_SME OFF)
+    set(XNNPACK_ENABLE_ARM_SME2 OFF)
+  endif()
+  add_subdirectory("${XNNPACK_SOURCE_DIR}" xnnpack EXCLUDE_FROM_ALL SYSTEM)
+  # A Debug build of XNNPACK prints; a library of ours never does.
+  if(TARGET logging)
+    foreach(property COMPILE_DEFINITIONS INTERFACE_COMPILE_DEFINITIONS)
+      set_property(TARGET logging PROPERTY ${property} XNN_LOG_LEVEL=0)
+    endforeach()
+  endif()
+else()
+  get_target_property(XNNPACK_SOURCE_DIR XNNPACK SOURCE_DIR)
+endif()
+
+# The name of the microkernel library changed upstream.
+set(microkernels)
+foreach(name microkernels-prod xnnpack-microkernels-prod)
+  if(TARGET ${name})
+    list(APPEND microkernels ${name})
+  endif()
+endforeach()
+
+set(ET_XNNPACK_MICROKERNELS ${microkernels} PARENT_SCOPE)
+
+add_library(et_xnnpack_xnnpack INTERFACE)
+target_link_libraries(et_xnnpack_xnnpack INTERFACE XNNPACK ${microkernels} cpuinfo pthreadpool)
+
+add_library(et_xnnpack_xnnpack_internals INTERFACE)
+target_include_directories(et_xnnpack_xnnpack_internals SYSTEM INTERFACE
+  "${XNNPACK_SOURCE_DIR}/include" "${XNNPACK_SOURCE_DIR}/src" "${XNNPACK_SOURCE_DIR}")
+target_link_libraries(et_xnnpack_xnnpack_internals INTERFACE pthreadpool fxdiv)
