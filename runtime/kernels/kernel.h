@@ -1,0 +1,63 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstddef>
+
+#include <executorch/runtime/core/span.h>
+#include <pthreadpool.h>
+
+#include "../status.h"
+
+namespace executorch::backends::et_xnnpack {
+
+using executorch::runtime::Span;
+
+class NodeContext;
+
+// What a kernel runs on. Pointers are aligned to the element type at least; an absent
+// optional input is null. Inputs and outputs do not overlap.
+struct KernelArguments {
+  Span<const void* const> inputs;
+  Span<void* const> outputs;
+  void* scratch; // 64-byte aligned, as many bytes as the last reshape() asked for
+  pthreadpool_t pool; // null: run on the calling thread
+};
+
+// The in-tree implementation of one node. Owned by one Executable, used by one thread
+// at a time.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+
+  // Takes over new sizes; returns the bytes of scratch memory that run() needs.
+  // Called before the first run(), when a size changed, and when the number of
+  // threads in the pool changed. Operand types passed `infer`.
+  virtual StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) = 0;
+
+  // Computes; cannot fail and allocates nothing.
+  virtual void run(const KernelArguments& arguments) = 0;
+};
+
+// Calls function(begin, end) for parts of [0, count) of about `grain` items each, on
+// the threads of `pool`.
+template <typename Function>
+void parallel_for(pthreadpool_t pool, size_t count, size_t grain, const Function& function) {
+  if (count == 0) {
+    return;
+  }
+  if (pool == nullptr || count <= grain) {
+    function(size_t{0}, count);
+    return;
+  }
+  pthreadpool_parallelize_1d_tile_1d(
+      pool,
+      [](void* context, size_t begin, size_t size) {
+        (*static_cast<const Function*>(context))(begin, begin + size);
+      },
+      const_cast<void*>(static_cast<const void*>(&function)),
+      count,
+      grain,
+      0);
+}
+
+} // namespace executorch::backends::et_xnnpack

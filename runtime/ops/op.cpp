@@ -1,0 +1,81 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "op.h"
+
+namespace executorch::backends::et_xnnpack {
+
+const OpImpl& op_impl(schema::Attributes type) {
+  // No default: an operator of the schema that is missing here does not compile.
+  switch (type) {
+    case schema::Attributes::Unary:
+      return kUnaryOp;
+    case schema::Attributes::Binary:
+      return kBinaryOp;
+    case schema::Attributes::Linear:
+      return kLinearOp;
+    case schema::Attributes::BatchMatMul:
+      return kBatchMatMulOp;
+    case schema::Attributes::Conv2d:
+      return kConv2dOp;
+    case schema::Attributes::ConvTranspose2d:
+      return kConvTranspose2dOp;
+    case schema::Attributes::AvgPool2d:
+      return kAvgPool2dOp;
+    case schema::Attributes::MaxPool2d:
+      return kMaxPool2dOp;
+    case schema::Attributes::AdaptivePool2d:
+      return kAdaptivePool2dOp;
+    case schema::Attributes::Reduce:
+      return kReduceOp;
+    case schema::Attributes::Softmax:
+      return kSoftmaxOp;
+    case schema::Attributes::LayerNorm:
+      return kLayerNormOp;
+    case schema::Attributes::Attention:
+      return kAttentionOp;
+    case schema::Attributes::Reshape:
+      return kReshapeOp;
+    case schema::Attributes::Transpose:
+      return kTransposeOp;
+    case schema::Attributes::Expand:
+      return kExpandOp;
+    case schema::Attributes::Concat:
+      return kConcatOp;
+    case schema::Attributes::Slice:
+      return kSliceOp;
+    case schema::Attributes::Pad:
+      return kPadOp;
+    case schema::Attributes::NONE:
+      break;
+  }
+  static const OpImpl kNone{};
+  return kNone; // Blob::open lets no other value through.
+}
+
+Status NodeContext::check_operands(size_t required, size_t optional) const {
+  ETX_CHECK(
+      inputs_.size() >= required && inputs_.size() <= required + optional,
+      InvalidProgram,
+      "has %zu inputs, takes %zu to %zu",
+      inputs_.size(),
+      required,
+      required + optional);
+  for (size_t i = 0; i < required; ++i) {
+    ETX_CHECK(has_input(i), InvalidProgram, "input %zu is absent", i);
+  }
+  ETX_CHECK(num_outputs() == 1, InvalidProgram, "has %zu outputs, makes 1", num_outputs());
+  return {};
+}
+
+Status NodeContext::check_float() const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    ETX_CHECK(
+        !has_input(i) || input(i).dtype == DType::Float32,
+        InvalidProgram,
+        "input %zu is %s, must be Float32",
+        i,
+        input(i).to_string().c_str());
+  }
+  return {};
+}
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,111 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+
+#include <executorch/runtime/core/span.h>
+
+#include "../kernels/kernel.h"
+#include "../sizes.h"
+#include "../status.h"
+#include "../tensor_type.h"
+
+namespace executorch::backends::et_xnnpack {
+
+class SubgraphBuilder;
+
+// A node and the types of its operands at one set of sizes. Borrows everything.
+class NodeContext {
+ public:
+  // An absent optional operand has a null type.
+  NodeContext(
+      const schema::Node& node,
+      Span<const TensorType* const> inputs,
+      Span<const bool> constant,
+      Span<const TensorType> outputs,
+      const Sizes& sizes)
+      : node_(node), inputs_(inputs), constant_(constant), outputs_(outputs), sizes_(sizes) {}
+
+  // REQUIRES: the node's attributes are of this type
+  template <typename Attributes>
+  const Attributes& attributes() const {
+    return *static_cast<const Attributes*>(node_.attributes());
+  }
+  const schema::Node& node() const {
+    return node_;
+  }
+  size_t num_inputs() const {
+    return inputs_.size();
+  }
+  bool has_input(size_t i) const {
+    return i < inputs_.size() && inputs_[i] != nullptr;
+  }
+  // REQUIRES: has_input(i)
+  const TensorType& input(size_t i) const {
+    return *inputs_[i];
+  }
+  // Whether operand i is a weight. REQUIRES: i < num_inputs()
+  bool is_constant(size_t i) const {
+    return constant_[i];
+  }
+  // Empty while `infer` runs.
+  const TensorType& output(size_t i = 0) const {
+    return outputs_[i];
+  }
+  size_t num_outputs() const {
+    return node_.outputs()->size();
+  }
+  const Sizes& sizes() const {
+    return sizes_;
+  }
+
+  // Fails unless there are `required` to `required + optional` inputs, the required
+  // ones present, and one output.
+  Status check_operands(size_t required, size_t optional = 0) const;
+  // Fails unless every present input is Float32.
+  Status check_float() const;
+
+ private:
+  const schema::Node& node_;
+  Span<const TensorType* const> inputs_;
+  Span<const bool> constant_;
+  Span<const TensorType> outputs_;
+  const Sizes& sizes_;
+};
+
+// All that the runtime knows about one operator. Every op has `infer` and at least
+// one of `define` and `kernel`.
+struct OpImpl {
+  // Validates attributes and operand types and gives the types of the outputs
+  // (as many as the node has). Pure; called at load for the planned sizes and at
+  // every reshape.
+  Status (*infer)(const NodeContext& node, Span<TensorType> outputs);
+  // Whether XNNPACK runs this node. Decided once, at load, for the planned sizes, so
+  // the answer must not depend on sizes that can change. Null: never.
+  bool (*in_xnnpack)(const NodeContext& node) = nullptr;
+  // Adds the node to an XNNPACK subgraph. REQUIRES: in_xnnpack(node)
+  Status (*define)(const NodeContext& node, SubgraphBuilder& subgraph) = nullptr;
+  // Makes the in-tree implementation; null if there is none.
+  std::unique_ptr<Kernel> (*kernel)(const NodeContext& node) = nullptr;
+  // Whether the output has the elements of input 0 in the same order: no code runs.
+  bool is_view = false;
+};
+
+inline bool always(const NodeContext&) {
+  return true;
+}
+
+// The table, one entry for each member of schema::Attributes.
+const OpImpl& op_impl(schema::Attributes type);
+
+// runtime/ops/<family>.cpp
+extern const OpImpl kUnaryOp, kBinaryOp; // elementwise
+extern const OpImpl kLinearOp, kBatchMatMulOp; // linear
+extern const OpImpl kConv2dOp, kConvTranspose2dOp; // conv
+extern const OpImpl kAvgPool2dOp, kMaxPool2dOp, kAdaptivePool2dOp; // pool
+extern const OpImpl kReduceOp, kSoftmaxOp; // reduce
+extern const OpImpl kLayerNormOp; // norm
+extern const OpImpl kAttentionOp; // attention
+extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
+
+} // namespace executorch::backends::et_xnnpack

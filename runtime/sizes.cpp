@@ -1,0 +1,121 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "sizes.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+int64_t floor_div(int64_t a, int64_t b) {
+  const int64_t quotient = a / b;
+  return quotient - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+// Computes one entry from earlier ones. InputDim and InputInt are not handled here.
+Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, int64_t* result) {
+  if (expr.op() == schema::DimOp::Const) {
+    *result = expr.a();
+    return {};
+  }
+  const int64_t a = values[static_cast<size_t>(expr.a())];
+  const int64_t b = values[static_cast<size_t>(expr.b())];
+  bool overflow = false;
+  switch (expr.op()) {
+    case schema::DimOp::Add:
+      overflow = __builtin_add_overflow(a, b, result);
+      break;
+    case schema::DimOp::Mul:
+      overflow = __builtin_mul_overflow(a, b, result);
+      break;
+    case schema::DimOp::FloorDiv:
+    case schema::DimOp::Mod: {
+      ETX_CHECK(b > 0, InvalidArgument, "a size is divided by %" PRId64, b);
+      const int64_t quotient = floor_div(a, b);
+      *result = expr.op() == schema::DimOp::FloorDiv ? quotient : a - b * quotient;
+      break;
+    }
+    case schema::DimOp::Min:
+      *result = std::min(a, b);
+      break;
+    case schema::DimOp::Max:
+      *result = std::max(a, b);
+      break;
+    case schema::DimOp::Const:
+    case schema::DimOp::InputDim:
+    case schema::DimOp::InputInt:
+      break;
+  }
+  ETX_CHECK(!overflow, InvalidArgument, "a size overflows 64 bits");
+  return {};
+}
+
+size_t count(const schema::Graph& graph) {
+  return graph.exprs() == nullptr ? 0 : graph.exprs()->size();
+}
+
+} // namespace
+
+StatusOr<Shape> Sizes::resolve(const flatbuffers::Vector<int64_t>* entries) const {
+  Shape shape;
+  if (entries == nullptr) {
+    return shape;
+  }
+  ETX_CHECK(entries->size() <= kMaxRank, InvalidProgram, "rank %u is above %zu", entries->size(), kMaxRank);
+  for (const int64_t entry : *entries) {
+    const int64_t size = resolve(entry);
+    ETX_CHECK(size >= 0, InvalidArgument, "a size of %" PRId64, size);
+    shape.append(static_cast<size_t>(size));
+  }
+  return shape;
+}
+
+StatusOr<Sizes> evaluate_sizes(const schema::Graph& graph, Span<const ArgumentSize> arguments) {
+  std::vector<int64_t> values(count(graph));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const schema::DimExpr& expr = *graph.exprs()->Get(static_cast<uint32_t>(i));
+    if (expr.op() == schema::DimOp::InputDim) {
+      const Shape& shape = arguments[static_cast<size_t>(expr.a())].shape;
+      values[i] = static_cast<int64_t>(shape[static_cast<size_t>(expr.b())]);
+    } else if (expr.op() == schema::DimOp::InputInt) {
+      values[i] = arguments[static_cast<size_t>(expr.a())].integer;
+    } else {
+      ETX_RETURN_IF_ERROR(compute(expr, values, &values[i]));
+    }
+  }
+  if (graph.ranges() != nullptr) {
+    for (const schema::DimRange* range : *graph.ranges()) {
+      const int64_t value = values[range->expr()];
+      ETX_CHECK(
+          value >= range->min() && value <= range->max(),
+          InvalidArgument,
+          "a dynamic size is %" PRId64 ", the model was exported for %" PRId64 " to %" PRId64,
+          value,
+          range->min(),
+          range->max());
+    }
+  }
+  return Sizes(std::move(values));
+}
+
+StatusOr<Sizes> planned_sizes(const schema::Graph& graph) {
+  std::vector<int64_t> values(count(graph));
+  std::vector<bool> planned(values.size());
+  if (graph.ranges() != nullptr) {
+    for (const schema::DimRange* range : *graph.ranges()) {
+      values[range->expr()] = range->planned();
+      planned[range->expr()] = true;
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const schema::DimExpr& expr = *graph.exprs()->Get(static_cast<uint32_t>(i));
+    // An argument without a range only serves to compute an entry that has one.
+    const bool argument = expr.op() == schema::DimOp::InputDim || expr.op() == schema::DimOp::InputInt;
+    if (!planned[i] && !argument) {
+      ETX_RETURN_IF_ERROR(compute(expr, values, &values[i]));
+    }
+  }
+  return Sizes(std::move(values));
+}
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,98 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <executorch/runtime/core/error.h>
+
+namespace executorch::backends::et_xnnpack {
+
+using executorch::runtime::Error;
+
+// The outcome of something that can fail: Ok, or a code and a message for people.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const {
+    return code_ == Error::Ok;
+  }
+  Error code() const {
+    return code_;
+  }
+  const std::string& message() const {
+    return message_;
+  }
+  // The same failure, saying where it happened: "where: message".
+  Status in(const std::string& where) && {
+    if (!ok()) {
+      message_ = where + ": " + message_;
+    }
+    return std::move(*this);
+  }
+
+ private:
+  Error code_ = Error::Ok;
+  std::string message_;
+};
+
+// A failure with a printf-style message.
+[[gnu::format(printf, 2, 3)]] Status failure(Error code, const char* format, ...);
+
+// A value, or the Status that says why there is none.
+template <typename T>
+class [[nodiscard]] StatusOr {
+ public:
+  StatusOr(Status status) : status_(std::move(status)) {}
+  StatusOr(T value) : value_(std::move(value)) {}
+
+  bool ok() const {
+    return value_.has_value();
+  }
+  const Status& status() const {
+    return status_;
+  }
+  // REQUIRES: ok()
+  T& operator*() {
+    return *value_;
+  }
+  T* operator->() {
+    return &*value_;
+  }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+#define ETX_CONCAT_INNER(a, b) a##b
+#define ETX_CONCAT(a, b) ETX_CONCAT_INNER(a, b)
+
+#define ETX_RETURN_IF_ERROR(expression)            \
+  do {                                             \
+    if (Status etx_status = (expression); !etx_status.ok()) { \
+      return etx_status;                           \
+    }                                              \
+  } while (false)
+
+#define ETX_ASSIGN_OR_RETURN(target, expression) \
+  ETX_ASSIGN_OR_RETURN_AS(ETX_CONCAT(etx_result_, __LINE__), target, expression)
+#define ETX_ASSIGN_OR_RETURN_AS(result, target, expression) \
+  auto result = (expression);                               \
+  if (!result.ok()) {                                       \
+    return result.status();                                 \
+  }                                                         \
+  target = std::move(*result)
+
+// Fails with `code` and the printf-style message unless `condition` holds.
+#define ETX_CHECK(condition, code, ...)          \
+  do {                                           \
+    if (!(condition)) {                          \
+      return failure(Error::code, __VA_ARGS__);  \
+    }                                            \
+  } while (false)
+
+} // namespace executorch::backends::et_xnnpack

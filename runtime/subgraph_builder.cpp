@@ -1,0 +1,142 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "subgraph_builder.h"
+
+#include <cinttypes>
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+constexpr uint32_t kAbsent = UINT32_MAX;
+
+const char* status_name(xnn_status status) {
+  switch (status) {
+    case xnn_status_success:
+      return "success";
+    case xnn_status_uninitialized:
+      return "uninitialized";
+    case xnn_status_invalid_parameter:
+      return "invalid parameter";
+    case xnn_status_invalid_state:
+      return "invalid state";
+    case xnn_status_unsupported_parameter:
+      return "unsupported parameter";
+    case xnn_status_unsupported_hardware:
+      return "unsupported hardware";
+    case xnn_status_out_of_memory:
+      return "out of memory";
+    case xnn_status_reallocation_required:
+      return "reallocation required";
+    default:
+      return "unknown status";
+  }
+}
+
+StatusOr<xnn_datatype> datatype(DType dtype) {
+  switch (dtype) {
+    case DType::Float32:
+      return xnn_datatype_fp32;
+    case DType::Int32:
+      return xnn_datatype_int32;
+    case DType::Int64:
+    case DType::Bool:
+      break;
+  }
+  return failure(Error::NotSupported, "XNNPACK has no %s", schema::EnumNameDType(dtype));
+}
+
+} // namespace
+
+Status check_xnn(xnn_status status, const char* function) {
+  if (status == xnn_status_success) {
+    return {};
+  }
+  const Error code =
+      status == xnn_status_out_of_memory ? Error::MemoryAllocationFailed : Error::Internal;
+  return failure(code, "%s: %s", function, status_name(status));
+}
+
+SubgraphBuilder::SubgraphBuilder(
+    SubgraphPtr subgraph, Span<const TensorType> types, ConstantSource& constants)
+    : subgraph_(std::move(subgraph)),
+      types_(types),
+      constants_(constants),
+      scalars_(std::make_shared<std::deque<std::vector<float>>>()) {}
+
+StatusOr<std::unique_ptr<SubgraphBuilder>> SubgraphBuilder::create(
+    Span<const uint32_t> externals,
+    Span<const bool> external_is_input,
+    Span<const TensorType> types,
+    ConstantSource& constants) {
+  xnn_subgraph_t raw = nullptr;
+  ETX_RETURN_IF_ERROR(check_xnn(
+      xnn_create_subgraph(static_cast<uint32_t>(externals.size()), 0, &raw), "xnn_create_subgraph"));
+  std::unique_ptr<SubgraphBuilder> builder(new SubgraphBuilder(SubgraphPtr(raw), types, constants));
+  for (size_t i = 0; i < externals.size(); ++i) {
+    const uint32_t flags =
+        external_is_input[i] ? XNN_VALUE_FLAG_EXTERNAL_INPUT : XNN_VALUE_FLAG_EXTERNAL_OUTPUT;
+    ETX_ASSIGN_OR_RETURN(
+        const uint32_t id,
+        builder->define_tensor(types[externals[i]], nullptr, static_cast<uint32_t>(i), flags));
+    builder->ids_[externals[i]] = id;
+  }
+  return builder;
+}
+
+Status SubgraphBuilder::add(const OpImpl& op, const NodeContext& node) {
+  node_ = &node;
+  return op.define(node, *this);
+}
+
+StatusOr<uint32_t> SubgraphBuilder::input(size_t i, Use use) {
+  if (!node_->has_input(i)) {
+    return uint32_t{XNN_INVALID_VALUE_ID};
+  }
+  return value(node_->node().inputs()->Get(static_cast<uint32_t>(i)), use);
+}
+
+StatusOr<uint32_t> SubgraphBuilder::output(size_t i) {
+  return value(node_->node().outputs()->Get(static_cast<uint32_t>(i)), Use::Kept);
+}
+
+StatusOr<uint32_t> SubgraphBuilder::value(uint32_t id, Use use) {
+  const auto known = ids_.find(id);
+  if (known != ids_.end()) {
+    return known->second;
+  }
+  ETX_ASSIGN_OR_RETURN(const void* data, constants_.constant(id, use));
+  ETX_ASSIGN_OR_RETURN(const uint32_t defined, define_tensor(types_[id], data, XNN_INVALID_VALUE_ID, 0));
+  if (data == nullptr || use == Use::Kept) {
+    ids_[id] = defined;
+  }
+  return defined;
+}
+
+StatusOr<uint32_t> SubgraphBuilder::internal(const TensorType& type) {
+  return define_tensor(type, nullptr, XNN_INVALID_VALUE_ID, 0);
+}
+
+StatusOr<uint32_t> SubgraphBuilder::scalar(float value) {
+  // Padded: XNNPACK may read XNN_EXTRA_BYTES behind a tensor.
+  std::vector<float>& memory = scalars_->emplace_back(1 + XNN_EXTRA_BYTES / sizeof(float));
+  memory[0] = value;
+  return define_tensor({DType::Float32, {}}, memory.data(), XNN_INVALID_VALUE_ID, 0);
+}
+
+StatusOr<uint32_t> SubgraphBuilder::define_tensor(
+    const TensorType& type, const void* data, uint32_t external_id, uint32_t flags) {
+  ETX_ASSIGN_OR_RETURN(const xnn_datatype dtype, datatype(type.dtype));
+  ETX_CHECK(
+      type.shape.rank <= XNN_MAX_TENSOR_DIMS,
+      NotSupported,
+      "XNNPACK takes rank %d at most, not %s",
+      XNN_MAX_TENSOR_DIMS,
+      type.to_string().c_str());
+  uint32_t id = kAbsent;
+  ETX_RETURN_IF_ERROR(check_xnn(
+      xnn_define_tensor_value(
+          get(), dtype, type.shape.rank, type.shape.dims.data(), data, external_id, flags, &id),
+      "xnn_define_tensor_value"));
+  return id;
+}
+
+} // namespace executorch::backends::et_xnnpack

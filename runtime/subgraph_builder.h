@@ -1,0 +1,87 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <xnnpack.h>
+
+#include "ops/op.h"
+#include "status.h"
+#include "tensor_type.h"
+
+namespace executorch::backends::et_xnnpack {
+
+struct DeleteSubgraph {
+  void operator()(xnn_subgraph_t subgraph) const {
+    xnn_delete_subgraph(subgraph);
+  }
+};
+using SubgraphPtr = std::unique_ptr<xnn_subgraph, DeleteSubgraph>;
+
+// Fails with the name of the XNNPACK function and its status unless that is success.
+Status check_xnn(xnn_status status, const char* function);
+
+// Collects the nodes of one XNNPACK segment. What `define` functions write to.
+class SubgraphBuilder {
+ public:
+  // How a node uses a weight.
+  enum class Use {
+    Packed, // copied into XNNPACK's own layout while the runtime is created
+    Kept, // read in place whenever the node runs
+  };
+
+  // Gives the data of constant `value`: for Kept valid as long as the segment lives,
+  // with XNN_EXTRA_BYTES readable behind it, else until the runtime is created.
+  class ConstantSource {
+   public:
+    virtual ~ConstantSource() = default;
+    virtual StatusOr<const void*> constant(uint32_t value, Use use) = 0;
+  };
+
+  // `externals` are the values that enter or leave the segment, in the order of the
+  // XNNPACK external ids.
+  static StatusOr<std::unique_ptr<SubgraphBuilder>> create(
+      Span<const uint32_t> externals,
+      Span<const bool> external_is_input,
+      Span<const TensorType> types,
+      ConstantSource& constants);
+
+  // Adds one node by its op's `define`. `types` are those of all values of the graph.
+  Status add(const OpImpl& op, const NodeContext& node);
+
+  // For `define`: the XNNPACK ids of the operands of the node being added.
+  // XNN_INVALID_VALUE_ID for an absent one.
+  StatusOr<uint32_t> input(size_t i, Use use = Use::Kept);
+  StatusOr<uint32_t> output(size_t i = 0);
+  // A new internal tensor.
+  StatusOr<uint32_t> internal(const TensorType& type);
+  // A new rank-0 Float32 constant.
+  StatusOr<uint32_t> scalar(float value);
+
+  xnn_subgraph_t get() const {
+    return subgraph_.get();
+  }
+  // The memory behind scalar(); must live as long as the runtime.
+  std::shared_ptr<std::deque<std::vector<float>>> scalars() const {
+    return scalars_;
+  }
+
+ private:
+  SubgraphBuilder(SubgraphPtr subgraph, Span<const TensorType> types, ConstantSource& constants);
+
+  StatusOr<uint32_t> define_tensor(
+      const TensorType& type, const void* data, uint32_t external_id, uint32_t flags);
+  StatusOr<uint32_t> value(uint32_t id, Use use);
+
+  SubgraphPtr subgraph_;
+  Span<const TensorType> types_;
+  ConstantSource& constants_;
+  const NodeContext* node_ = nullptr;
+  std::unordered_map<uint32_t, uint32_t> ids_; // graph value -> XNNPACK value
+  std::shared_ptr<std::deque<std::vector<float>>> scalars_;
+};
+
+} // namespace executorch::backends::et_xnnpack
