@@ -11,6 +11,7 @@ import operator
 import numpy as np
 import sympy
 import torch
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.tensor import dim_order_from_stride
 from torch.export import ExportedProgram
 from torch.fx import Node as FxNode
@@ -34,10 +35,18 @@ class Unsupported(Exception):
     """This node cannot be delegated; the message is the reason, for people."""
 
 
+def aten_operator(node: FxNode) -> torch._ops.OpOverload | None:
+    """The ATen operator that ``node`` calls, also through the Edge dialect."""
+    target = node.target
+    if isinstance(target, EdgeOpOverload):
+        target = target._op
+    return target if isinstance(target, torch._ops.OpOverload) else None
+
+
 def target_name(node: FxNode) -> str:
     """``aten.add.Tensor`` for an ATen or an Edge operator, else the name of the callable."""
-    target = getattr(node.target, "_op", node.target)
-    return str(target) if isinstance(target, torch._ops.OpOverload) else target.__name__
+    aten = aten_operator(node)
+    return getattr(node.target, "__name__", str(node.target)) if aten is None else str(aten)
 
 
 def constant_tensor(program: ExportedProgram, node: FxNode) -> torch.Tensor | None:
@@ -209,9 +218,8 @@ class Lowering(Builder):
 
     def _bind(self, row, node: FxNode) -> dict[str, object]:
         """The arguments that the row names, defaults filled in."""
-        target = getattr(node.target, "_op", node.target)
         bound = {}
-        for position, parameter in enumerate(target._schema.arguments):
+        for position, parameter in enumerate(aten_operator(node)._schema.arguments):
             if position < len(node.args):
                 bound[parameter.name] = node.args[position]
             elif parameter.name in node.kwargs:
@@ -373,8 +381,10 @@ class Support(Lowering):
         return None
 
     def is_result_constant(self, result: Value, node: FxNode) -> bool:
-        return result.constant is not None and all(
-            self.is_constant(n) for n in node.all_input_nodes
+        return (
+            result.constant is not None
+            and len(node.users) == 1
+            and all(self.is_constant(n) for n in node.all_input_nodes)
         )
 
 
