@@ -1,6 +1,9 @@
-# Finds ExecuTorch and sets ET_XNNPACK_EXECUTORCH_LIBRARIES to the targets to link.
+# Finds ExecuTorch. et_xnnpack_executorch is what our code links; ET_XNNPACK_EXECUTORCH_TARGETS are
+# ExecuTorch's own targets, for those who link us.
 #
 # The version in requirements.txt is the only one accepted: ExecuTorch promises no stable C++ ABI.
+
+add_library(et_xnnpack_executorch INTERFACE)
 
 file(STRINGS "${PROJECT_SOURCE_DIR}/requirements.txt" ET_XNNPACK_EXECUTORCH_VERSION
   REGEX "^executorch==")
@@ -8,7 +11,8 @@ string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" ET_XNNPACK_EXECUTORCH_VERSION
   "${ET_XNNPACK_EXECUTORCH_VERSION}")
 
 if(ET_XNNPACK_IN_TREE)
-  set(ET_XNNPACK_EXECUTORCH_LIBRARIES executorch_core extension_threadpool)
+  set(ET_XNNPACK_EXECUTORCH_TARGETS executorch_core extension_threadpool)
+  target_link_libraries(et_xnnpack_executorch INTERFACE ${ET_XNNPACK_EXECUTORCH_TARGETS})
   if(NOT TARGET extension_threadpool)
     message(FATAL_ERROR
       "et_xnnpack shares ExecuTorch's thread pool, but there is no target extension_threadpool. "
@@ -69,4 +73,10 @@ foreach(target executorch::runtime executorch::threadpool)
   endif()
 endforeach()
 message(STATUS "ExecuTorch ${EXECUTORCH_BUILD_VERSION}: ${executorch_DIR}")
-set(ET_XNNPACK_EXECUTORCH_LIBRARIES executorch::runtime executorch::threadpool)
+set(ET_XNNPACK_EXECUTORCH_TARGETS executorch::runtime executorch::threadpool)
+# Not the targets themselves: their link options would write this machine's site-packages into the
+# run path of what we install, and put their libraries before our archives.
+foreach(target IN LISTS ET_XNNPACK_EXECUTORCH_TARGETS)
+  target_link_libraries(et_xnnpack_executorch INTERFACE
+    $<COMPILE_ONLY:${target}> $<TARGET_LINKER_FILE:${target}>)
+endforeach()

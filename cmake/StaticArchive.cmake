@@ -21,7 +21,7 @@ function(et_xnnpack_add_static_archive target)
   add_library(et_xnnpack::${target} ALIAS ${target})
   set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME et_xnnpack)
-  target_link_libraries(${target} INTERFACE ${ET_XNNPACK_EXECUTORCH_LIBRARIES})
+  target_link_libraries(${target} INTERFACE ${ET_XNNPACK_EXECUTORCH_TARGETS})
   # The program names nothing of ours, so without this the linker would leave the archive out.
   target_link_options(${target} INTERFACE "LINKER:--undefined=et_xnnpack_register")
   target_include_directories(${target} INTERFACE

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Copyright (c) the et_xnnpack authors.
+# Copyright (c) et_xnnpack authors.
 # SPDX-License-Identifier: BSD-3-Clause
 """Print the folder that holds a dependency's pinned source, fetching it on first use.
 
