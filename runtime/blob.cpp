@@ -1,0 +1,411 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "blob.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+namespace executorch::backends::et_xnnpack {
+
+namespace {
+
+constexpr uint64_t kSupportedFeatures = static_cast<uint64_t>(schema::Feature::Core);
+constexpr size_t kMaxBlobBytes = size_t{1} << 31; // FlatBuffers offsets are 32 bits
+constexpr size_t kMaxEntries = 1 << 20; // of any vector of a graph
+constexpr int64_t kMaxLiteralSize = int64_t{1} << 40;
+constexpr uint32_t kMaxDepth = 16;
+constexpr uint32_t kMaxTables = 1 << 22;
+
+template <typename T>
+size_t length(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+// Whether `order` holds each of 0 .. rank - 1 once.
+bool is_permutation(const flatbuffers::Vector<uint8_t>* order, size_t rank) {
+  uint32_t seen = 0;
+  for (const uint8_t axis : *order) {
+    if (axis >= rank || (seen >> axis & 1) != 0) {
+      return false;
+    }
+    seen |= 1u << axis;
+  }
+  return order->size() == rank;
+}
+
+} // namespace
+
+// The rules of Blob::open, one function for each part of a graph. Call in this order.
+class BlobVerifier {
+ public:
+  explicit BlobVerifier(Span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  StatusOr<Blob> run() {
+    ETX_RETURN_IF_ERROR(structure());
+    ETX_RETURN_IF_ERROR(features());
+    ETX_RETURN_IF_ERROR(counts());
+    ETX_RETURN_IF_ERROR(values());
+    ETX_RETURN_IF_ERROR(inputs());
+    ETX_RETURN_IF_ERROR(expressions());
+    ETX_RETURN_IF_ERROR(ranges());
+    ETX_RETURN_IF_ERROR(nodes());
+    ETX_RETURN_IF_ERROR(outputs());
+    ETX_RETURN_IF_ERROR(types());
+    return std::move(blob_);
+  }
+
+ private:
+  // What a value is known as so far.
+  enum class Origin : uint8_t { Unknown, Constant, Input, Node, Output };
+
+  Status structure() {
+    // Root offset and file identifier.
+    ETX_CHECK(bytes_.size() >= 8, InvalidProgram, "the blob has %zu bytes", bytes_.size());
+    ETX_CHECK(bytes_.size() < kMaxBlobBytes, InvalidProgram, "the blob has %zu bytes", bytes_.size());
+    ETX_CHECK(
+        std::memcmp(bytes_.data() + 4, "ETX", 3) == 0, InvalidProgram, "this is not an et_xnnpack blob");
+    ETX_CHECK(
+        schema::GraphBufferHasIdentifier(bytes_.data()),
+        DelegateInvalidCompatibility,
+        "the blob has format ETX%c, this runtime reads %s: lower the model again with the et_xnnpack "
+        "that is installed, or update the runtime",
+        bytes_.data()[7] >= 32 && bytes_.data()[7] < 127 ? bytes_.data()[7] : '?',
+        schema::GraphIdentifier());
+    // operator new[] aligns for every scalar of the schema.
+    blob_.bytes_ = std::make_unique<uint8_t[]>(bytes_.size());
+    std::memcpy(blob_.bytes_.get(), bytes_.data(), bytes_.size());
+    flatbuffers::Verifier verifier(blob_.bytes_.get(), bytes_.size(), kMaxDepth, kMaxTables);
+    ETX_CHECK(schema::VerifyGraphBuffer(verifier), InvalidProgram, "the blob is truncated or corrupt");
+    blob_.graph_ = schema::GetGraph(blob_.bytes_.get());
+    return {};
+  }
+
+  Status features() {
+    const uint64_t missing = graph().requires_() & ~kSupportedFeatures;
+    ETX_CHECK(
+        missing == 0,
+        DelegateInvalidCompatibility,
+        "the blob needs features 0x%" PRIx64 " that this runtime lacks: update the runtime",
+        missing);
+    return {};
+  }
+
+  Status counts() {
+    ETX_CHECK(length(graph().values()) > 0, InvalidProgram, "the graph has no values");
+    ETX_CHECK(length(graph().outputs()) > 0, InvalidProgram, "the graph has no outputs");
+    const size_t most = std::max(
+        {length(graph().values()),
+         length(graph().nodes()),
+         length(graph().inputs()),
+         length(graph().outputs()),
+         length(graph().exprs()),
+         length(graph().ranges())});
+    ETX_CHECK(most <= kMaxEntries, InvalidProgram, "a vector of the graph has %zu entries", most);
+    return {};
+  }
+
+  // An entry of a vector of sizes.
+  Status entry(int64_t entry) {
+    ETX_CHECK(entry <= kMaxLiteralSize, InvalidProgram, "a size of %" PRId64, entry);
+    ETX_CHECK(
+        entry >= -static_cast<int64_t>(length(graph().exprs())),
+        InvalidProgram,
+        "size expression %" PRId64 " does not exist",
+        -1 - entry);
+    return {};
+  }
+
+  Status values() {
+    origins_.resize(length(graph().values()));
+    for (uint32_t id = 0; id < origins_.size(); ++id) {
+      ETX_RETURN_IF_ERROR(value(id).in("value " + std::to_string(id)));
+    }
+    return {};
+  }
+
+  Status value(uint32_t id) {
+    const schema::Value& value = blob_.value(id);
+    ETX_CHECK(value.dtype() <= DType::MAX, InvalidProgram, "unknown dtype %d", static_cast<int>(value.dtype()));
+    ETX_CHECK(length(value.dims()) <= kMaxRank, InvalidProgram, "rank %zu", length(value.dims()));
+    if (value.dims() != nullptr) {
+      for (const int64_t dim : *value.dims()) {
+        ETX_RETURN_IF_ERROR(entry(dim));
+      }
+    }
+    return value.constant() == nullptr ? Status() : constant(id, *value.constant());
+  }
+
+  Status constant(uint32_t id, const schema::Constant& constant) {
+    const schema::Value& value = blob_.value(id);
+    const bool named = constant.key() != nullptr;
+    ETX_CHECK(named != (constant.data() != nullptr), InvalidProgram, "a constant needs either a key or data");
+    ETX_CHECK(!named || constant.key()->size() > 0, InvalidProgram, "the key of a constant is empty");
+    TensorType type;
+    type.dtype = value.dtype();
+    for (uint32_t axis = 0; axis < length(value.dims()); ++axis) {
+      ETX_CHECK(value.dims()->Get(axis) >= 0, InvalidProgram, "the size of a constant is not a literal");
+      type.shape.append(static_cast<size_t>(value.dims()->Get(axis)));
+    }
+    ETX_RETURN_IF_ERROR(check_size(type));
+    ETX_CHECK(
+        named || constant.data()->size() == type.bytes(),
+        InvalidProgram,
+        "a constant %s has %u bytes",
+        type.to_string().c_str(),
+        constant.data()->size());
+    origins_[id] = Origin::Constant;
+    return {};
+  }
+
+  Status dim_order(const flatbuffers::Vector<uint8_t>* order, uint32_t value) {
+    ETX_CHECK(
+        order == nullptr || is_permutation(order, length(blob_.value(value).dims())),
+        InvalidProgram,
+        "dim_order is not a permutation of the axes");
+    return {};
+  }
+
+  Status inputs() {
+    for (size_t i = 0; i < blob_.num_inputs(); ++i) {
+      ETX_RETURN_IF_ERROR(input(*graph().inputs()->Get(static_cast<uint32_t>(i))).in("input " + std::to_string(i)));
+    }
+    return {};
+  }
+
+  Status input(const schema::Input& input) {
+    if (input.value() == kNone) {
+      return {};
+    }
+    ETX_CHECK(input.value() < origins_.size(), InvalidProgram, "value %u does not exist", input.value());
+    Origin& origin = origins_[input.value()];
+    ETX_CHECK(origin == Origin::Unknown, InvalidProgram, "value %u is a constant or another input", input.value());
+    origin = Origin::Input;
+    return dim_order(input.dim_order(), input.value());
+  }
+
+  Status expressions() {
+    for (size_t i = 0; i < length(graph().exprs()); ++i) {
+      const schema::DimExpr& expr = *graph().exprs()->Get(static_cast<uint32_t>(i));
+      ETX_RETURN_IF_ERROR(expression(expr, static_cast<int64_t>(i)).in("size expression " + std::to_string(i)));
+    }
+    return {};
+  }
+
+  Status expression(const schema::DimExpr& expr, int64_t index) {
+    ETX_CHECK(expr.op() <= schema::DimOp::MAX, InvalidProgram, "unknown op %d", static_cast<int>(expr.op()));
+    switch (expr.op()) {
+      case schema::DimOp::Const:
+        return {};
+      case schema::DimOp::InputDim:
+      case schema::DimOp::InputInt: {
+        const bool is_int = expr.op() == schema::DimOp::InputInt;
+        ETX_CHECK(
+            expr.a() >= 0 && expr.a() < static_cast<int64_t>(blob_.num_inputs()),
+            InvalidProgram,
+            "input %" PRId64 " does not exist",
+            expr.a());
+        const uint32_t value = graph().inputs()->Get(static_cast<uint32_t>(expr.a()))->value();
+        ETX_CHECK(is_int == (value == kNone), InvalidProgram, "input %" PRId64 " is of the other kind", expr.a());
+        ETX_CHECK(
+            is_int || (expr.b() >= 0 && expr.b() < static_cast<int64_t>(length(blob_.value(value).dims()))),
+            InvalidProgram,
+            "input %" PRId64 " has no axis %" PRId64,
+            expr.a(),
+            expr.b());
+        return {};
+      }
+      case schema::DimOp::Add:
+      case schema::DimOp::Mul:
+      case schema::DimOp::FloorDiv:
+      case schema::DimOp::Mod:
+      case schema::DimOp::Min:
+      case schema::DimOp::Max:
+        break;
+    }
+    ETX_CHECK(
+        expr.a() >= 0 && expr.a() < index && expr.b() >= 0 && expr.b() < index,
+        InvalidProgram,
+        "reads an expression that does not come before it");
+    return {};
+  }
+
+  Status ranges() {
+    std::vector<bool> seen(length(graph().exprs()));
+    for (uint32_t i = 0; i < length(graph().ranges()); ++i) {
+      const schema::DimRange& range = *graph().ranges()->Get(i);
+      ETX_CHECK(
+          range.expr() < seen.size() && !seen[range.expr()],
+          InvalidProgram,
+          "range %u is for expression %u, which does not exist or has one",
+          i,
+          range.expr());
+      seen[range.expr()] = true;
+      ETX_CHECK(
+          0 <= range.min() && range.min() <= range.planned() && range.planned() <= range.max() &&
+              range.max() <= kMaxLiteralSize,
+          InvalidProgram,
+          "range %u is not ordered",
+          i);
+    }
+    return {};
+  }
+
+  Status nodes() {
+    for (size_t i = 0; i < blob_.num_nodes(); ++i) {
+      const schema::Node& node = blob_.node(i);
+      ETX_CHECK(
+          node.attributes_type() > schema::Attributes::NONE && node.attributes_type() <= schema::Attributes::MAX &&
+              node.attributes() != nullptr,
+          InvalidProgram,
+          "node %zu has no attributes of a known type",
+          i);
+      ETX_RETURN_IF_ERROR(operands(node).in(blob_.describe(i)));
+    }
+    return {};
+  }
+
+  Status operands(const schema::Node& node) {
+    for (uint32_t i = 0; i < length(node.inputs()); ++i) {
+      const uint32_t id = node.inputs()->Get(i);
+      ETX_CHECK(
+          id == kNone || (id < origins_.size() && origins_[id] != Origin::Unknown),
+          InvalidProgram,
+          "input %u is value %u, which nothing before it makes",
+          i,
+          id);
+    }
+    ETX_CHECK(length(node.outputs()) > 0, InvalidProgram, "it has no outputs");
+    for (const uint32_t id : *node.outputs()) {
+      ETX_CHECK(
+          id < origins_.size() && origins_[id] == Origin::Unknown,
+          InvalidProgram,
+          "it makes value %u, which does not exist or is made elsewhere",
+          id);
+      origins_[id] = Origin::Node;
+    }
+    return {};
+  }
+
+  Status outputs() {
+    for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
+      const schema::Output& output = *graph().outputs()->Get(i);
+      ETX_CHECK(
+          output.value() < origins_.size() && origins_[output.value()] == Origin::Node,
+          InvalidProgram,
+          "output %u is value %u, which no node makes or which is another output",
+          i,
+          output.value());
+      origins_[output.value()] = Origin::Output;
+      ETX_RETURN_IF_ERROR(dim_order(output.dim_order(), output.value()).in("output " + std::to_string(i)));
+    }
+    return {};
+  }
+
+  // Entries of sizes inside attributes, then every node at the planned sizes.
+  Status types() {
+    for (size_t i = 0; i < blob_.num_nodes(); ++i) {
+      ETX_RETURN_IF_ERROR(attribute_sizes(blob_.node(i)).in(blob_.describe(i)));
+    }
+    ETX_ASSIGN_OR_RETURN(const Sizes sizes, as_program_error(planned_sizes(graph())));
+    return as_program_error(blob_.infer_types(sizes)).status();
+  }
+
+  Status attribute_sizes(const schema::Node& node) {
+    const flatbuffers::Vector<int64_t>* shape = nullptr;
+    if (const auto* reshape = node.attributes_as_Reshape()) {
+      shape = reshape->shape();
+    } else if (const auto* expand = node.attributes_as_Expand()) {
+      shape = expand->shape();
+    } else if (const auto* slice = node.attributes_as_Slice()) {
+      ETX_RETURN_IF_ERROR(entry(slice->start()));
+      ETX_RETURN_IF_ERROR(entry(slice->size()));
+    }
+    for (uint32_t i = 0; i < length(shape); ++i) {
+      ETX_RETURN_IF_ERROR(entry(shape->Get(i)));
+    }
+    return {};
+  }
+
+  // Whatever fails at load is the fault of the blob, not of a call.
+  template <typename T>
+  static StatusOr<T> as_program_error(StatusOr<T> result) {
+    if (!result.ok()) {
+      return Status(Error::InvalidProgram, result.status().message());
+    }
+    return result;
+  }
+
+  const schema::Graph& graph() const {
+    return *blob_.graph_;
+  }
+
+  Span<const uint8_t> bytes_;
+  Blob blob_;
+  std::vector<Origin> origins_;
+};
+
+StatusOr<Blob> Blob::open(Span<const uint8_t> bytes) {
+  return BlobVerifier(bytes).run();
+}
+
+StatusOr<std::vector<TensorType>> Blob::infer_types(const Sizes& sizes) const {
+  std::vector<TensorType> declared(num_values());
+  for (uint32_t id = 0; id < num_values(); ++id) {
+    declared[id].dtype = value(id).dtype();
+    StatusOr<Shape> shape = sizes.resolve(value(id).dims());
+    if (!shape.ok()) {
+      return Status(shape.status()).in("value " + std::to_string(id));
+    }
+    declared[id].shape = *shape;
+    ETX_RETURN_IF_ERROR(check_size(declared[id]));
+  }
+  std::vector<TensorType> made;
+  for (size_t i = 0; i < num_nodes(); ++i) {
+    const BoundNode bound(*this, i, {declared.data(), declared.size()}, sizes);
+    made.assign(node(i).outputs()->size(), {});
+    const OpImpl& op = op_impl(node(i).attributes_type());
+    ETX_RETURN_IF_ERROR(op.infer(bound.context(), {made.data(), made.size()}).in(describe(i)));
+    for (uint32_t k = 0; k < made.size(); ++k) {
+      const TensorType& expected = declared[node(i).outputs()->Get(k)];
+      if (made[k] != expected) {
+        return failure(
+                   Error::InvalidProgram,
+                   "it makes %s, declared is %s",
+                   made[k].to_string().c_str(),
+                   expected.to_string().c_str())
+            .in(describe(i));
+      }
+    }
+  }
+  return declared;
+}
+
+std::string Blob::describe(size_t i) const {
+  return "node " + std::to_string(i) + " " + schema::EnumNameAttributes(node(i).attributes_type()) +
+      " (debug handle " + std::to_string(node(i).debug_handle()) + ")";
+}
+
+BoundNode::BoundNode(const Blob& blob, size_t i, Span<const TensorType> types, const Sizes& sizes)
+    : inputs_(length(blob.node(i).inputs())),
+      constant_(std::make_unique<bool[]>(inputs_.size())),
+      outputs_(blob.node(i).outputs()->size()),
+      context_(
+          blob.node(i),
+          {inputs_.data(), inputs_.size()},
+          {constant_.get(), inputs_.size()},
+          {outputs_.data(), outputs_.size()},
+          sizes) {
+  const schema::Node& node = blob.node(i);
+  for (uint32_t k = 0; k < inputs_.size(); ++k) {
+    const uint32_t id = node.inputs()->Get(k);
+    if (id != kNone) {
+      inputs_[k] = &types[id];
+      constant_[k] = blob.is_constant(id);
+    }
+  }
+  for (uint32_t k = 0; k < outputs_.size(); ++k) {
+    outputs_[k] = types[node.outputs()->Get(k)];
+  }
+}
+
+} // namespace executorch::backends::et_xnnpack

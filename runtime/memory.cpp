@@ -1,0 +1,59 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+size_t round_up(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+} // namespace
+
+StatusOr<Buffer> Buffer::allocate(size_t bytes) {
+  Buffer buffer;
+  const size_t total = round_up(bytes + kTailBytes);
+  if (total >= bytes) {
+    buffer.data_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, total)));
+  }
+  ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "no memory for %zu bytes", bytes);
+  buffer.size_ = bytes;
+  return buffer;
+}
+
+ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces) {
+  std::vector<size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(
+      order.begin(), order.end(), [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
+
+  ArenaLayout layout;
+  layout.offsets.resize(pieces.size());
+  std::vector<size_t> placed; // sorted by offset
+  for (const size_t piece : order) {
+    const Lifetime& life = pieces[piece];
+    const size_t bytes = round_up(life.bytes + kTailBytes);
+    size_t offset = 0;
+    for (const size_t other : placed) {
+      if (pieces[other].last < life.first || life.last < pieces[other].first) {
+        continue;
+      }
+      if (layout.offsets[other] >= offset + bytes) {
+        break;
+      }
+      offset = std::max(offset, layout.offsets[other] + round_up(pieces[other].bytes + kTailBytes));
+    }
+    layout.offsets[piece] = offset;
+    layout.bytes = std::max(layout.bytes, offset + bytes);
+    const auto position = std::upper_bound(placed.begin(), placed.end(), offset, [&](size_t value, size_t other) {
+      return value < layout.offsets[other];
+    });
+    placed.insert(position, piece);
+  }
+  return layout;
+}
+
+} // namespace executorch::backends::et_xnnpack

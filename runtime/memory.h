@@ -1,0 +1,58 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "status.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// Alignment of all memory that the delegate allocates: a cache line and any SIMD register.
+constexpr size_t kAlignment = 64;
+
+// Every tensor is followed by this many readable bytes; XNNPACK reads past ends.
+constexpr size_t kTailBytes = 128;
+
+// Heap memory, aligned to kAlignment.
+class Buffer {
+ public:
+  Buffer() = default;
+  // Uninitialized, with kTailBytes behind. Fails with MemoryAllocationFailed.
+  static StatusOr<Buffer> allocate(size_t bytes);
+
+  char* data() const {
+    return data_.get();
+  }
+  size_t size() const {
+    return size_;
+  }
+
+ private:
+  struct Free {
+    void operator()(char* data) const {
+      std::free(data);
+    }
+  };
+  std::unique_ptr<char, Free> data_;
+  size_t size_ = 0;
+};
+
+// A piece of memory that is needed from step `first` to step `last`, both included.
+struct Lifetime {
+  size_t bytes;
+  size_t first;
+  size_t last;
+};
+
+// Offsets for all pieces in one arena so that those alive together do not overlap, and
+// the size of the arena. Large pieces are placed first, each in the lowest gap.
+struct ArenaLayout {
+  std::vector<size_t> offsets;
+  size_t bytes = 0;
+};
+ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces);
+
+} // namespace executorch::backends::et_xnnpack

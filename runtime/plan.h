@@ -1,0 +1,38 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "blob.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// One thing that execute() does.
+struct Step {
+  enum class Kind {
+    Xnnpack, // runs `nodes` as one xnn_runtime
+    Kernel, // runs the in-tree kernel of the one node
+  };
+  Kind kind;
+  std::vector<uint32_t> nodes;
+  // Values that a step before it, the caller or nobody (constants) makes; constants
+  // only for kernels.
+  std::vector<uint32_t> inputs;
+  // Values made here that something outside the step reads.
+  std::vector<uint32_t> outputs;
+};
+
+// How a blob is executed: which steps, and which values share memory. Depends on the
+// blob alone, not on sizes.
+struct Plan {
+  std::vector<Step> steps;
+  // For each value the one whose memory it is: itself unless made by a view.
+  std::vector<uint32_t> root;
+};
+
+// Puts as many nodes as the order of computation allows into each XNNPACK step.
+// `types` are those of the planned sizes.
+Plan make_plan(const Blob& blob, Span<const TensorType> types, const Sizes& sizes);
+
+} // namespace executorch::backends::et_xnnpack
