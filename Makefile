@@ -1,0 +1,113 @@
+# make demo, make test: each sets up everything it needs. setup.md has the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Python for the environment; 3.11 first, because that is where this project is tested.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Where pip finds torch, when it should not be the default index. setup.md says when.
+TORCH_INDEX ?=
+
+venv := .venv
+bin := $(CURDIR)/$(venv)/bin
+pip := $(bin)/python -m pip --disable-pip-version-check
+stamps := $(venv)/.stamps
+build := build/release
+flatc := $(CURDIR)/$(build)/third-party/flatc/flatc
+export PATH := $(bin):$(PATH)
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+# Folders too: their time changes when a file comes or goes.
+sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
+	$(shell find aot serialization runtime test/runtime test/package cmake third-party \
+	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
+
+say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
+
+.PHONY: help demo test build unit python-test sanitizers asan tsan lint clean distclean
+
+help:
+	@echo "make demo        set up, build, and run the examples on real models"
+	@echo "make test        set up, build, and run every test"
+	@echo "make build       set up and build only; the package is installed into $(venv)"
+	@echo "make unit        C++ tests          make python-test  Python tests"
+	@echo "make asan, tsan  C++ tests under the sanitizers"
+	@echo "make lint        ruff and clang-format (checks only)"
+	@echo "make clean       remove the build   make distclean    and the environment"
+
+demo: build $(stamps)/examples
+	$(call say,MiniLM)
+	@$(bin)/python examples/minilm.py
+	$(call say,MobileNetV2)
+	@$(bin)/python examples/mobilenet_v2.py
+
+test: unit python-test sanitizers
+	$(call say,All tests passed)
+
+build: $(stamps)/installed
+
+unit: build
+	$(call say,C++ tests)
+	@ctest --test-dir $(build) --output-on-failure --no-tests=error --progress
+
+python-test: build $(stamps)/test
+	$(call say,Python tests)
+	@$(bin)/python -m pytest
+
+sanitizers: asan tsan
+
+asan tsan: build
+	$(call say,C++ tests with $@)
+	@cmake --preset $@ -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) > build/$@.log || { cat build/$@.log; exit 1; }
+	@cmake --build --preset $@ | tools/progress
+	@ctest --preset $@ --progress
+
+lint: $(stamps)/lint
+	@$(bin)/ruff check .
+	@$(bin)/ruff format --check .
+	@if command -v clang-format > /dev/null; then \
+	  git ls-files -z '*.cpp' '*.h' '*.c' | xargs -0 --no-run-if-empty clang-format --dry-run --Werror; \
+	else echo "clang-format is not installed: C++ was not checked"; fi
+
+clean:
+	rm -rf build $(stamps)/installed
+
+distclean: clean
+	rm -rf $(venv)
+
+# The environment. Each step is done again only when what it depends on changed.
+
+$(venv)/bin/python:
+	@tools/system-packages "$(PYTHON)"
+	$(call say,Python environment in $(venv))
+	@"$$(tools/system-packages --python "$(PYTHON)")" -m venv $(venv)
+
+$(stamps)/requirements: requirements.txt cmake/requirements.txt | $(venv)/bin/python
+	@mkdir -p $(@D)
+	$(call say,Python packages: PyTorch)
+	@# Alone and first: a later step could only choose another build of it.
+	@$(pip) install --progress-bar off $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) \
+	  "$$(sed -nE 's/^(torch==[^ ]+).*/\1/p' requirements.txt)"
+	$(call say,Python packages: ExecuTorch and build tools)
+	@$(pip) install --progress-bar off -r requirements.txt -r cmake/requirements.txt
+	@touch $@
+
+$(stamps)/test $(stamps)/examples: $(stamps)/%: %/requirements.txt $(stamps)/requirements
+	$(call say,Python packages of $*)
+	@$(pip) install --progress-bar off -r $<
+	@touch $@
+
+$(stamps)/lint: | $(venv)/bin/python
+	@mkdir -p $(@D)
+	@$(pip) install --quiet ruff
+	@touch $@
+
+$(stamps)/installed: $(stamps)/requirements $(sources)
+	$(call say,Building and installing et_xnnpack)
+	@mkdir -p build
+	@$(pip) install . --verbose --no-build-isolation --no-deps --force-reinstall \
+	  --config-settings build-dir=$(build) \
+	  --config-settings cmake.define.ET_XNNPACK_BUILD_TESTS=ON 2>&1 | tee build/install.log | tools/progress
+	@touch $@
