@@ -41,3 +41,16 @@ def check_border(before: Graph, after: Graph) -> None:
 
     if kinds(before) != kinds(after):
         raise ValueError("the outputs changed")
+
+
+def check_outputs(graph: Graph) -> None:
+    """Raises ValueError if an output is an input, a constant, or another output too.
+
+    The runtime gives each output memory that only its node writes.
+    """
+    names = [output.value for output in graph.outputs]
+    for name in names:
+        if name not in graph.producers:
+            raise ValueError(f"output %{name} is not made by a node")
+        if names.count(name) > 1:
+            raise ValueError(f"%{name} is more than one output")

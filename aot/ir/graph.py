@@ -3,7 +3,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -32,11 +33,16 @@ class Constant:
             return NotImplemented
         a, b = self.array, other.array
         return a is b or (
-            a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+            a.shape == b.shape and a.dtype == b.dtype and self.digest == other.digest
         )
 
     def __hash__(self):
         return hash((self.array.shape, self.array.dtype.str))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the elements in row-major order."""
+        return hashlib.sha256(np.ascontiguousarray(self.array)).hexdigest()
 
     def __repr__(self):
         return f"Constant({self.array.dtype}{list(self.array.shape)})"
@@ -143,6 +149,7 @@ class Builder:
         self.ranges = dict(ranges or {})
         self.debug_handle = 0
         self._names: dict[str, int] = {}
+        self._producers: dict[str, Node] = {}
 
     def _unique(self, name: str) -> str:
         count = self._names.get(name, 0)
@@ -167,6 +174,14 @@ class Builder:
         self.values[value.name] = value
         return value
 
+    def _append(self, node: Node) -> None:
+        self.nodes.append(node)
+        self._producers.update((name, node) for name in node.outputs)
+
+    def producer(self, value: Value) -> Node | None:
+        """The node added so far that computes ``value``; inputs and constants have none."""
+        return self._producers.get(value.name)
+
     def input(self, value: Value, dim_order: tuple[int, ...] | None = None) -> None:
         self.inputs.append(Input(value.name, dim_order))
 
@@ -185,7 +200,7 @@ class Builder:
         dtype = inputs[0].dtype if dtype is None else dtype
         output = self.value(dtype, shape, name or type(attributes).__name__.lower())
         names = tuple(None if i is None else i.name for i in inputs)
-        self.nodes.append(Node(attributes, names, (output.name,), self.debug_handle))
+        self._append(Node(attributes, names, (output.name,), self.debug_handle))
         return output
 
     def transpose(self, x: Value, perm: Iterable[int]) -> Value:
@@ -208,12 +223,14 @@ class Rewriter(Builder):
     Use::
 
         r = Rewriter(graph)
-        for node in graph.nodes:
+        for node in r.walk():
             if ...:
                 r.replace(node.outputs[0], r.node(..., r[node.inputs[0]], ...))
             else:
                 r.copy(node)
         return r.finish()
+
+    ``replace`` may leave the nodes before it without a reader; ``finish`` drops them.
     """
 
     def __init__(self, graph: Graph):
@@ -234,6 +251,12 @@ class Rewriter(Builder):
         unique = super()._unique(name)
         return self._unique(name) if unique in self.graph.values else unique
 
+    def walk(self) -> Iterator[Node]:
+        """The old nodes in order; what is added meanwhile gets the debug handle of the current one."""
+        for node in self.graph.nodes:
+            self.debug_handle = node.debug_handle
+            yield node
+
     def __getitem__(self, name: str | None) -> Value | None:
         """The new value that stands for ``name`` of the old graph."""
         return None if name is None else self._new[name]
@@ -247,16 +270,24 @@ class Rewriter(Builder):
             self._adopt(self.graph.values[name])
         inputs = tuple(None if i is None else self._new[i].name for i in node.inputs)
         new = dataclasses.replace(node, inputs=inputs, attributes=attributes or node.attributes)
-        self.nodes.append(new)
+        self._append(new)
         return new
 
-    def finish(self) -> Graph:
-        """The new graph, without constants that nothing reads any more."""
+    def finish(self, outputs: Iterable[Value] | None = None) -> Graph:
+        """The new graph, without nodes and constants that nothing reads any more.
+
+        Its outputs are ``outputs``, or the values that stand for the old ones.
+        """
+        outputs = [self[o.value] for o in self.graph.outputs] if outputs is None else outputs
         self.outputs = [
-            dataclasses.replace(o, value=self._new[o.value].name) for o in self.graph.outputs
+            dataclasses.replace(old, value=new.name) for old, new in zip(self.graph.outputs, outputs)
         ]
-        used = {i for node in self.nodes for i in node.inputs} | {o.value for o in self.outputs}
-        self.values = {
-            n: v for n, v in self.values.items() if v.constant is None or n in used
-        }
+        used = {o.value for o in self.outputs}
+        for node in reversed(self.nodes):
+            if used.intersection(node.outputs):
+                used.update(i for i in node.inputs if i is not None)
+        used.update(o for node in self.nodes for o in node.outputs if used.intersection(node.outputs))
+        self.nodes = [node for node in self.nodes if used.intersection(node.outputs)]
+        used.update(i.value for i in self.inputs)
+        self.values = {n: v for n, v in self.values.items() if n in used}
         return self.build()

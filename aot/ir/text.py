@@ -16,6 +16,7 @@ import ast
 import dataclasses
 import enum
 import hashlib
+import math
 import re
 
 import numpy as np
@@ -33,7 +34,8 @@ def _number(x) -> str:
     if isinstance(x, bool):
         return str(x)
     if isinstance(x, float):
-        return repr(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(x)
+        short = x.is_integer() and abs(x) < 1e15 and (x or math.copysign(1, x) > 0)
+        return repr(int(x)) if short else repr(x)
     return str(x)
 
 

@@ -2,9 +2,20 @@
 """The passes, in order, each with the reason for its place."""
 
 from ..ir import Graph
-from ..verify import check_border, verify
+from ..verify import check_border, check_outputs, verify
+from .copy_outputs import copy_outputs
+from .drop_unused import drop_unused
+from .fold_constants import fold_constants
+from .merge_duplicates import merge_duplicates
+from .remove_no_ops import remove_no_ops
 
-PIPELINE = []
+PIPELINE = [
+    drop_unused,  # lowering makes what nobody reads; later passes look at who reads a value
+    fold_constants,  # operands that become constants let more rules apply
+    remove_no_ops,
+    merge_duplicates,
+    copy_outputs,  # last: the passes above remove copies and merge outputs
+]
 
 
 def optimize(graph: Graph) -> Graph:
@@ -17,4 +28,5 @@ def optimize(graph: Graph) -> Graph:
             check_border(before, graph)
         except ValueError as error:
             raise ValueError(f"after pass {run.__name__}: {error}") from error
+    check_outputs(graph)
     return graph

@@ -1,0 +1,49 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import dataclasses
+import math
+
+from ...serialization.schema import BinaryKind
+from ..ir import Graph, Node, Rewriter
+
+_COMMUTATIVE = (BinaryKind.Add, BinaryKind.Mul)
+
+
+def _signs(x):
+    """What ``==`` does not see in attributes: the sign of a zero."""
+    if isinstance(x, float):
+        return math.copysign(1, x)
+    return tuple(_signs(i) for i in x) if isinstance(x, tuple) else None
+
+
+def _key(node: Node, inputs: tuple[str | None, ...]):
+    a = node.attributes
+    if node.op == "Binary" and a.kind in _COMMUTATIVE:
+        inputs = tuple(sorted(inputs))
+    signs = tuple(_signs(getattr(a, f.name)) for f in dataclasses.fields(a))
+    return node.op, a, signs, inputs
+
+
+def merge_duplicates(graph: Graph) -> Graph:
+    """Computes equal things once and keeps equal constants once.
+
+    ::
+
+        %a: Float32[4] = Unary(%x) kind=Exp     %a: Float32[4] = Unary(%x) kind=Exp
+        %b: Float32[4] = Unary(%x) kind=Exp     %c: Float32[4] = Binary(%a, %a)
+        %c: Float32[4] = Binary(%a, %b)         out %c
+        out %c
+    """
+    r = Rewriter(graph)
+    constants = {}
+    for value in graph.values.values():
+        if value.constant is not None:
+            r.replace(value.name, constants.setdefault(value.constant, value))
+    seen: dict[object, Node] = {}
+    for node in r.walk():
+        key = _key(node, tuple(None if i is None else r[i].name for i in node.inputs))
+        if key in seen:
+            for name, kept in zip(node.outputs, seen[key].outputs):
+                r.replace(name, r[kept])
+        else:
+            seen[key] = r.copy(node)
+    return r.finish()
