@@ -1,0 +1,50 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <mutex>
+
+#include "et_xnnpack.h"
+#include "options.h"
+#include "status.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// The adapter between ExecuTorch and Executable. There is one, made at registration and
+// never destroyed. All functions are thread-safe; two calls of execute() with the same
+// handle run one after the other, with different handles at the same time.
+class EtXnnpackBackend final : public Inspector {
+ public:
+  bool is_available() const override;
+
+  executorch::runtime::Result<executorch::runtime::DelegateHandle*> init(
+      executorch::runtime::BackendInitContext& context,
+      executorch::runtime::FreeableBuffer* processed,
+      executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> compile_specs) const override;
+
+  Error execute(
+      executorch::runtime::BackendExecutionContext& context,
+      executorch::runtime::DelegateHandle* handle,
+      executorch::runtime::Span<executorch::runtime::EValue*> args) const override;
+
+  void destroy(executorch::runtime::DelegateHandle* handle) const override;
+
+  // The options of methods that are loaded from now on.
+  Error set_option(
+      executorch::runtime::BackendOptionContext& context,
+      const executorch::runtime::Span<BackendOption>& options) override;
+  Error get_option(
+      executorch::runtime::BackendOptionContext& context,
+      executorch::runtime::Span<BackendOption>& options) override;
+
+  Error verify(Span<const uint8_t> blob) const override;
+  Error inspect(Span<const uint8_t> blob, std::string* text) const override;
+  const std::string& last_error() const override;
+
+ private:
+  Options options() const;
+
+  mutable std::mutex mutex_; // guards options_
+  Options options_;
+};
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,39 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+// The public C++ interface. Link libet_xnnpack and load any program lowered for
+// et_xnnpack with ExecuTorch's Module; nothing else needs to be called where the shared
+// library is used. Users of the static library call et_xnnpack_register() once.
+
+#include <cstdint>
+#include <string>
+
+#include <executorch/runtime/backend/interface.h>
+
+// Registers the backend with ExecuTorch unless that has happened. Returns an
+// executorch::runtime::Error as a number, 0 for success. Also runs when the shared
+// library is loaded. Thread-safe.
+extern "C" std::uint32_t et_xnnpack_register(void);
+
+namespace executorch::backends::et_xnnpack {
+
+// The name of the backend in a program and in ExecuTorch's registry.
+inline constexpr char kBackendName[] = "EtXnnpackBackend";
+
+// What the registered backend offers beyond ExecuTorch's interface. Get it with
+//   static_cast<const Inspector*>(executorch::runtime::get_backend_class(kBackendName))
+class Inspector : public executorch::runtime::BackendInterface {
+ public:
+  // Whether the bytes are a delegate blob that this runtime can load, weights aside.
+  virtual executorch::runtime::Error verify(executorch::runtime::Span<const uint8_t> blob) const = 0;
+
+  // The blob as text, one line for each input, constant, node and output.
+  virtual executorch::runtime::Error inspect(
+      executorch::runtime::Span<const uint8_t> blob, std::string* text) const = 0;
+
+  // What went wrong in the last call of any function of the backend that failed on this
+  // thread; empty if none did.
+  virtual const std::string& last_error() const = 0;
+};
+
+} // namespace executorch::backends::et_xnnpack

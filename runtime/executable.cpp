@@ -1,0 +1,367 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "executable.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
+
+bool operator==(const ArgumentSize& a, const ArgumentSize& b) {
+  return a.shape == b.shape && a.integer == b.integer;
+}
+
+// Whether reading XNN_EXTRA_BYTES behind the buffer stays on its last page.
+bool is_tail_readable(const void* data, size_t bytes) {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
+  return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + XNN_EXTRA_BYTES) / kPageBytes;
+}
+
+bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const auto begin_a = reinterpret_cast<uintptr_t>(a);
+  const auto begin_b = reinterpret_cast<uintptr_t>(b);
+  return begin_a < begin_b + b_bytes && begin_b < begin_a + a_bytes;
+}
+
+template <typename T>
+Span<const T> view(const std::vector<T>& items) {
+  return {items.data(), items.size()};
+}
+
+} // namespace
+
+StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedDataMap* named_data) {
+  std::unique_ptr<Executable> executable(new Executable(std::move(blob)));
+  ETX_RETURN_IF_ERROR(executable->load(named_data));
+  return executable;
+}
+
+Status Executable::load(const NamedDataMap* named_data) {
+  ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
+  ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
+  plan_ = make_plan(blob_, view(types_), sizes);
+
+  xnn_workspace_t workspace = nullptr;
+  ETX_RETURN_IF_ERROR(check_xnn(xnn_create_workspace(&workspace), "xnn_create_workspace"));
+  workspace_.reset(workspace);
+
+  read_by_xnnpack_.resize(blob_.num_values());
+  arena_offsets_.resize(blob_.num_values());
+  data_.resize(blob_.num_values());
+  input_data_.resize(blob_.num_inputs());
+  output_data_.resize(blob_.num_outputs());
+  input_stages_.resize(blob_.num_inputs());
+  output_stages_.resize(blob_.num_outputs());
+
+  Weights weights(blob_, named_data);
+  for (const Step& step : plan_.steps) {
+    ETX_RETURN_IF_ERROR(load_step(step, sizes, weights));
+  }
+  place_values();
+  ETX_RETURN_IF_ERROR(load_constants(weights));
+  constants_ = std::move(weights).take_kept();
+  return {};
+}
+
+Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weights) {
+  RunnableStep runnable;
+  if (step.kind == Step::Kind::Xnnpack) {
+    ETX_ASSIGN_OR_RETURN(
+        Segment segment, Segment::create(blob_, step, view(types_), sizes, weights, workspace_.get()));
+    runnable.segment = std::make_unique<Segment>(std::move(segment));
+    for (const uint32_t id : step.inputs) {
+      read_by_xnnpack_[plan_.root[id]] = true;
+    }
+    for (const uint32_t id : step.outputs) {
+      read_by_xnnpack_[id] = true; // by a later node of the same step
+    }
+  } else {
+    const size_t node = step.nodes.front();
+    const BoundNode bound(blob_, node, view(types_), sizes);
+    const OpImpl& op = op_impl(blob_.node(node).attributes_type());
+    runnable.kernel = op.kernel == nullptr ? nullptr : op.kernel(bound.context());
+    if (runnable.kernel == nullptr) {
+      return failure(Error::NotSupported, "this runtime cannot compute it for these operands")
+          .in(blob_.describe(node));
+    }
+    runnable.inputs.resize(bound.context().num_inputs());
+    runnable.outputs.resize(bound.context().num_outputs());
+  }
+  steps_.push_back(std::move(runnable));
+  return {};
+}
+
+void Executable::place_values() {
+  places_.assign(blob_.num_values(), Place::Nowhere);
+  const auto place_constant = [this](uint32_t root) {
+    if (blob_.is_constant(root)) {
+      places_[root] = Place::Constant;
+    }
+  };
+  for (const Step& step : plan_.steps) {
+    for (const uint32_t id : step.inputs) {
+      place_constant(plan_.root[id]);
+    }
+    for (const uint32_t id : step.outputs) {
+      places_[id] = Place::Arena;
+    }
+  }
+  for (size_t i = 0; i < blob_.num_inputs(); ++i) {
+    if (input_value(i) != kNone) {
+      places_[input_value(i)] = Place::Input;
+    }
+  }
+  for (size_t i = 0; i < blob_.num_outputs(); ++i) {
+    const uint32_t root = output_root(i);
+    place_constant(root);
+    if (places_[root] == Place::Arena) {
+      places_[root] = Place::Output;
+      direct_outputs_.push_back(i);
+    } else {
+      copies_out_.push_back({root, i});
+    }
+  }
+}
+
+Status Executable::load_constants(Weights& weights) {
+  for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+    if (places_[id] == Place::Constant) {
+      ETX_ASSIGN_OR_RETURN(const void* data, weights.constant(id, SubgraphBuilder::Use::Kept));
+      data_[id] = static_cast<char*>(const_cast<void*>(data));
+    }
+  }
+  weights.release_packed();
+  return {};
+}
+
+Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool) {
+  const size_t num_threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+  if (is_shaped_ && pool == pool_ && num_threads == num_threads_ &&
+      std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end())) {
+    return {};
+  }
+  is_shaped_ = is_planned_ = is_bound_ = false;
+  pool_ = pool;
+  num_threads_ = num_threads;
+  ETX_RETURN_IF_ERROR(reshape_to(inputs));
+  inputs_.assign(inputs.begin(), inputs.end());
+  is_shaped_ = true;
+  return {};
+}
+
+Status Executable::reshape_to(Span<const ArgumentSize> inputs) {
+  ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs));
+  ETX_RETURN_IF_ERROR(check_inputs(inputs, sizes));
+  StatusOr<std::vector<TensorType>> types = blob_.infer_types(sizes);
+  if (!types.ok()) {
+    // The blob is good, so it is the call that is not.
+    return Status(Error::InvalidArgument, types.status().message());
+  }
+  types_ = std::move(*types);
+  ETX_RETURN_IF_ERROR(reshape_steps(sizes));
+  return reserve_arena();
+}
+
+Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (input_value(i) == kNone) {
+      continue;
+    }
+    ETX_ASSIGN_OR_RETURN(const Shape expected, sizes.resolve(blob_.value(input_value(i)).dims()));
+    ETX_CHECK(
+        inputs[i].shape == expected,
+        InvalidArgument,
+        "input %zu has sizes %s (in memory order), the model takes %s",
+        i,
+        inputs[i].shape.to_string().c_str(),
+        expected.to_string().c_str());
+  }
+  return {};
+}
+
+Status Executable::reshape_steps(const Sizes& sizes) {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    RunnableStep& step = steps_[s];
+    const std::vector<uint32_t>& outputs = plan_.steps[s].outputs;
+    step.is_empty = std::all_of(
+        outputs.begin(), outputs.end(), [this](uint32_t id) { return types_[id].shape.numel() == 0; });
+    if (step.kernel != nullptr && !step.is_empty) {
+      const size_t node = plan_.steps[s].nodes.front();
+      const BoundNode bound(blob_, node, view(types_), sizes);
+      StatusOr<size_t> scratch = step.kernel->reshape(bound.context(), num_threads_);
+      if (!scratch.ok()) {
+        return Status(scratch.status()).in(blob_.describe(node));
+      }
+      step.scratch_bytes = *scratch;
+    }
+  }
+  return {};
+}
+
+Status Executable::reserve_arena() {
+  std::vector<Lifetime> pieces;
+  std::vector<size_t> piece_of(blob_.num_values(), SIZE_MAX);
+  const auto touch = [&](uint32_t id, size_t step) {
+    const uint32_t root = plan_.root[id];
+    if (places_[root] != Place::Arena) {
+      return;
+    }
+    if (piece_of[root] == SIZE_MAX) {
+      piece_of[root] = pieces.size();
+      pieces.push_back({types_[root].bytes(), step, step});
+    }
+    pieces[piece_of[root]].last = step;
+  };
+  std::vector<size_t> scratch_of(steps_.size(), SIZE_MAX);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    for (const uint32_t id : plan_.steps[s].inputs) {
+      touch(id, s);
+    }
+    for (const uint32_t id : plan_.steps[s].outputs) {
+      touch(id, s);
+    }
+    if (steps_[s].scratch_bytes > 0) {
+      scratch_of[s] = pieces.size();
+      pieces.push_back({steps_[s].scratch_bytes, s, s});
+    }
+  }
+  const ArenaLayout layout = lay_out_arena(pieces);
+  if (layout.bytes > arena_.size()) {
+    arena_ = Buffer();
+    ETX_ASSIGN_OR_RETURN(arena_, Buffer::allocate(layout.bytes));
+  }
+  for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+    if (piece_of[id] != SIZE_MAX) {
+      arena_offsets_[id] = layout.offsets[piece_of[id]];
+    }
+  }
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    steps_[s].scratch_offset = scratch_of[s] == SIZE_MAX ? 0 : layout.offsets[scratch_of[s]];
+  }
+  return {};
+}
+
+Status Executable::bind(Span<const void* const> inputs, Span<void* const> outputs) {
+  is_bound_ = false;
+  for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+    if (places_[id] == Place::Arena) {
+      data_[id] = arena_.data() + arena_offsets_[id];
+    }
+  }
+  ETX_RETURN_IF_ERROR(bind_inputs(inputs));
+  ETX_RETURN_IF_ERROR(bind_outputs(inputs, outputs));
+  for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+    data_[id] = data_[plan_.root[id]];
+  }
+  ETX_RETURN_IF_ERROR(bind_steps());
+  input_data_.assign(inputs.begin(), inputs.end());
+  output_data_.assign(outputs.begin(), outputs.end());
+  is_bound_ = true;
+  return {};
+}
+
+Status Executable::bind_inputs(Span<const void* const> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const uint32_t id = input_value(i);
+    if (id == kNone) {
+      continue;
+    }
+    const size_t bytes = types_[id].bytes();
+    Stage& stage = input_stages_[i];
+    stage.active = bytes > 0 && read_by_xnnpack_[id] && !is_tail_readable(inputs[i], bytes);
+    if (stage.active && stage.buffer.size() < bytes) {
+      ETX_ASSIGN_OR_RETURN(stage.buffer, Buffer::allocate(bytes));
+    }
+    data_[id] = stage.active ? stage.buffer.data() : static_cast<char*>(const_cast<void*>(inputs[i]));
+  }
+  return {};
+}
+
+Status Executable::bind_outputs(Span<const void* const> inputs, Span<void* const> outputs) {
+  for (const size_t i : direct_outputs_) {
+    const uint32_t root = output_root(i);
+    const size_t bytes = types_[root].bytes();
+    bool overlaps = false;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      overlaps = overlaps ||
+          (input_value(k) != kNone && overlap(outputs[i], bytes, inputs[k], types_[input_value(k)].bytes()));
+    }
+    Stage& stage = output_stages_[i];
+    stage.active = bytes > 0 && (overlaps || (read_by_xnnpack_[root] && !is_tail_readable(outputs[i], bytes)));
+    if (stage.active && stage.buffer.size() < bytes) {
+      ETX_ASSIGN_OR_RETURN(stage.buffer, Buffer::allocate(bytes));
+    }
+    data_[root] = stage.active ? stage.buffer.data() : static_cast<char*>(outputs[i]);
+  }
+  return {};
+}
+
+Status Executable::bind_steps() {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    RunnableStep& step = steps_[s];
+    if (step.is_empty) {
+      continue;
+    }
+    if (step.segment != nullptr) {
+      const Span<char* const> data{data_.data(), data_.size()};
+      const Status status =
+          is_planned_ ? step.segment->set_data(data) : step.segment->reshape(view(types_), data, pool_);
+      if (!status.ok()) {
+        is_planned_ = false;
+        return Status(status).in(blob_.describe(plan_.steps[s].nodes.front()) + " and following");
+      }
+      continue;
+    }
+    const schema::Node& node = blob_.node(plan_.steps[s].nodes.front());
+    for (uint32_t k = 0; k < step.inputs.size(); ++k) {
+      const uint32_t id = node.inputs()->Get(k);
+      step.inputs[k] = id == kNone ? nullptr : data_[id];
+    }
+    for (uint32_t k = 0; k < step.outputs.size(); ++k) {
+      step.outputs[k] = data_[node.outputs()->Get(k)];
+    }
+  }
+  is_planned_ = true;
+  return {};
+}
+
+Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs) {
+  if (!is_bound_ || !std::equal(inputs.begin(), inputs.end(), input_data_.begin()) ||
+      !std::equal(outputs.begin(), outputs.end(), output_data_.begin())) {
+    ETX_RETURN_IF_ERROR(bind(inputs, outputs));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (input_stages_[i].active) {
+      std::memcpy(input_stages_[i].buffer.data(), inputs[i], types_[input_value(i)].bytes());
+    }
+  }
+  for (RunnableStep& step : steps_) {
+    if (step.is_empty) {
+      continue;
+    }
+    if (step.segment != nullptr) {
+      ETX_RETURN_IF_ERROR(step.segment->run());
+    } else {
+      step.kernel->run(
+          {{step.inputs.data(), step.inputs.size()},
+           {step.outputs.data(), step.outputs.size()},
+           arena_.data() + step.scratch_offset,
+           pool_});
+    }
+  }
+  for (const CopyOut& copy : copies_out_) {
+    if (types_[copy.root].bytes() > 0) {
+      std::memmove(outputs[copy.output], data_[copy.root], types_[copy.root].bytes());
+    }
+  }
+  for (const size_t i : direct_outputs_) {
+    if (output_stages_[i].active) {
+      std::memcpy(outputs[i], output_stages_[i].buffer.data(), types_[output_root(i)].bytes());
+    }
+  }
+  return {};
+}
+
+} // namespace executorch::backends::et_xnnpack

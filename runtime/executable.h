@@ -1,0 +1,127 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "blob.h"
+#include "kernels/kernel.h"
+#include "memory.h"
+#include "plan.h"
+#include "segment.h"
+#include "weights.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// A loaded graph. Owns packed weights, activations and XNNPACK objects. One thread at a
+// time; different executables share nothing.
+class Executable {
+ public:
+  // `named_data` is only used here; null if the blob refers to none.
+  static StatusOr<std::unique_ptr<Executable>> create(Blob blob, const NamedDataMap* named_data);
+
+  const Blob& blob() const {
+    return blob_;
+  }
+
+  // Prepares for arguments of these sizes and for this pool (null: calling thread).
+  // Does nothing if they are those of the last call. Fails with InvalidArgument if the
+  // graph does not take them; a later call with good sizes works.
+  Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool);
+
+  // The type of graph output `i`, physical. REQUIRES: reshape() succeeded
+  const TensorType& output_type(size_t i) const {
+    return types_[blob_.graph().outputs()->Get(static_cast<uint32_t>(i))->value()];
+  }
+
+  // Computes. Integer arguments have no data. Inputs and outputs may overlap.
+  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types
+  Status run(Span<const void* const> inputs, Span<void* const> outputs);
+
+  // Bytes of activations at the current sizes, without XNNPACK's workspace.
+  size_t arena_bytes() const {
+    return arena_.size();
+  }
+
+ private:
+  // Where the memory of a root value is.
+  enum class Place : uint8_t { Nowhere, Constant, Input, Output, Arena };
+
+  // An output whose value has its memory elsewhere: in an input, a constant, another output.
+  struct CopyOut {
+    uint32_t root;
+    size_t output;
+  };
+
+  // Memory that stands in for an argument's.
+  struct Stage {
+    Buffer buffer;
+    bool active = false;
+  };
+
+  struct RunnableStep {
+    std::unique_ptr<Segment> segment; // or
+    std::unique_ptr<Kernel> kernel;
+    size_t scratch_bytes = 0;
+    size_t scratch_offset = 0; // in the arena
+    bool is_empty = false; // no output has elements: nothing to run
+    std::vector<const void*> inputs; // of the kernel
+    std::vector<void*> outputs;
+  };
+
+  explicit Executable(Blob blob) : blob_(std::move(blob)) {}
+
+  Status load(const NamedDataMap* named_data);
+  Status load_step(const Step& step, const Sizes& sizes, Weights& weights);
+  void place_values();
+  Status load_constants(Weights& weights);
+
+  Status reshape_to(Span<const ArgumentSize> inputs);
+  Status check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const;
+  Status reshape_steps(const Sizes& sizes);
+  Status reserve_arena();
+
+  Status bind(Span<const void* const> inputs, Span<void* const> outputs);
+  Status bind_inputs(Span<const void* const> inputs);
+  Status bind_outputs(Span<const void* const> inputs, Span<void* const> outputs);
+  Status bind_steps();
+
+  uint32_t input_value(size_t i) const {
+    return blob_.graph().inputs()->Get(static_cast<uint32_t>(i))->value();
+  }
+  uint32_t output_root(size_t i) const {
+    return plan_.root[blob_.graph().outputs()->Get(static_cast<uint32_t>(i))->value()];
+  }
+
+  const Blob blob_;
+  Plan plan_;
+  std::vector<Buffer> constants_; // outlive steps_
+  WorkspacePtr workspace_; // outlives steps_
+  std::vector<RunnableStep> steps_; // like plan_.steps
+
+  // By value; they count for roots only.
+  std::vector<Place> places_;
+  std::vector<bool> read_by_xnnpack_;
+  std::vector<size_t> arena_offsets_;
+
+  std::vector<char*> data_; // by value: where it is during run()
+  std::vector<size_t> direct_outputs_; // outputs that steps write
+  std::vector<CopyOut> copies_out_; // all others
+
+  // The sizes and the pool that everything is prepared for.
+  std::vector<ArgumentSize> inputs_;
+  std::vector<TensorType> types_; // by value
+  pthreadpool_t pool_ = nullptr;
+  size_t num_threads_ = 0;
+  bool is_shaped_ = false; // types_, kernels and arena_ are
+  bool is_planned_ = false; // XNNPACK is, too
+  bool is_bound_ = false; // data_ fits the addresses of the last call
+
+  Buffer arena_;
+  std::vector<const void*> input_data_; // addresses of the last call
+  std::vector<void*> output_data_;
+  std::vector<Stage> input_stages_;
+  std::vector<Stage> output_stages_;
+};
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,124 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "common.h"
+
+#include <algorithm>
+
+#include <xnnpack.h>
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+bool fits_xnnpack(const TensorType& type) {
+  return type.dtype == DType::Float32 && type.shape.rank <= XNN_MAX_TENSOR_DIMS && type.shape.numel() != 0;
+}
+
+bool fits_xnnpack(const Window& window) {
+  constexpr uint32_t kLimit = 1 << 14;
+  return std::max({window.kernel, window.stride, window.dilation, window.before, window.after}) < kLimit;
+}
+
+} // namespace
+
+Status check_clamp(const schema::Clamp* clamp) {
+  ETX_CHECK(
+      clamp == nullptr || clamp->min() <= clamp->max(), // also false for NaN
+      InvalidProgram,
+      "clamps to [%g, %g]",
+      static_cast<double>(clamp->min()),
+      static_cast<double>(clamp->max()));
+  return {};
+}
+
+Status check_rank(const NodeContext& node, size_t i, size_t rank) {
+  ETX_CHECK(
+      node.input(i).shape.rank == rank,
+      InvalidProgram,
+      "input %zu is %s, must have rank %zu",
+      i,
+      node.input(i).to_string().c_str(),
+      rank);
+  return {};
+}
+
+Status check_shape(const NodeContext& node, size_t i, const Shape& shape) {
+  ETX_CHECK(
+      node.input(i).shape == shape,
+      InvalidProgram,
+      "input %zu is %s, must have shape %s",
+      i,
+      node.input(i).to_string().c_str(),
+      shape.to_string().c_str());
+  return {};
+}
+
+Status check_bias(const NodeContext& node, size_t i, size_t size) {
+  return node.has_input(i) ? check_shape(node, i, {size}) : Status();
+}
+
+StatusOr<Shape> broadcast(const Shape& a, const Shape& b) {
+  const Shape& longer = a.rank >= b.rank ? a : b;
+  const Shape& shorter = a.rank >= b.rank ? b : a;
+  Shape result = longer;
+  const size_t offset = longer.rank - shorter.rank;
+  for (size_t axis = 0; axis < shorter.rank; ++axis) {
+    const size_t x = longer[offset + axis];
+    const size_t y = shorter[axis];
+    ETX_CHECK(
+        x == y || x == 1 || y == 1,
+        InvalidProgram,
+        "shapes %s and %s do not broadcast",
+        a.to_string().c_str(),
+        b.to_string().c_str());
+    result[offset + axis] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+Status set_output(Span<TensorType> outputs, DType dtype, const Shape& shape) {
+  outputs[0] = {dtype, shape};
+  return check_size(outputs[0]);
+}
+
+bool fits_xnnpack(const NodeContext& node) {
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (node.has_input(i) && !fits_xnnpack(node.input(i))) {
+      return false;
+    }
+  }
+  return fits_xnnpack(node.output());
+}
+
+Status check_window(const Window& window) {
+  ETX_CHECK(
+      window.kernel != 0 && window.stride != 0 && window.dilation != 0,
+      InvalidProgram,
+      "has kernel %u, stride %u, dilation %u: none may be 0",
+      window.kernel,
+      window.stride,
+      window.dilation);
+  return {};
+}
+
+StatusOr<size_t> count_positions(const Window& window, size_t size) {
+  const uint64_t padded = uint64_t{size} + window.before + window.after;
+  ETX_CHECK(
+      window.span() <= padded,
+      InvalidProgram,
+      "a window over %llu elements does not fit into %zu and a padding of %u and %u",
+      static_cast<unsigned long long>(window.span()),
+      size,
+      window.before,
+      window.after);
+  return static_cast<size_t>((padded - window.span()) / window.stride + 1);
+}
+
+Status check_window_table(const Shape& positions, const Window& height, const Window& width) {
+  Shape entries{positions[1], positions[2], height.kernel, width.kernel};
+  return check_size({DType::Int64, entries}).in("its table of windows");
+}
+
+bool fits_xnnpack(const Window& height, const Window& width) {
+  return fits_xnnpack(height) && fits_xnnpack(width);
+}
+
+} // namespace executorch::backends::et_xnnpack

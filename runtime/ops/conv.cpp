@@ -1,0 +1,225 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <algorithm>
+
+#include "../kernels/conv.h"
+
+#include "../subgraph_builder.h"
+#include "common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+using Use = SubgraphBuilder::Use;
+
+// Both ops: x [N, H, W, groups * IC], weight [groups * OC, KH, KW, IC], bias [groups * OC]?
+template <typename Attributes>
+Status check_conv(const NodeContext& node) {
+  const auto& attributes = node.attributes<Attributes>();
+  ETX_RETURN_IF_ERROR(node.check_operands(2, 1));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
+  ETX_CHECK(
+      attributes.stride() != nullptr && attributes.padding() != nullptr && attributes.dilation() != nullptr,
+      InvalidProgram,
+      "has no stride, padding or dilation");
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
+  ETX_RETURN_IF_ERROR(check_rank(node, 1, 4));
+  const Shape& x = node.input(0).shape;
+  const Shape& weight = node.input(1).shape;
+  const size_t groups = attributes.groups();
+  ETX_CHECK(
+      groups != 0 && weight.numel() != 0 && weight[0] % groups == 0 && x[3] % groups == 0 &&
+          x[3] / groups == weight[3],
+      InvalidProgram,
+      "input %s, weight %s and %zu groups do not match",
+      x.to_string().c_str(),
+      weight.to_string().c_str(),
+      groups);
+  ETX_CHECK(
+      weight[1] <= UINT32_MAX && weight[2] <= UINT32_MAX,
+      InvalidProgram,
+      "weight %s has too large a window",
+      weight.to_string().c_str());
+  return check_bias(node, 2, weight[0]);
+}
+
+// REQUIRES: check_conv passed
+template <typename Attributes>
+Window window_height(const NodeContext& node) {
+  const auto& attributes = node.attributes<Attributes>();
+  return {
+      static_cast<uint32_t>(node.input(1).shape[1]),
+      attributes.stride()->height(),
+      attributes.dilation()->height(),
+      attributes.padding()->top(),
+      attributes.padding()->bottom()};
+}
+
+template <typename Attributes>
+Window window_width(const NodeContext& node) {
+  const auto& attributes = node.attributes<Attributes>();
+  return {
+      static_cast<uint32_t>(node.input(1).shape[2]),
+      attributes.stride()->width(),
+      attributes.dilation()->width(),
+      attributes.padding()->left(),
+      attributes.padding()->right()};
+}
+
+// XNNPACK packs weights when it creates the operator.
+bool weights_fit_xnnpack(const NodeContext& node) {
+  return node.is_constant(1) && (!node.has_input(2) || node.is_constant(2)) &&
+      node.input(0).shape[3] <= UINT32_MAX && node.input(1).shape[0] <= UINT32_MAX;
+}
+
+struct ConvOperands {
+  uint32_t x;
+  uint32_t weight;
+  uint32_t bias;
+  uint32_t y;
+};
+
+StatusOr<ConvOperands> operands(SubgraphBuilder& subgraph) {
+  ConvOperands result{};
+  ETX_ASSIGN_OR_RETURN(result.x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(result.weight, subgraph.input(1, Use::Packed));
+  ETX_ASSIGN_OR_RETURN(result.bias, subgraph.input(2, Use::Packed));
+  ETX_ASSIGN_OR_RETURN(result.y, subgraph.output());
+  return result;
+}
+
+Status infer_conv2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_conv<schema::Conv2d>(node));
+  const Window height = window_height<schema::Conv2d>(node);
+  const Window width = window_width<schema::Conv2d>(node);
+  ETX_RETURN_IF_ERROR(check_window(height));
+  ETX_RETURN_IF_ERROR(check_window(width));
+  const Shape& x = node.input(0).shape;
+  Shape y{x[0], 0, 0, node.input(1).shape[0]};
+  ETX_ASSIGN_OR_RETURN(y[1], count_positions(height, x[1]));
+  ETX_ASSIGN_OR_RETURN(y[2], count_positions(width, x[2]));
+  ETX_RETURN_IF_ERROR(check_window_table(y, height, width));
+  return set_output(outputs, DType::Float32, y);
+}
+
+bool conv2d_in_xnnpack(const NodeContext& node) {
+  return fits_xnnpack(node) && weights_fit_xnnpack(node) &&
+      fits_xnnpack(window_height<schema::Conv2d>(node), window_width<schema::Conv2d>(node));
+}
+
+// With one channel in each group this becomes XNNPACK's depthwise convolution by itself.
+Status define_conv2d(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& attributes = node.attributes<schema::Conv2d>();
+  const Window height = window_height<schema::Conv2d>(node);
+  const Window width = window_width<schema::Conv2d>(node);
+  const Shape& weight = node.input(1).shape;
+  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(subgraph));
+  return check_xnn(
+      xnn_define_convolution_2d(
+          subgraph.get(),
+          height.before,
+          width.after,
+          height.after,
+          width.before,
+          height.kernel,
+          width.kernel,
+          height.stride,
+          width.stride,
+          height.dilation,
+          width.dilation,
+          attributes.groups(),
+          weight[3],
+          weight[0] / attributes.groups(),
+          clamp_min(attributes.clamp()),
+          clamp_max(attributes.clamp()),
+          ids.x,
+          ids.weight,
+          ids.bias,
+          ids.y,
+          0),
+      "xnn_define_convolution_2d");
+}
+
+// The size of an axis that count_positions would map back to `size`.
+StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, size_t size) {
+  ETX_CHECK(size != 0, InvalidProgram, "the image is empty");
+  ETX_CHECK(
+      output_padding < std::max(window.stride, window.dilation),
+      InvalidProgram,
+      "output padding %u is not below stride %u or dilation %u",
+      output_padding,
+      window.stride,
+      window.dilation);
+  uint64_t full = 0;
+  const bool overflow = __builtin_mul_overflow(uint64_t{size} - 1, uint64_t{window.stride}, &full) ||
+      __builtin_add_overflow(full, window.span(), &full) || __builtin_add_overflow(full, output_padding, &full);
+  const uint64_t padding = uint64_t{window.before} + window.after;
+  ETX_CHECK(!overflow && full > padding, InvalidProgram, "nothing of the output is left, or far too much");
+  return static_cast<size_t>(full - padding);
+}
+
+Status infer_conv_transpose2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_conv<schema::ConvTranspose2d>(node));
+  const schema::Size2D* output_padding = node.attributes<schema::ConvTranspose2d>().output_padding();
+  ETX_CHECK(output_padding != nullptr, InvalidProgram, "has no output padding");
+  const Window height = window_height<schema::ConvTranspose2d>(node);
+  const Window width = window_width<schema::ConvTranspose2d>(node);
+  ETX_RETURN_IF_ERROR(check_window(height));
+  ETX_RETURN_IF_ERROR(check_window(width));
+  const Shape& x = node.input(0).shape;
+  Shape y{x[0], 0, 0, node.input(1).shape[0]};
+  ETX_ASSIGN_OR_RETURN(y[1], transposed_size(height, output_padding->height(), x[1]));
+  ETX_ASSIGN_OR_RETURN(y[2], transposed_size(width, output_padding->width(), x[2]));
+  ETX_RETURN_IF_ERROR(check_window_table(y, height, width));
+  return set_output(outputs, DType::Float32, y);
+}
+
+bool conv_transpose2d_in_xnnpack(const NodeContext& node) {
+  const schema::Size2D& output_padding = *node.attributes<schema::ConvTranspose2d>().output_padding();
+  const Window height = window_height<schema::ConvTranspose2d>(node);
+  const Window width = window_width<schema::ConvTranspose2d>(node);
+  return fits_xnnpack(node) && weights_fit_xnnpack(node) && fits_xnnpack(height, width) &&
+      output_padding.height() < height.stride && output_padding.width() < width.stride;
+}
+
+Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& attributes = node.attributes<schema::ConvTranspose2d>();
+  const Window height = window_height<schema::ConvTranspose2d>(node);
+  const Window width = window_width<schema::ConvTranspose2d>(node);
+  const Shape& weight = node.input(1).shape;
+  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(subgraph));
+  return check_xnn(
+      xnn_define_deconvolution_2d(
+          subgraph.get(),
+          height.before,
+          width.after,
+          height.after,
+          width.before,
+          attributes.output_padding()->height(),
+          attributes.output_padding()->width(),
+          height.kernel,
+          width.kernel,
+          height.stride,
+          width.stride,
+          height.dilation,
+          width.dilation,
+          attributes.groups(),
+          weight[3],
+          weight[0] / attributes.groups(),
+          clamp_min(attributes.clamp()),
+          clamp_max(attributes.clamp()),
+          ids.x,
+          ids.weight,
+          ids.bias,
+          ids.y,
+          0),
+      "xnn_define_deconvolution_2d");
+}
+
+} // namespace
+
+const OpImpl kConv2dOp{infer_conv2d, conv2d_in_xnnpack, define_conv2d, make_conv2d};
+const OpImpl kConvTranspose2dOp{
+    infer_conv_transpose2d, conv_transpose2d_in_xnnpack, define_conv_transpose2d, make_conv_transpose2d};
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,89 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "segment.h"
+
+#include "xnnpack_compat.h"
+
+namespace executorch::backends::et_xnnpack {
+
+StatusOr<Segment> Segment::create(
+    const Blob& blob,
+    const Step& step,
+    Span<const TensorType> types,
+    const Sizes& sizes,
+    Weights& weights,
+    xnn_workspace_t workspace) {
+  Segment segment;
+  segment.values_ = step.inputs;
+  segment.values_.insert(segment.values_.end(), step.outputs.begin(), step.outputs.end());
+  segment.num_inputs_ = step.inputs.size();
+
+  const size_t count = segment.values_.size();
+  const auto is_input = std::make_unique<bool[]>(count);
+  std::fill_n(is_input.get(), segment.num_inputs_, true);
+  ETX_ASSIGN_OR_RETURN(
+      const std::unique_ptr<SubgraphBuilder> builder,
+      SubgraphBuilder::create({segment.values_.data(), count}, {is_input.get(), count}, types, weights));
+  for (const uint32_t i : step.nodes) {
+    const BoundNode bound(blob, i, types, sizes);
+    const OpImpl& op = op_impl(blob.node(i).attributes_type());
+    ETX_RETURN_IF_ERROR(builder->add(op, bound.context()).in(blob.describe(i)));
+  }
+  segment.scalars_ = builder->scalars();
+
+  xnn_runtime_t runtime = nullptr;
+  const xnn_status status =
+      xnn_create_runtime_v4(builder->get(), nullptr, workspace, /*threadpool=*/nullptr, /*flags=*/0, &runtime);
+  segment.runtime_.reset(runtime);
+  weights.release_packed();
+  ETX_RETURN_IF_ERROR(check_xnn(status, "xnn_create_runtime").in(blob.describe(step.nodes.front()) + " and following"));
+  return segment;
+}
+
+std::vector<xnn_external_value> Segment::externals(Span<char* const> data) const {
+  std::vector<xnn_external_value> result(values_.size());
+  for (uint32_t id = 0; id < values_.size(); ++id) {
+    result[id] = {id, data[values_[id]]};
+  }
+  return result;
+}
+
+Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pthreadpool_t pool) {
+  et_xnnpack_set_threadpool(runtime_.get(), pool);
+  for (uint32_t id = 0; id < num_inputs_; ++id) {
+    const Shape& shape = types[values_[id]].shape;
+    ETX_RETURN_IF_ERROR(check_xnn(
+        xnn_reshape_external_value(runtime_.get(), id, shape.rank, shape.dims.data()),
+        "xnn_reshape_external_value"));
+  }
+  // Not xnn_reshape_runtime: that plans memory again only when something grows, and so
+  // keeps writing an output over an input that by now is broadcast. This always plans.
+  const std::vector<xnn_external_value> values = externals(data);
+  ETX_RETURN_IF_ERROR(
+      check_xnn(xnn_setup_runtime(runtime_.get(), values.size(), values.data()), "xnn_setup_runtime"));
+  for (size_t id = num_inputs_; id < values_.size(); ++id) {
+    Shape shape;
+    ETX_RETURN_IF_ERROR(check_xnn(
+        xnn_get_external_value_shape(runtime_.get(), static_cast<uint32_t>(id), &shape.rank, shape.dims.data()),
+        "xnn_get_external_value_shape"));
+    const Shape& expected = types[values_[id]].shape;
+    ETX_CHECK(
+        shape == expected,
+        Internal,
+        "XNNPACK makes value %u of shape %s instead of %s",
+        values_[id],
+        shape.to_string().c_str(),
+        expected.to_string().c_str());
+  }
+  return {};
+}
+
+Status Segment::set_data(Span<char* const> data) {
+  const std::vector<xnn_external_value> values = externals(data);
+  return check_xnn(xnn_setup_runtime_v2(runtime_.get(), values.size(), values.data()), "xnn_setup_runtime_v2");
+}
+
+Status Segment::run() {
+  return check_xnn(xnn_invoke_runtime(runtime_.get()), "xnn_invoke_runtime");
+}
+
+} // namespace executorch::backends::et_xnnpack

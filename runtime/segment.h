@@ -1,0 +1,61 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <xnnpack.h>
+
+#include "blob.h"
+#include "plan.h"
+#include "weights.h"
+
+namespace executorch::backends::et_xnnpack {
+
+struct DeleteRuntime {
+  void operator()(xnn_runtime_t runtime) const {
+    xnn_delete_runtime(runtime);
+  }
+};
+using RuntimePtr = std::unique_ptr<xnn_runtime, DeleteRuntime>;
+
+struct ReleaseWorkspace {
+  void operator()(xnn_workspace_t workspace) const {
+    xnn_release_workspace(workspace);
+  }
+};
+using WorkspacePtr = std::unique_ptr<xnn_workspace, ReleaseWorkspace>;
+
+// One XNNPACK step of a plan, ready to run. Segments that share a workspace must not
+// run at the same time.
+class Segment {
+ public:
+  // Packs the weights. `step` and `weights` are only used here.
+  static StatusOr<Segment> create(
+      const Blob& blob,
+      const Step& step,
+      Span<const TensorType> types,
+      const Sizes& sizes,
+      Weights& weights,
+      xnn_workspace_t workspace);
+
+  // Takes over the types and addresses of all values, and the pool to run on. `types`
+  // passed infer; `data` is by value, only those of the step's inputs and outputs count.
+  Status reshape(Span<const TensorType> types, Span<char* const> data, pthreadpool_t pool);
+
+  // Takes over new addresses. REQUIRES: reshape() succeeded
+  Status set_data(Span<char* const> data);
+
+  // REQUIRES: the last reshape() or set_data() succeeded
+  Status run();
+
+ private:
+  std::vector<xnn_external_value> externals(Span<char* const> data) const;
+
+  std::vector<uint32_t> values_; // graph values by XNNPACK external id: inputs, then outputs
+  size_t num_inputs_ = 0;
+  std::shared_ptr<const void> scalars_; // outlives runtime_
+  RuntimePtr runtime_;
+};
+
+} // namespace executorch::backends::et_xnnpack
