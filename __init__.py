@@ -1,13 +1,85 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""et_xnnpack: the CPU delegate for ExecuTorch that takes the whole model."""
+"""et_xnnpack: the CPU delegate for ExecuTorch that takes the whole model.
+
+Importing this package makes the backend known to ``executorch.runtime`` in this process.
+Lowering works without the compiled part; ``is_available()`` tells whether it is there.
+"""
 
 import importlib
+import importlib.metadata
 
 _LAZY = {
     "EtXnnpackBackend": ".aot.backend",
     "EtXnnpackPartitioner": ".aot.partitioner",
 }
-__all__ = sorted(_LAZY)
+__all__ = [*_LAZY, "get_option", "inspect", "is_available", "set_option", "verify"]
+
+
+def _check_executorch() -> None:
+    """Class layouts differ between ExecuTorch versions, so only the one built with will do."""
+    from ._version import executorch_version
+
+    found = importlib.metadata.version("executorch").partition("+")[0]
+    if found != executorch_version:
+        raise ImportError(
+            f"this et_xnnpack was built with ExecuTorch {executorch_version}, but {found} is installed. "
+            f"Run: pip install executorch=={executorch_version}, or build et_xnnpack against {found}."
+        )
+
+
+def _load_runtime():
+    try:
+        from . import _runtime
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}._runtime":
+            raise
+        return None
+    return _runtime
+
+
+try:
+    _check_executorch()
+except ModuleNotFoundError as error:  # a source tree that was never built
+    if error.name != f"{__name__}._version":
+        raise
+_module = _load_runtime()
+
+
+def _runtime_module():
+    if _module is None:
+        raise RuntimeError(
+            "the compiled part of et_xnnpack is not installed: run `pip install .` in its checkout"
+        )
+    return _module
+
+
+def is_available() -> bool:
+    """Whether programs lowered for et_xnnpack can run in this process."""
+    return _module is not None and _module.is_available()
+
+
+def verify(blob: bytes) -> None:
+    """Raises ValueError with the reason unless ``blob`` is a delegate blob that would load."""
+    _runtime_module().verify(blob)
+
+
+def inspect(blob: bytes) -> str:
+    """A delegate blob as text, one line for each input, constant, node and output."""
+    return _runtime_module().inspect(blob)
+
+
+def set_option(name: str, value: bool | int) -> None:
+    """Sets a backend option for methods that are loaded from now on.
+
+    Raises ValueError for an unknown name, a wrong type or a value out of range; nothing
+    is changed then.
+    """
+    _runtime_module().set_option(name, value)
+
+
+def get_option(name: str) -> bool | int:
+    """The value of a backend option. Raises ValueError for an unknown name."""
+    return _runtime_module().get_option(name)
 
 
 def __getattr__(name: str):

@@ -9,10 +9,6 @@ namespace {
 
 constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 
-bool operator==(const ArgumentSize& a, const ArgumentSize& b) {
-  return a.shape == b.shape && a.integer == b.integer;
-}
-
 // Whether reading XNN_EXTRA_BYTES behind the buffer stays on its last page.
 bool is_tail_readable(const void* data, size_t bytes) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;

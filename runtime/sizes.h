@@ -35,6 +35,10 @@ class Sizes {
 struct ArgumentSize {
   Shape shape; // of a tensor, physical
   int64_t integer = 0; // of an integer argument
+
+  bool operator==(const ArgumentSize& other) const {
+    return shape == other.shape && integer == other.integer;
+  }
 };
 
 // Evaluates exprs for the given arguments and checks every range.
