@@ -29,12 +29,11 @@ def _check_executorch() -> None:
 
 def _load_runtime():
     try:
-        from . import _runtime
+        return importlib.import_module("._runtime", __name__)
     except ModuleNotFoundError as error:
         if error.name != f"{__name__}._runtime":
             raise
         return None
-    return _runtime
 
 
 try:
