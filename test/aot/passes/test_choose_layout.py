@@ -1,0 +1,81 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import pytest
+from executorch.backends.et_xnnpack.aot.ir import parse
+from executorch.backends.et_xnnpack.aot.passes.choose_layout import choose_layout
+
+CONV = "stride=(1, 1) padding=(0, 0, 0, 0) dilation=(1, 1)"
+
+
+def transposes(graph):
+    return [n for n in graph.nodes if n.op == "Transpose"]
+
+
+def test_docstring_example(check):
+    check(
+        choose_layout,
+        """
+        in %x: Float32[1, 2, 8, 8]
+        const %w: Float32[2, 1, 1, 2] = [1, 2, 3, 4]
+        const %b: Float32[2, 1, 1] = [3, 4]
+        %t: Float32[1, 8, 8, 2] = Transpose(%x) perm=(0, 2, 3, 1)
+        %c: Float32[1, 8, 8, 2] = Conv2d(%t, %w)
+        %u: Float32[1, 2, 8, 8] = Transpose(%c) perm=(0, 3, 1, 2)
+        %a: Float32[1, 2, 8, 8] = Binary(%u, %b)
+        %v: Float32[1, 8, 8, 2] = Transpose(%a) perm=(0, 2, 3, 1)
+        %d: Float32[1, 8, 8, 2] = Conv2d(%v, %w)
+        out %d
+        """,
+        """
+        in %x: Float32[1, 2, 8, 8]
+        const %w: Float32[2, 1, 1, 2] = [1, 2, 3, 4]
+        const %b: Float32[2] = [3, 4]
+        %t: Float32[1, 8, 8, 2] = Transpose(%x) perm=(0, 2, 3, 1)
+        %c: Float32[1, 8, 8, 2] = Conv2d(%t, %w)
+        %a: Float32[1, 8, 8, 2] = Binary(%c, %b)
+        %d: Float32[1, 8, 8, 2] = Conv2d(%a, %w)
+        out %d
+        """,
+    )
+
+
+def test_residual_and_squeeze_excite(check):
+    check(
+        choose_layout,
+        """
+        range s0 1..4 hint 2
+        in %x: Float32[s0, 2, 8, 8] order (0, 2, 3, 1)
+        const %w: Float32[2, 1, 1, 2] = [1, 2, 3, 4]
+        %xt: Float32[s0, 8, 8, 2] = Transpose(%x) perm=(0, 2, 3, 1)
+        %c: Float32[s0, 8, 8, 2] = Conv2d(%xt, %w)
+        %u: Float32[s0, 2, 8, 8] = Transpose(%c) perm=(0, 3, 1, 2)
+        %m: Float32[s0, 2, 1, 1] = Reduce(%u) kind=Mean axes=(2, 3) keep_dims=True
+        %mt: Float32[s0, 1, 1, 2] = Transpose(%m) perm=(0, 2, 3, 1)
+        %e: Float32[s0, 1, 1, 2] = Conv2d(%mt, %w)
+        %et: Float32[s0, 2, 1, 1] = Transpose(%e) perm=(0, 3, 1, 2)
+        %g: Float32[s0, 2, 1, 1] = Unary(%et) kind=HardSigmoid
+        %s: Float32[s0, 2, 8, 8] = Binary(%g, %u) kind=Mul
+        %a: Float32[s0, 2, 8, 8] = Binary(%s, %x) kind=Add
+        %p: Float32[s0, 2, 9, 9] = Pad(%a) before=(0, 0, 0, 0) after=(0, 0, 1, 1)
+        %q: Float32[s0, 4, 9, 9] = Concat(%p, %p) axis=1
+        %f: Float32[s0, 4] = Reduce(%q) kind=Mean axes=(2, 3)
+        %l: Float32[s0, 4] = Softmax(%f) axis=1
+        out %l
+        """,
+        """
+        range s0 1..4 hint 2
+        in %x: Float32[s0, 2, 8, 8] order (0, 2, 3, 1)
+        const %w: Float32[2, 1, 1, 2] = [1, 2, 3, 4]
+        %xt: Float32[s0, 8, 8, 2] = Transpose(%x) perm=(0, 2, 3, 1)
+        %c: Float32[s0, 8, 8, 2] = Conv2d(%xt, %w)
+        %m: Float32[s0, 1, 1, 2] = Reduce(%c) kind=Mean axes=(1, 2) keep_dims=True
+        %e: Float32[s0, 1, 1, 2] = Conv2d(%m, %w)
+        %g: Float32[s0, 1, 1, 2] = Unary(%e) kind=HardSigmoid
+        %s: Float32[s0, 8, 8, 2] = Binary(%g, %c) kind=Mul
+        %a: Float32[s0, 8, 8, 2] = Binary(%s, %xt) kind=Add
+        %p: Float32[s0, 9, 9, 2] = Pad(%a) before=(0, 0, 0, 0) after=(0, 1, 1, 0)
+        %q: Float32[s0, 9, 9, 4] = Concat(%p, %p) axis=3
+        %f: Float32[s0, 4] = Reduce(%q) kind=Mean axes=(1, 2)
+        %l: Float32[s0, 4] = Softmax(%f) axis=1
+        out %l
+        """,
+    )
