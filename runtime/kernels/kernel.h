@@ -21,6 +21,16 @@ struct KernelArguments {
   Span<void* const> outputs;
   void* scratch; // 64-byte aligned, as many bytes as the last reshape() asked for
   pthreadpool_t pool; // null: run on the calling thread
+
+  // Null if absent.
+  template <typename T>
+  const T* input(size_t i) const {
+    return i < inputs.size() ? static_cast<const T*>(inputs[i]) : nullptr;
+  }
+  template <typename T>
+  T* output(size_t i) const {
+    return static_cast<T*>(outputs[i]);
+  }
 };
 
 // The in-tree implementation of one node. Owned by one Executable, used by one thread
@@ -57,6 +67,26 @@ void parallel_for(pthreadpool_t pool, size_t count, size_t grain, const Function
       const_cast<void*>(static_cast<const void*>(&function)),
       count,
       grain,
+      0);
+}
+
+// Calls function(thread, i) for every i in [0, count). No two calls with the same `thread`,
+// which is below the number of threads in `pool`, run at once.
+template <typename Function>
+void parallel_for_with_thread(pthreadpool_t pool, size_t count, const Function& function) {
+  if (pool == nullptr || count <= 1) {
+    for (size_t i = 0; i < count; ++i) {
+      function(size_t{0}, i);
+    }
+    return;
+  }
+  pthreadpool_parallelize_1d_with_thread(
+      pool,
+      [](void* context, size_t thread, size_t i) {
+        (*static_cast<const Function*>(context))(thread, i);
+      },
+      const_cast<void*>(static_cast<const void*>(&function)),
+      count,
       0);
 }
 

@@ -1,12 +1,157 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "layer_norm.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "../ops/op.h"
+#include "isa.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/layer_norm.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::ScalableTag<float>;
+using Vector = hn::Vec<Floats>;
+
+// Sums over at most this many elements stay in float.
+constexpr size_t kBlock = 8192;
+
+float sum(const float* x, size_t count) {
+  const Floats f;
+  const size_t lanes = hn::Lanes(f);
+  Vector s0 = hn::Zero(f), s1 = s0, s2 = s0, s3 = s0;
+  size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    s0 = hn::Add(s0, hn::LoadU(f, x + i));
+    s1 = hn::Add(s1, hn::LoadU(f, x + i + lanes));
+    s2 = hn::Add(s2, hn::LoadU(f, x + i + 2 * lanes));
+    s3 = hn::Add(s3, hn::LoadU(f, x + i + 3 * lanes));
+  }
+  for (; i + lanes <= count; i += lanes) {
+    s0 = hn::Add(s0, hn::LoadU(f, x + i));
+  }
+  if (i < count) {
+    s1 = hn::Add(s1, hn::LoadN(f, x + i, count - i));
+  }
+  return hn::ReduceSum(f, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
+}
+
+// The sums of x - mean and of its square.
+void deviations(const float* x, size_t count, float mean, float* first, float* second) {
+  const Floats f;
+  const size_t lanes = hn::Lanes(f);
+  const Vector m = hn::Set(f, mean);
+  Vector a0 = hn::Zero(f), a1 = a0, a2 = a0, a3 = a0;
+  Vector b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+  size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const Vector d0 = hn::Sub(hn::LoadU(f, x + i), m);
+    const Vector d1 = hn::Sub(hn::LoadU(f, x + i + lanes), m);
+    const Vector d2 = hn::Sub(hn::LoadU(f, x + i + 2 * lanes), m);
+    const Vector d3 = hn::Sub(hn::LoadU(f, x + i + 3 * lanes), m);
+    a0 = hn::Add(a0, d0);
+    a1 = hn::Add(a1, d1);
+    a2 = hn::Add(a2, d2);
+    a3 = hn::Add(a3, d3);
+    b0 = hn::MulAdd(d0, d0, b0);
+    b1 = hn::MulAdd(d1, d1, b1);
+    b2 = hn::MulAdd(d2, d2, b2);
+    b3 = hn::MulAdd(d3, d3, b3);
+  }
+  for (; i < count; i += lanes) {
+    const size_t rest = count - i;
+    const Vector d = rest >= lanes
+        ? hn::Sub(hn::LoadU(f, x + i), m)
+        : hn::IfThenElseZero(hn::FirstN(f, rest), hn::Sub(hn::LoadN(f, x + i, rest), m));
+    a0 = hn::Add(a0, d);
+    b0 = hn::MulAdd(d, d, b0);
+  }
+  *first = hn::ReduceSum(f, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)));
+  *second = hn::ReduceSum(f, hn::Add(hn::Add(b0, b1), hn::Add(b2, b3)));
+}
+
+template <bool kWeight, bool kBias>
+HWY_INLINE Vector normalized(Vector x, Vector mean, Vector scale, Vector shift, Vector weight, Vector bias) {
+  const Vector y = hn::MulAdd(hn::Sub(x, mean), scale, shift);
+  if (kWeight) {
+    return kBias ? hn::MulAdd(y, weight, bias) : hn::Mul(y, weight);
+  }
+  return kBias ? hn::Add(y, bias) : y;
+}
+
+// Writes ((x - mean) * scale + shift) * weight + bias.
+template <bool kWeight, bool kBias>
+void normalize(
+    const float* x, size_t count, float mean, float scale, float shift, const float* weight, const float* bias, float* y) {
+  const Floats f;
+  const size_t lanes = hn::Lanes(f);
+  const Vector m = hn::Set(f, mean), s = hn::Set(f, scale), t = hn::Set(f, shift);
+  const Vector none = hn::Zero(f);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector w = kWeight ? hn::LoadU(f, weight + i) : none;
+    const Vector b = kBias ? hn::LoadU(f, bias + i) : none;
+    hn::StoreU(normalized<kWeight, kBias>(hn::LoadU(f, x + i), m, s, t, w, b), f, y + i);
+  }
+  if (const size_t rest = count - i; rest > 0) {
+    const Vector w = kWeight ? hn::LoadN(f, weight + i, rest) : none;
+    const Vector b = kBias ? hn::LoadN(f, bias + i, rest) : none;
+    hn::StoreN(normalized<kWeight, kBias>(hn::LoadN(f, x + i, rest), m, s, t, w, b), f, y + i, rest);
+  }
+}
+
+void layer_norm_rows(
+    const float* x, size_t rows, size_t length, const float* weight, const float* bias, float epsilon, float* y) {
+  for (size_t row = 0; row < rows; ++row, x += length, y += length) {
+    double total = 0;
+    for (size_t i = 0; i < length; i += kBlock) {
+      total += sum(x + i, std::min(kBlock, length - i));
+    }
+    const double count = static_cast<double>(length);
+    const float mean = static_cast<float>(total / count);
+    double deviation = 0, squares = 0;
+    for (size_t i = 0; i < length; i += kBlock) {
+      float first, second;
+      deviations(x + i, std::min(kBlock, length - i), mean, &first, &second);
+      deviation += first;
+      squares += second;
+    }
+    // What rounding the mean to float has left.
+    const double rest = deviation / count;
+    const double variance = std::max(squares / count - rest * rest, 0.0);
+    const double scale = 1 / std::sqrt(variance + static_cast<double>(epsilon));
+    const float s = static_cast<float>(scale), t = static_cast<float>(-rest * scale);
+    if (weight != nullptr && bias != nullptr) {
+      normalize<true, true>(x, length, mean, s, t, weight, bias, y);
+    } else if (weight != nullptr) {
+      normalize<true, false>(x, length, mean, s, t, weight, bias, y);
+    } else if (bias != nullptr) {
+      normalize<false, true>(x, length, mean, s, t, weight, bias, y);
+    } else {
+      normalize<false, false>(x, length, mean, s, t, weight, bias, y);
+    }
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(layer_norm_rows);
+
 namespace {
+
+constexpr size_t kGrain = 16384; // elements
 
 class LayerNorm final : public Kernel {
  public:
@@ -21,29 +166,21 @@ class LayerNorm final : public Kernel {
   }
 
   void run(const KernelArguments& arguments) override {
-    const float* input = static_cast<const float*>(arguments.inputs[0]);
-    const float* weight = arguments.inputs.size() > 1 ? static_cast<const float*>(arguments.inputs[1]) : nullptr;
-    const float* bias = arguments.inputs.size() > 2 ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
-    float* output = static_cast<float*>(arguments.outputs[0]);
-    for (size_t row = 0; row < rows_; ++row, input += length_, output += length_) {
-      double sum = 0;
-      for (size_t i = 0; i < length_; ++i) {
-        sum += input[i];
-      }
-      const double mean = sum / static_cast<double>(length_);
-      double squares = 0;
-      for (size_t i = 0; i < length_; ++i) {
-        squares += (input[i] - mean) * (input[i] - mean);
-      }
-      const double scale = 1 / std::sqrt(squares / static_cast<double>(length_) + epsilon_);
-      for (size_t i = 0; i < length_; ++i) {
-        const double y = (input[i] - mean) * scale;
-        output[i] = static_cast<float>(y * (weight ? weight[i] : 1.0f) + (bias ? bias[i] : 0.0f));
-      }
+    if (length_ == 0) {
+      return;
     }
+    const float* x = arguments.input<float>(0);
+    const float* weight = arguments.input<float>(1);
+    const float* bias = arguments.input<float>(2);
+    float* y = arguments.output<float>(0);
+    parallel_for(arguments.pool, rows_, kGrain / length_ + 1, [&](size_t begin, size_t end) {
+      const size_t offset = begin * length_;
+      function_(x + offset, end - begin, length_, weight, bias, epsilon_, y + offset);
+    });
   }
 
  private:
+  const decltype(ETX_DISPATCH(layer_norm_rows)) function_ = ETX_DISPATCH(layer_norm_rows);
   size_t rows_ = 0;
   size_t length_ = 0;
   float epsilon_ = 0;
@@ -56,3 +193,4 @@ std::unique_ptr<Kernel> make_layer_norm(const NodeContext&) {
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "../kernels/conv.h"
-
 #include "../subgraph_builder.h"
 #include "common.h"
 

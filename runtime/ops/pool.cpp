@@ -1,0 +1,173 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "../kernels/pool.h"
+
+#include <array>
+
+#include "../subgraph_builder.h"
+#include "common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+Window window_height(const schema::AvgPool2d& pool) {
+  return {pool.kernel()->height(), pool.stride()->height(), 1, pool.padding()->top(), pool.padding()->bottom()};
+}
+
+Window window_width(const schema::AvgPool2d& pool) {
+  return {pool.kernel()->width(), pool.stride()->width(), 1, pool.padding()->left(), pool.padding()->right()};
+}
+
+Window window_height(const schema::MaxPool2d& pool) {
+  return {
+      pool.kernel()->height(),
+      pool.stride()->height(),
+      pool.dilation()->height(),
+      pool.padding()->top(),
+      pool.padding()->bottom()};
+}
+
+Window window_width(const schema::MaxPool2d& pool) {
+  return {
+      pool.kernel()->width(),
+      pool.stride()->width(),
+      pool.dilation()->width(),
+      pool.padding()->left(),
+      pool.padding()->right()};
+}
+
+// No position may lie in the padding alone.
+Status check_pool_window(const Window& window) {
+  ETX_RETURN_IF_ERROR(check_window(window));
+  ETX_CHECK(
+      window.before < window.span() && window.after < window.span(),
+      InvalidProgram,
+      "a padding of %u and %u is as large as the window",
+      window.before,
+      window.after);
+  return {};
+}
+
+Status check_image(const NodeContext& node) {
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(x[1] != 0 && x[2] != 0, InvalidProgram, "the image %s is empty", x.to_string().c_str());
+  return {};
+}
+
+Status check_pool_operands(const NodeContext& node) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  return check_image(node);
+}
+
+Status set_pooled(const NodeContext& node, const Window& height, const Window& width, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_window(height));
+  ETX_RETURN_IF_ERROR(check_pool_window(width));
+  Shape y = node.input(0).shape;
+  ETX_ASSIGN_OR_RETURN(y[1], count_positions(height, y[1]));
+  ETX_ASSIGN_OR_RETURN(y[2], count_positions(width, y[2]));
+  ETX_RETURN_IF_ERROR(check_window_table(y, height, width));
+  return set_output(outputs, DType::Float32, y);
+}
+
+Status infer_avg_pool2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_operands(node));
+  const auto& pool = node.attributes<schema::AvgPool2d>();
+  ETX_CHECK(
+      pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr &&
+          pool.padding_counted() != nullptr,
+      InvalidProgram,
+      "has no kernel, stride, padding or counted padding");
+  const schema::Padding2D& all = *pool.padding();
+  const schema::Padding2D& counted = *pool.padding_counted();
+  ETX_CHECK(
+      counted.top() <= all.top() && counted.right() <= all.right() && counted.bottom() <= all.bottom() &&
+          counted.left() <= all.left(),
+      InvalidProgram,
+      "counts more padding than there is");
+  return set_pooled(node, window_height(pool), window_width(pool), outputs);
+}
+
+// XNNPACK divides by the elements inside the image.
+bool avg_pool2d_in_xnnpack(const NodeContext& node) {
+  const auto& pool = node.attributes<schema::AvgPool2d>();
+  const schema::Padding2D& counted = *pool.padding_counted();
+  const bool counts_padding = (counted.top() | counted.right() | counted.bottom() | counted.left()) != 0;
+  const bool is_copy = pool.kernel()->height() == 1 && pool.kernel()->width() == 1;
+  return !counts_padding && !is_copy && pool.divisor_override() == 0 && fits_xnnpack(node) &&
+      fits_xnnpack(window_height(pool), window_width(pool));
+}
+
+Status define_avg_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& pool = node.attributes<schema::AvgPool2d>();
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  return check_xnn(
+      xnn_define_average_pooling_2d(
+          subgraph.get(),
+          pool.padding()->top(),
+          pool.padding()->right(),
+          pool.padding()->bottom(),
+          pool.padding()->left(),
+          pool.kernel()->height(),
+          pool.kernel()->width(),
+          pool.stride()->height(),
+          pool.stride()->width(),
+          -kInfinity,
+          kInfinity,
+          x,
+          y,
+          0),
+      "xnn_define_average_pooling_2d");
+}
+
+Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_operands(node));
+  const auto& pool = node.attributes<schema::MaxPool2d>();
+  ETX_CHECK(
+      pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr &&
+          pool.dilation() != nullptr,
+      InvalidProgram,
+      "has no kernel, stride, padding or dilation");
+  return set_pooled(node, window_height(pool), window_width(pool), outputs);
+}
+
+Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_operands(node));
+  const auto& pool = node.attributes<schema::AdaptivePool2d>();
+  ETX_CHECK(
+      pool.kind() <= schema::AdaptivePoolKind::MAX,
+      InvalidProgram,
+      "unknown kind %d",
+      static_cast<int>(pool.kind()));
+  ETX_CHECK(pool.output() != nullptr, InvalidProgram, "has no output size");
+  const Shape& x = node.input(0).shape;
+  return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
+}
+
+// To a single pixel it is a mean.
+bool adaptive_pool2d_in_xnnpack(const NodeContext& node) {
+  const auto& pool = node.attributes<schema::AdaptivePool2d>();
+  return pool.kind() == schema::AdaptivePoolKind::Average && pool.output()->height() == 1 &&
+      pool.output()->width() == 1 && fits_xnnpack(node);
+}
+
+Status define_adaptive_pool2d(const NodeContext&, SubgraphBuilder& subgraph) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  const std::array<size_t, 2> axes{1, 2};
+  return check_xnn(
+      xnn_define_static_reduce(
+          subgraph.get(), xnn_reduce_mean, axes.size(), axes.data(), x, y, XNN_FLAG_KEEP_DIMS),
+      "xnn_define_static_reduce");
+}
+
+} // namespace
+
+const OpImpl kAvgPool2dOp{infer_avg_pool2d, avg_pool2d_in_xnnpack, define_avg_pool2d, make_avg_pool2d};
+// XNNPACK's maximum drops a NaN.
+const OpImpl kMaxPool2dOp{infer_max_pool2d, nullptr, nullptr, make_max_pool2d};
+const OpImpl kAdaptivePool2dOp{
+    infer_adaptive_pool2d, adaptive_pool2d_in_xnnpack, define_adaptive_pool2d, make_adaptive_pool2d};
+
+} // namespace executorch::backends::et_xnnpack
