@@ -1,0 +1,209 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "kernel_test.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <hwy/highway.h>
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+std::mt19937& generator() {
+  static std::mt19937 engine(7);
+  return engine;
+}
+
+// Memory between two unmapped pages; bytes that the operand does not use must stay as they were.
+class GuardedBuffer {
+ public:
+  GuardedBuffer(size_t size, bool at_end) : size_(size) {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    usable_ = (size + page - 1) / page * page + page;
+    mapped_ = usable_ + 2 * page;
+    base_ = static_cast<uint8_t*>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    begin_ = base_ + page;
+    mprotect(begin_, usable_, PROT_READ | PROT_WRITE);
+    std::memset(begin_, kCanary, usable_);
+    data_ = at_end ? begin_ + usable_ - size : begin_;
+  }
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+  ~GuardedBuffer() {
+    munmap(base_, mapped_);
+  }
+
+  uint8_t* data() {
+    return data_;
+  }
+  bool intact() const {
+    for (const uint8_t* p = begin_; p < begin_ + usable_; ++p) {
+      if ((p < data_ || p >= data_ + size_) && *p != kCanary) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr uint8_t kCanary = 0xA5;
+  size_t size_, usable_, mapped_;
+  uint8_t *base_, *begin_, *data_;
+};
+
+pthreadpool_t pool_of(size_t threads) {
+  static const pthreadpool_t three = pthreadpool_create(3);
+  EXPECT_TRUE(threads == 0 || threads == 3);
+  return threads == 0 ? nullptr : three;
+}
+
+bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
+  if (expected.type.dtype != DType::Float32) {
+    return actual.bytes == expected.bytes;
+  }
+  for (size_t i = 0; i < expected.numel(); ++i) {
+    const float a = actual.data<float>()[i];
+    const float e = expected.data<float>()[i];
+    const float limit = tolerance.absolute + tolerance.relative * std::fabs(e);
+    const bool equal = a == e && std::signbit(a) == std::signbit(e);
+    const bool close = limit > 0 && std::isfinite(e) && std::fabs(a - e) <= limit;
+    if (!equal && !close && !(std::isnan(a) && std::isnan(e))) {
+      ADD_FAILURE() << isa_name() << ": element " << i << " of " << expected.type.to_string() << " is " << a
+                    << ", must be " << e << " +- " << limit;
+      return false;
+    }
+  }
+  return true;
+}
+
+Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
+  flatbuffers::FlatBufferBuilder builder;
+  const Attributes attributes = kernel_case.attributes(builder);
+  builder.Finish(schema::CreateNode(builder, kernel_case.type, attributes));
+  const auto& fields = *flatbuffers::GetRoot<schema::Node>(builder.GetBufferPointer());
+
+  std::vector<const TensorType*> types;
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers;
+  std::vector<const void*> inputs;
+  for (const auto& input : kernel_case.inputs) {
+    types.push_back(input ? &input->type : nullptr);
+    buffers.push_back(std::make_unique<GuardedBuffer>(input ? input->bytes.size() : 0, at_end));
+    if (input && !input->bytes.empty()) {
+      std::memcpy(buffers.back()->data(), input->bytes.data(), input->bytes.size());
+    }
+    inputs.push_back(input ? buffers.back()->data() : nullptr);
+  }
+  const std::unique_ptr<bool[]> constant(new bool[types.size()]());
+  const Sizes sizes;
+  const NodeContext node(
+      fields,
+      {types.data(), types.size()},
+      {constant.get(), types.size()},
+      {&kernel_case.output, 1},
+      sizes);
+
+  Tensor output(kernel_case.output.dtype, kernel_case.output.shape);
+  const std::unique_ptr<Kernel> kernel = kernel_case.make(node);
+  EXPECT_NE(kernel, nullptr);
+  StatusOr<size_t> scratch_size = kernel->reshape(node, threads == 0 ? 1 : threads);
+  EXPECT_TRUE(scratch_size.ok()) << scratch_size.status().message();
+  if (!scratch_size.ok()) {
+    return output;
+  }
+  GuardedBuffer scratch((*scratch_size + 63) / 64 * 64, true);
+  GuardedBuffer target(output.bytes.size(), at_end);
+  // What a kernel did not write must show.
+  std::memset(target.data(), 0xFE, output.bytes.size());
+  void* outputs[] = {target.data()};
+  kernel->run({{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data(), pool_of(threads)});
+  if (!output.bytes.empty()) {
+    std::memcpy(output.bytes.data(), target.data(), output.bytes.size());
+  }
+
+  EXPECT_TRUE(target.intact()) << isa_name() << ": wrote beside its output";
+  EXPECT_TRUE(scratch.intact()) << isa_name() << ": wrote beside its scratch memory";
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_TRUE(buffers[i]->intact()) << isa_name() << ": wrote beside input " << i;
+    const auto& input = kernel_case.inputs[i];
+    EXPECT_TRUE(!input || input->bytes.empty() || std::memcmp(input->bytes.data(), inputs[i], input->bytes.size()) == 0)
+        << isa_name() << ": wrote to input " << i;
+  }
+  return output;
+}
+
+} // namespace
+
+Tensor::Tensor(DType dtype, const Shape& shape) {
+  type.dtype = dtype;
+  type.shape = shape;
+  bytes.resize(type.bytes());
+}
+
+Tensor random_floats(const Shape& shape, float low, float high) {
+  Tensor tensor(DType::Float32, shape);
+  std::uniform_real_distribution<float> distribution(low, high);
+  for (size_t i = 0; i < tensor.numel(); ++i) {
+    tensor.data<float>()[i] = distribution(generator());
+  }
+  return tensor;
+}
+
+Tensor floats(const Shape& shape, const std::vector<float>& values) {
+  EXPECT_EQ(values.size(), shape.numel());
+  return repeated(shape, values);
+}
+
+Tensor repeated(const Shape& shape, const std::vector<float>& values) {
+  Tensor tensor(DType::Float32, shape);
+  for (size_t i = 0; i < tensor.numel(); ++i) {
+    tensor.data<float>()[i] = values[i % values.size()];
+  }
+  return tensor;
+}
+
+Tensor iota(DType dtype, const Shape& shape) {
+  Tensor tensor(dtype, shape);
+  for (size_t i = 0; i < tensor.numel(); ++i) {
+    switch (dtype) {
+      case DType::Float32:
+        tensor.data<float>()[i] = static_cast<float>(i);
+        break;
+      case DType::Int32:
+        tensor.data<int32_t>()[i] = static_cast<int32_t>(i);
+        break;
+      case DType::Int64:
+        tensor.data<int64_t>()[i] = static_cast<int64_t>(i) << 32;
+        break;
+      case DType::Bool:
+        tensor.data<uint8_t>()[i] = static_cast<uint8_t>(i * 7 % 251);
+        break;
+    }
+  }
+  return tensor;
+}
+
+void for_each_isa(const std::function<void()>& function) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    function();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+Tensor run_kernel(const KernelCase& kernel_case, size_t threads) {
+  return run_once(kernel_case, threads, true);
+}
+
+void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance) {
+  for_each_isa([&] {
+    for (const size_t threads : {0, 3}) {
+      for (const bool at_end : {false, true}) {
+        if (!matches(run_once(kernel_case, threads, at_end), expected, tolerance)) {
+          return;
+        }
+      }
+    }
+  });
+}
+
+} // namespace executorch::backends::et_xnnpack::testing
