@@ -54,6 +54,13 @@ def numel(shape: tuple[Dim, ...]) -> Dim:
     return simplify(math.prod(shape))
 
 
+def broadcast(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The shape of an elementwise result, by the rules of NumPy."""
+    rank = max(len(a), len(b))
+    a, b = (1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b)
+    return tuple(y if x == 1 else x for x, y in zip(a, b))
+
+
 def evaluate(dim: Dim, values: dict[str, int]) -> int:
     """``dim`` with every symbol replaced by its value."""
     if isinstance(dim, int):

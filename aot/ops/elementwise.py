@@ -1,10 +1,12 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Unary and binary operators that work on each element alone."""
+"""Unary and binary operators that work on each element alone, and plain copies."""
 
 import math
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, UnaryKind
+from ...serialization.schema import BinaryKind, DType, UnaryKind
+from ..ir import dims
+from ..ir.graph import NUMPY_DTYPES
 from .registry import op
 
 
@@ -79,6 +81,33 @@ def clamp(c, self, min, max):
     return _clamp(c, self, -math.inf if min is None else min, math.inf if max is None else max)
 
 
+@op("aten.clamp.Tensor")
+def clamp_tensor(c, self, min, max):
+    for kind, bound in ((BinaryKind.Maximum, min), (BinaryKind.Minimum, max)):
+        if bound is not None:
+            shape = dims.broadcast(self.shape, bound.shape)
+            self = c.node(schema.Binary(kind=kind), self, bound, shape=shape)
+    return self
+
+
+@op(
+    "aten.clone.default",
+    "aten.alias_copy.default",
+    "aten.detach_copy.default",
+    "aten.lift_fresh_copy.default",
+    "aten._to_copy.default",
+    "dim_order_ops._clone_dim_order.default",
+    "dim_order_ops._to_dim_order_copy.default",
+    plumbing=True,
+    dtypes=DType,
+)
+def copy(c, self):
+    if self.constant is not None:
+        return c.constant(self.array.astype(NUMPY_DTYPES[c.out.dtype], copy=False))
+    c.require(self.dtype == c.out.dtype, f"a cast from {self.dtype.name} to {c.out.dtype.name}")
+    return c.node(schema.Unary(kind=UnaryKind.Copy), self, shape=self.shape)
+
+
 def _operand(c, x):
     """A tensor as it is; a Python number as a constant."""
     if isinstance(x, (bool, int, float)):
@@ -100,6 +129,39 @@ _binary(BinaryKind.Maximum, "aten.maximum.default")
 _binary(BinaryKind.Minimum, "aten.minimum.default")
 _binary(BinaryKind.Atan2, "aten.atan2.default")
 _binary(BinaryKind.Copysign, "aten.copysign.Tensor")
+
+
+#: Exponents for which eager PyTorch takes a shortcut, too.
+_POWERS = {
+    0.5: UnaryKind.Sqrt,
+    -0.5: UnaryKind.Rsqrt,
+    1: UnaryKind.Copy,
+    2: UnaryKind.Square,
+    -1: UnaryKind.Reciprocal,
+}
+
+
+@op("aten.pow.Tensor_Scalar")
+def pow_scalar(c, self, exponent):
+    if exponent in _POWERS:
+        return c.node(schema.Unary(kind=_POWERS[exponent]), self, shape=c.out.shape)
+    return _pow(c, self, exponent)
+
+
+def _pow(c, self, exponent):
+    a, b = _operand(c, self), _operand(c, exponent)
+    return c.node(schema.Binary(kind=BinaryKind.Pow), a, b, shape=c.out.shape)
+
+
+op("aten.pow.Tensor_Tensor", "aten.pow.Scalar")(_pow)
+
+
+@op("aten.prelu.default", preserve=True)
+def prelu(c, self, weight):
+    channels_first = (*weight.shape, *[1] * (self.rank - 2)) if self.rank > 1 else self.shape[:0]
+    c.require(self.rank > 1 or weight.shape in ((), (1,)), "prelu of a vector with several slopes")
+    weight = c.reshape(weight, channels_first)
+    return c.node(schema.Binary(kind=BinaryKind.Prelu), self, weight, shape=c.out.shape)
 
 
 def _scaled(c, kind: BinaryKind, a, b, alpha):

@@ -1,0 +1,109 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""From a sample to a lowered program, and ways to run that."""
+
+import dataclasses
+import functools
+
+import interpreter
+import torch
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.backends.et_xnnpack.aot.ir import Graph
+from executorch.backends.et_xnnpack.aot.lower import lower, target_name
+from executorch.backends.et_xnnpack.aot.partitioner import Report
+from executorch.backends.et_xnnpack.aot.passes import optimize
+from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
+from executorch.exir.delegate import executorch_call_delegate
+from executorch.exir.lowered_backend_module import LoweredBackendModule
+from samples import Sample
+
+
+@dataclasses.dataclass(frozen=True)
+class Lowered:
+    """A program after the partitioner."""
+
+    manager: EdgeProgramManager
+    report: Report
+
+    @property
+    def program(self) -> torch.export.ExportedProgram:
+        return self.manager.exported_program()
+
+    @property
+    def delegates(self) -> dict[str, LoweredBackendModule]:
+        """The delegated parts by the name of their attribute."""
+        module = self.program.graph_module
+        found = {n: getattr(module, n) for n in vars(module)["_modules"]}
+        return {n: m for n, m in found.items() if isinstance(m, LoweredBackendModule)}
+
+    @property
+    def outside(self) -> list[str]:
+        """The operators that are not delegated."""
+        calls = (n for n in self.program.graph.nodes if n.op == "call_function")
+        names = (target_name(n) for n in calls if n.target is not executorch_call_delegate)
+        return [n for n in names if n != "getitem"]
+
+    @functools.cached_property
+    def graphs(self) -> dict[str, Graph]:
+        """The graph of each delegate as ``lower`` leaves it."""
+        return {name: lower(m.original_module) for name, m in self.delegates.items()}
+
+    @functools.cached_property
+    def optimized(self) -> dict[str, Graph]:
+        """The graph of each delegate as it is serialized."""
+        return {name: optimize(graph) for name, graph in self.graphs.items()}
+
+
+def lower_exported(exported: torch.export.ExportedProgram) -> Lowered:
+    partitioner = EtXnnpackPartitioner()
+    manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    return Lowered(manager, partitioner.report)
+
+
+@functools.lru_cache(maxsize=8)
+def lower_sample(sample: Sample) -> Lowered:
+    return lower_exported(sample.export())
+
+
+def flat(outputs) -> list[torch.Tensor]:
+    return [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+
+
+class _Interpreter(torch.fx.Interpreter):
+    """Runs a lowered program, its delegates by ``run``."""
+
+    def __init__(self, module, run):
+        super().__init__(module)
+        self._run = run
+
+    def call_function(self, target, args, kwargs):
+        if target is executorch_call_delegate:
+            return self._run(*args)
+        return super().call_function(target, args, kwargs)
+
+
+def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph]) -> list[torch.Tensor]:
+    """The results of the program, its delegates run by the interpreter of the IR."""
+    program = lowered.program
+    by_module = {id(module): graphs[name] for name, module in lowered.delegates.items()}
+
+    def run(module, *arguments):
+        return interpreter.run(by_module[id(module)], arguments)
+
+    signature = program.graph_signature
+    names = signature.inputs_to_parameters | signature.inputs_to_buffers
+    names |= signature.inputs_to_lifted_tensor_constants
+    state = program.state_dict | program.constants
+    remaining = iter(inputs)
+    arguments = [
+        state[names[n.name]] if n.name in names else next(remaining)
+        for n in program.graph.nodes
+        if n.op == "placeholder"
+    ]
+    with torch.no_grad():
+        return list(_Interpreter(program.graph_module, run).run(*arguments))
+
+
+def assert_equal(actual: list[torch.Tensor], expected: list[torch.Tensor], sample: Sample) -> None:
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected):
+        torch.testing.assert_close(a, e, rtol=sample.rtol, atol=sample.atol, equal_nan=True)

@@ -1,0 +1,248 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Runs an ``ir.Graph`` with PyTorch: what every operator of the schema means, in a few lines each.
+
+It proves lowering and passes without the runtime, and checks that each value has the
+shape and type that the graph declares.
+"""
+
+import sympy
+import torch
+import torch.nn.functional as F
+from executorch.backends.et_xnnpack.aot.ir import Graph
+from executorch.backends.et_xnnpack.aot.ir.graph import NUMPY_DTYPES
+from executorch.backends.et_xnnpack.serialization.schema import (
+    AdaptivePoolKind,
+    BinaryKind,
+    ReduceKind,
+    UnaryKind,
+)
+
+_UNARY = {
+    UnaryKind.Abs: lambda x, a: x.abs(),
+    UnaryKind.Ceil: lambda x, a: x.ceil(),
+    UnaryKind.Clamp: lambda x, a: x.clamp(a.clamp.min, a.clamp.max),
+    UnaryKind.Copy: lambda x, a: x.clone(),
+    UnaryKind.Cos: lambda x, a: x.cos(),
+    UnaryKind.Elu: lambda x, a: F.elu(x, a.alpha),
+    UnaryKind.Exp: lambda x, a: x.exp(),
+    UnaryKind.Floor: lambda x, a: x.floor(),
+    UnaryKind.Gelu: lambda x, a: F.gelu(x),
+    UnaryKind.GeluTanh: lambda x, a: F.gelu(x, approximate="tanh"),
+    UnaryKind.HardSigmoid: lambda x, a: F.hardsigmoid(x),
+    UnaryKind.HardSwish: lambda x, a: F.hardswish(x),
+    UnaryKind.LeakyRelu: lambda x, a: F.leaky_relu(x, a.alpha),
+    UnaryKind.Log: lambda x, a: x.log(),
+    UnaryKind.Neg: lambda x, a: x.neg(),
+    UnaryKind.Reciprocal: lambda x, a: x.reciprocal(),
+    UnaryKind.Round: lambda x, a: x.round(),
+    UnaryKind.Rsqrt: lambda x, a: x.rsqrt(),
+    UnaryKind.Sigmoid: lambda x, a: x.sigmoid(),
+    UnaryKind.Sign: lambda x, a: x.sign(),
+    UnaryKind.Silu: lambda x, a: F.silu(x),
+    UnaryKind.Sin: lambda x, a: x.sin(),
+    UnaryKind.Sqrt: lambda x, a: x.sqrt(),
+    UnaryKind.Square: lambda x, a: x.square(),
+    UnaryKind.Tanh: lambda x, a: x.tanh(),
+}
+_BINARY = {
+    BinaryKind.Add: torch.add,
+    BinaryKind.Sub: torch.sub,
+    BinaryKind.Mul: torch.mul,
+    BinaryKind.Div: torch.div,
+    BinaryKind.Maximum: torch.maximum,
+    BinaryKind.Minimum: torch.minimum,
+    BinaryKind.Pow: torch.pow,
+    BinaryKind.Prelu: lambda a, b: torch.where(a < 0, a * b, a),
+    BinaryKind.SquaredDifference: lambda a, b: (a - b).square(),
+    BinaryKind.Atan2: torch.atan2,
+    BinaryKind.Copysign: torch.copysign,
+}
+
+
+def _clamped(y, clamp):
+    return y if clamp is None else y.clamp(clamp.min, clamp.max)
+
+
+def _nchw(x):
+    return x.permute(0, 3, 1, 2)
+
+
+def _nhwc(x):
+    return x.permute(0, 2, 3, 1)
+
+
+def _padded(x, p, value=0.0):
+    return F.pad(x, (p.left, p.right, p.top, p.bottom), value=value)
+
+
+def _conv2d(a, x, weight, bias=None):
+    x = _padded(_nchw(x), a.padding)
+    y = F.conv2d(x, _nchw(weight), bias, tuple(a.stride), 0, tuple(a.dilation), a.groups)
+    return _clamped(_nhwc(y), a.clamp)
+
+
+def _conv_transpose2d(a, x, weight, bias=None):
+    outputs, *kernel, inputs = weight.shape
+    weight = weight.reshape(a.groups, outputs // a.groups, *kernel, inputs)
+    weight = weight.permute(0, 4, 1, 2, 3).reshape(a.groups * inputs, -1, *kernel)
+    y = F.conv_transpose2d(
+        _nchw(x), weight, bias, tuple(a.stride), 0, 0, a.groups, tuple(a.dilation)
+    )
+    if bias is None:
+        bias = torch.zeros(outputs)
+    extra = a.output_padding
+    y = F.pad(y - bias[:, None, None], (0, extra.width, 0, extra.height)) + bias[:, None, None]
+    p = a.padding
+    y = y[:, :, p.top : y.shape[2] - p.bottom, p.left : y.shape[3] - p.right]
+    return _clamped(_nhwc(y), a.clamp)
+
+
+def _avg_pool2d(a, x):
+    def window_sums(x):
+        return F.avg_pool2d(x, tuple(a.kernel), tuple(a.stride), divisor_override=1)
+
+    x = _nchw(x)
+    sums = window_sums(_padded(x, a.padding))
+    if a.divisor_override:
+        return _nhwc(sums / a.divisor_override)
+    inside = _padded(torch.ones_like(x), a.padding_counted, 1.0)
+    rest = type(a.padding)(*(p - c for p, c in zip(a.padding, a.padding_counted)))
+    return _nhwc(sums / window_sums(_padded(inside, rest)))
+
+
+def _max_pool2d(a, x):
+    x = _padded(_nchw(x), a.padding, float("-inf"))
+    y = F.max_pool2d(x, tuple(a.kernel), tuple(a.stride), dilation=tuple(a.dilation))
+    return _nhwc(y)
+
+
+def _adaptive_pool2d(a, x):
+    pool = {
+        AdaptivePoolKind.Average: F.adaptive_avg_pool2d,
+        AdaptivePoolKind.Max: F.adaptive_max_pool2d,
+    }[a.kind]
+    return _nhwc(pool(_nchw(x), tuple(a.output)))
+
+
+def _reduce(a, x):
+    reduce = {ReduceKind.Sum: torch.sum, ReduceKind.Mean: torch.mean}[a.kind]
+    return reduce(x, a.axes, keepdim=a.keep_dims)
+
+
+def _layer_norm(a, x, weight=None, bias=None):
+    return F.layer_norm(x, x.shape[x.dim() - a.axes :], weight, bias, a.epsilon)
+
+
+def _attention(a, query, key, value, mask=None):
+    if query.dim() > 2 and query.shape[-3] != key.shape[-3]:
+        group = query.shape[-3] // key.shape[-3]
+        key, value = (x.repeat_interleave(group, -3) for x in (key, value))
+    scores = query @ key.transpose(-2, -1) * a.scale
+    if mask is not None and mask.dtype == torch.bool:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    elif mask is not None:
+        scores = scores + mask
+    if a.causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(future, float("-inf"))
+    weights = torch.softmax(scores, -1)
+    empty = (scores == float("-inf")).all(-1, keepdim=True)
+    return weights.masked_fill(empty, 0) @ value
+
+
+def _slice(a, x):
+    index = a.start + a.step * torch.arange(a.size)
+    return x.index_select(a.axis, index)
+
+
+def _pad(a, x):
+    amounts = [n for pair in zip(a.before, a.after) for n in reversed(pair)]
+    return F.pad(x, amounts[::-1], value=a.value)
+
+
+_OPERATORS = {
+    "Unary": lambda a, x: _UNARY[a.kind](x, a),
+    "Binary": lambda a, x, y: _clamped(_BINARY[a.kind](x, y), a.clamp),
+    "Linear": lambda a, x, w, bias=None: _clamped(F.linear(x, w, bias), a.clamp),
+    "BatchMatMul": lambda a, x, y: x @ (y.transpose(-2, -1) if a.transpose_b else y),
+    "Conv2d": _conv2d,
+    "ConvTranspose2d": _conv_transpose2d,
+    "AvgPool2d": _avg_pool2d,
+    "MaxPool2d": _max_pool2d,
+    "AdaptivePool2d": _adaptive_pool2d,
+    "Reduce": _reduce,
+    "Softmax": lambda a, x: torch.softmax(x, a.axis),
+    "LayerNorm": _layer_norm,
+    "Attention": _attention,
+    "Reshape": lambda a, x: x.reshape(a.shape),
+    "Transpose": lambda a, x: x.permute(a.perm),
+    "Expand": lambda a, x: x.expand(a.shape),
+    "Concat": lambda a, *xs: torch.cat(xs, a.axis),
+    "Slice": _slice,
+    "Pad": _pad,
+}
+
+
+def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:
+    """The values of all symbols, from the sizes of the arguments."""
+    equations = []
+    for source, argument in zip(graph.inputs, arguments):
+        if source.value is None:
+            equations.append((source.expr, argument))
+        else:
+            equations += zip(graph.values[source.value].shape, argument.shape)
+    symbols = {e: v for e, v in equations if isinstance(e, sympy.Symbol)}
+    for expr, value in equations:
+        expr = sympy.sympify(expr).subs(symbols)
+        if len(expr.free_symbols) == 1:
+            (symbol,) = expr.free_symbols
+            symbols[symbol] = int(sympy.solve(expr - value, symbol)[0])
+    return symbols
+
+
+def run(graph: Graph, arguments) -> list[torch.Tensor]:
+    """The delegate's outputs for its arguments, both as the caller sees them."""
+
+    def physical(source, argument):
+        if source.value is None or source.dim_order is None:
+            return argument
+        return argument.permute(source.dim_order)
+
+    arguments = [physical(s, a) for s, a in zip(graph.inputs, arguments, strict=True)]
+    symbols = _solve(graph, arguments)
+
+    def number(d):
+        return int(d.subs(symbols)) if isinstance(d, sympy.Expr) else d
+
+    def numbers(x):
+        return tuple(numbers(d) for d in x) if type(x) is tuple else number(x)
+
+    def check(name, tensor):
+        value = graph.values[name]
+        shape = tuple(number(d) for d in value.shape)
+        assert tuple(tensor.shape) == shape, f"%{name} is {tuple(tensor.shape)}, not {shape}"
+        dtype = str(NUMPY_DTYPES[value.dtype])
+        assert str(tensor.dtype) == f"torch.{dtype}", f"%{name} is {tensor.dtype}, not {dtype}"
+        return tensor
+
+    env = {
+        name: torch.from_numpy(value.array.copy()).reshape(value.shape)
+        for name, value in graph.values.items()
+        if value.constant is not None
+    }
+    for source, argument in zip(graph.inputs, arguments):
+        if source.value is not None:
+            env[source.value] = check(source.value, argument)
+    for node in graph.nodes:
+        attributes = type(node.attributes)(
+            **{k: numbers(v) for k, v in vars(node.attributes).items()}
+        )
+        operands = [None if i is None else env[i] for i in node.inputs]
+        (output,) = node.outputs
+        env[output] = check(output, _OPERATORS[node.op](attributes, *operands))
+    results = []
+    for output in graph.outputs:
+        y = env[output.value].contiguous()
+        order = output.dim_order or tuple(range(y.dim()))
+        results.append(y.permute([order.index(a) for a in range(y.dim())]))
+    return results

@@ -1,0 +1,170 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Programs with their inputs and tolerance, by operator family.
+
+End-to-end tests, round trips, the fuzz corpus and benchmarks all read this table::
+
+    Sample("relu", F.relu, rand(2, 3))
+    Sample("conv2d", new(nn.Conv2d, 3, 8, 3), rand(BATCH, 3, 9, 9))
+
+A ``Size`` in a shape makes that axis dynamic: the program is exported for the largest size
+and called with each of ``calls`` in turn.
+"""
+
+import dataclasses
+import functools
+import importlib
+import pkgutil
+import zlib
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """An axis whose size changes from call to call."""
+
+    name: str
+    max: int
+    calls: tuple[int, ...]  #: sizes up to ``max``, called one after the other
+
+
+BATCH = Size("batch", 5, (5, 1, 2, 5, 3, 3, 1))
+LENGTH = Size("length", 17, (17, 4, 16, 1, 17, 3, 2))
+HEIGHT = Size("height", 12, (12, 7, 12, 9, 8, 12, 6))
+WIDTH = Size("width", 11, (11, 11, 6, 8, 11, 7, 9))
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """How to make one input tensor."""
+
+    shape: tuple[int | Size, ...]
+    fill: Callable[[list[int], torch.Generator], torch.Tensor]
+    memory_format: torch.memory_format = torch.contiguous_format
+
+    def tensor(self, sizes: dict[str, int], generator: torch.Generator) -> torch.Tensor:
+        shape = [sizes.get(s.name, s.max) if isinstance(s, Size) else s for s in self.shape]
+        return self.fill(shape, generator).contiguous(memory_format=self.memory_format)
+
+
+def rand(*shape, low: float = -2, high: float = 2, channels_last: bool = False) -> Argument:
+    """Uniformly distributed floats."""
+    memory_format = torch.channels_last if channels_last else torch.contiguous_format
+    return Argument(
+        shape, lambda s, g: torch.rand(s, generator=g) * (high - low) + low, memory_format
+    )
+
+
+def bools(*shape, true: float = 0.7) -> Argument:
+    """True with the probability ``true``."""
+    return Argument(shape, lambda s, g: torch.rand(s, generator=g) < true)
+
+
+def integers(*shape, low: int = -9, high: int = 9, dtype: torch.dtype = torch.int64) -> Argument:
+    return Argument(shape, lambda s, g: torch.randint(low, high, s, generator=g, dtype=dtype))
+
+
+def values(*numbers: float) -> Argument:
+    """A vector of just these numbers."""
+    return Argument((len(numbers),), lambda s, g: torch.tensor(numbers, dtype=torch.float32))
+
+
+class _Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class new:
+    """A module that is made, with reproducible weights, when it is needed."""
+
+    cls: type[nn.Module] | Callable[..., nn.Module]
+    args: tuple = ()
+    options: dict = dataclasses.field(default_factory=dict)
+
+    def __init__(self, cls, *args, **options):
+        object.__setattr__(self, "cls", cls)
+        object.__setattr__(self, "args", args)
+        object.__setattr__(self, "options", options)
+
+    def build(self, seed: int) -> nn.Module:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            module = self.cls(*self.args, **self.options)
+            for m in module.modules():
+                if isinstance(m, nn.modules.batchnorm._BatchNorm) and m.running_var is not None:
+                    m.running_mean.normal_()
+                    m.running_var.uniform_(0.5, 2)
+                if isinstance(m, (nn.modules.batchnorm._BatchNorm, nn.LayerNorm)):
+                    for parameter in m.parameters():
+                        nn.init.normal_(parameter)
+        return module
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sample:
+    """One program. It must become one delegate call and equal eager PyTorch."""
+
+    name: str
+    program: Callable | new
+    arguments: tuple[Argument, ...]
+    rtol: float = 1e-5
+    atol: float = 1e-5
+
+    def __init__(self, name, program, *arguments, rtol=1e-5, atol=1e-5):
+        fields = dict(name=name, program=program, arguments=arguments, rtol=rtol, atol=atol)
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def seed(self) -> int:
+        return zlib.crc32(self.name.encode())
+
+    @functools.cached_property
+    def module(self) -> nn.Module:
+        program = self.program
+        module = program.build(self.seed) if isinstance(program, new) else _Function(program)
+        return module.eval()
+
+    @property
+    def sizes(self) -> list[Size]:
+        found = {s.name: s for a in self.arguments for s in a.shape if isinstance(s, Size)}
+        return list(found.values())
+
+    def inputs(self, call: int | None = None) -> tuple[torch.Tensor, ...]:
+        """The inputs of a call by its number; those to export with if None."""
+        generator = torch.Generator().manual_seed(self.seed + (0 if call is None else call))
+        sizes = {} if call is None else {s.name: s.calls[call] for s in self.sizes}
+        return tuple(a.tensor(sizes, generator) for a in self.arguments)
+
+    def calls(self) -> Iterator[tuple[torch.Tensor, ...]]:
+        """The inputs of all calls."""
+        for call in range(min((len(s.calls) for s in self.sizes), default=1)):
+            yield self.inputs(call)
+
+    def export(self) -> torch.export.ExportedProgram:
+        dims = {s.name: torch.export.Dim(s.name, min=1, max=s.max) for s in self.sizes}
+        dynamic = tuple(
+            {i: dims[s.name] for i, s in enumerate(a.shape) if isinstance(s, Size)}
+            for a in self.arguments
+        )
+        if isinstance(self.module, _Function):
+            dynamic = (dynamic,)
+        with torch.no_grad():
+            return torch.export.export(self.module, self.inputs(), dynamic_shapes=dynamic)
+
+
+def families() -> dict[str, list[Sample]]:
+    """The samples of each module in this package."""
+    modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
+    return {m.__name__.rpartition(".")[2]: m.SAMPLES for m in modules}
+
+
+def all_samples() -> list[Sample]:
+    return [sample for samples in families().values() for sample in samples]

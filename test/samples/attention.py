@@ -1,0 +1,74 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Samples of attention."""
+
+import functools
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from . import BATCH, LENGTH, Argument, Sample, Size, bools, new, rand
+
+_attention = F.scaled_dot_product_attention
+_KEYS = Size("keys", 13, (13, 13, 5, 1, 8, 2, 13))
+_LEFT_PADDED = Argument((2, 1, 5, 6), lambda s, g: torch.arange(6).expand(s) >= torch.tensor(6))
+_NO_KEY_FOR_ROW = Argument((5, 6), lambda s, g: torch.ones(s, dtype=torch.bool).tril(-1))
+_MASKED_OUT = Argument((5, 6), lambda s, g: torch.zeros(s).masked_fill(torch.ones(s).triu(2) > 0, -math.inf))
+
+
+def _option(**options):
+    return functools.partial(_attention, **options)
+
+
+def _masked(q, k, v, mask):
+    return _attention(q, k, v, attn_mask=mask)
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, width=16, heads=2):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in (q, k, v))
+        return self.out(_attention(q, k, v).transpose(1, 2).flatten(2))
+
+
+def _qkv(leading, length=5, keys=6, size=8, value_size=8, kv_leading=None):
+    kv = leading if kv_leading is None else kv_leading
+    return rand(*leading, length, size), rand(*kv, keys, size), rand(*kv, keys, value_size)
+
+
+SAMPLES = [
+    Sample("attention", _attention, *_qkv((2, 3))),
+    Sample("attention_rank2", _attention, *_qkv(())),
+    Sample("attention_rank3", _attention, *_qkv((2,))),
+    Sample("attention_rank5", _attention, *_qkv((2, 1, 3))),
+    Sample("attention_value_size", _attention, *_qkv((2, 3), value_size=11)),
+    Sample("attention_one_query", _attention, *_qkv((2, 3), length=1, keys=33)),
+    Sample("attention_one_key", _attention, *_qkv((2, 3), keys=1)),
+    Sample("attention_long", _attention, *_qkv((1, 2), length=70, keys=131, size=32, value_size=32)),
+    Sample("attention_causal", _option(is_causal=True), *_qkv((2, 3), length=6, keys=6)),
+    Sample("attention_causal_wide", _option(is_causal=True), *_qkv((2, 3), length=4, keys=9)),
+    Sample("attention_causal_tall", _option(is_causal=True), *_qkv((2, 3), length=9, keys=4)),
+    Sample("attention_scale", _option(scale=0.3), *_qkv((2, 3))),
+    Sample("attention_mask", _masked, *_qkv((2, 3)), rand(5, 6)),
+    Sample("attention_mask_full", _masked, *_qkv((2, 3)), rand(2, 3, 5, 6)),
+    Sample("attention_mask_broadcast", _masked, *_qkv((2, 3)), rand(2, 1, 1, 6)),
+    Sample("attention_mask_infinite", _masked, *_qkv((2, 3)), _MASKED_OUT),
+    Sample("attention_bool_mask", _masked, *_qkv((2, 3)), bools(5, 6)),
+    Sample("attention_bool_mask_broadcast", _masked, *_qkv((2, 3)), bools(2, 1, 1, 6)),
+    Sample("attention_bool_mask_empty_row", _masked, *_qkv((2, 3)), _NO_KEY_FOR_ROW),
+    Sample("attention_bool_mask_all_false", _masked, *_qkv((2, 3)), _LEFT_PADDED),
+    Sample("attention_grouped", _option(enable_gqa=True), *_qkv((2, 6), kv_leading=(2, 2))),
+    Sample("attention_one_group", _option(enable_gqa=True), *_qkv((2, 6), kv_leading=(2, 1))),
+    Sample("attention_dynamic", _attention, *_qkv((BATCH, 2), LENGTH, _KEYS)),
+    Sample("attention_dynamic_mask", _masked, *_qkv((BATCH, 2), LENGTH, _KEYS), rand(LENGTH, _KEYS)),
+    Sample("attention_dynamic_causal", _option(is_causal=True), *_qkv((BATCH, 2), LENGTH, LENGTH)),
+    Sample("self_attention", new(SelfAttention), rand(2, 7, 16)),
+    Sample("self_attention_dynamic", new(SelfAttention), rand(BATCH, LENGTH, 16)),
+]

@@ -1,0 +1,127 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Samples of unary and binary operators and copies."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from . import BATCH, LENGTH, Sample, bools, integers, new, rand, values
+
+SPECIAL = values(0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan)
+
+
+class AddConstant(nn.Module):
+    def __init__(self, *shape):
+        super().__init__()
+        self.register_buffer("constant", torch.randn(shape))
+
+    def forward(self, x):
+        return x + self.constant
+
+
+_UNARY = {
+    "abs": torch.abs,
+    "ceil": torch.ceil,
+    "cos": torch.cos,
+    "elu": F.elu,
+    "exp": torch.exp,
+    "floor": torch.floor,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "hardsigmoid": F.hardsigmoid,
+    "hardswish": F.hardswish,
+    "hardtanh": F.hardtanh,
+    "leaky_relu": lambda x: F.leaky_relu(x, 0.2),
+    "neg": torch.neg,
+    "relu": F.relu,
+    "relu6": F.relu6,
+    "round": torch.round,
+    "sigmoid": torch.sigmoid,
+    "sign": torch.sign,
+    "silu": F.silu,
+    "sin": torch.sin,
+    "square": torch.square,
+    "tanh": torch.tanh,
+}
+_UNARY_OF_POSITIVE = {
+    "log": torch.log,
+    "reciprocal": torch.reciprocal,
+    "rsqrt": torch.rsqrt,
+    "sqrt": torch.sqrt,
+}
+_BINARY = {
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "maximum": torch.maximum,
+    "minimum": torch.minimum,
+    "atan2": torch.atan2,
+    "copysign": torch.copysign,
+}
+
+SAMPLES = [
+    *(Sample(n, f, rand(3, 5, 7, low=-8, high=8)) for n, f in _UNARY.items()),
+    *(Sample(n, f, rand(3, 5, 7, low=0.1, high=9)) for n, f in _UNARY_OF_POSITIVE.items()),
+    *(
+        Sample(f"{n}_special", f, SPECIAL)
+        for n, f in (_UNARY | _UNARY_OF_POSITIVE).items()
+        if n not in ("gelu", "gelu_tanh", "silu", "hardswish", "sin", "cos")
+    ),
+    *(Sample(n, f, rand(2, 3, 5), rand(2, 3, 5)) for n, f in _BINARY.items()),
+    *(Sample(f"{n}_broadcast", f, rand(2, 1, 5), rand(3, 1)) for n, f in _BINARY.items()),
+    Sample("relu_rank0", F.relu, rand()),
+    Sample("relu_rank1", F.relu, rand(1)),
+    Sample("relu_rank5", F.relu, rand(2, 1, 3, 2, 3)),
+    Sample("relu_rank6", F.relu, rand(2, 1, 3, 2, 2, 3)),
+    Sample("relu_large", F.relu, rand(3, 1027)),
+    Sample("relu_dynamic", F.relu, rand(BATCH, 3)),
+    Sample("elu_alpha", lambda x: F.elu(x, 0.7), rand(4, 9)),
+    Sample("clamp", lambda x: torch.clamp(x, -0.5, 0.75), rand(4, 9)),
+    Sample("clamp_min", lambda x: torch.clamp(x, min=0.1), rand(4, 9)),
+    Sample("clamp_max", lambda x: torch.clamp(x, max=1), rand(4, 9)),
+    Sample("clamp_tensor", torch.clamp, rand(4, 9), rand(9, high=0), rand(4, 1, low=0)),
+    Sample("clamp_special", lambda x: torch.clamp(x, -1, 1), SPECIAL),
+    Sample("prelu", new(nn.PReLU, 3), rand(2, 3, 4, 5)),
+    Sample("prelu_one_slope", new(nn.PReLU), rand(4, 9)),
+    Sample("prelu_rank1", new(nn.PReLU), rand(9)),
+    Sample("prelu_rank2", new(nn.PReLU, 9), rand(4, 9)),
+    Sample("pow_2", lambda x: x**2, rand(4, 9)),
+    Sample("pow_3", lambda x: x**3, rand(4, 9)),
+    Sample("pow_half", lambda x: x**0.5, rand(4, 9, low=0)),
+    Sample("pow_minus_half", lambda x: x**-0.5, rand(4, 9, low=0.1)),
+    Sample("pow_minus_one", lambda x: x**-1, rand(4, 9, low=0.1)),
+    Sample("pow_one", lambda x: x**1, rand(4, 9)),
+    Sample("pow_scalar", lambda x: x**1.7, rand(4, 9, low=0)),
+    Sample("pow_of_scalar", lambda x: 2**x, rand(4, 9)),
+    Sample("pow_tensor", torch.pow, rand(4, 9, low=0.1), rand(9)),
+    Sample("add_scalar", lambda x: x + 1.5, rand(4, 9)),
+    Sample("add_int_scalar", lambda x: 2 + x, rand(4, 9)),
+    Sample("add_alpha", lambda x, y: torch.add(x, y, alpha=0.3), rand(4, 9), rand(4, 9)),
+    Sample("add_constant", new(AddConstant, 9), rand(4, 9)),
+    Sample("add_itself", lambda x: x + x, rand(4, 9)),
+    Sample("add_rank0", torch.add, rand(), rand(3)),
+    Sample("add_broadcast_both", torch.add, rand(4, 1), rand(1, 9)),
+    Sample("add_dynamic", torch.add, rand(BATCH, 3), rand(BATCH, 3)),
+    Sample("add_dynamic_broadcast", torch.add, rand(BATCH, 3), rand(1, 3)),
+    Sample("add_dynamic_outer", torch.add, rand(BATCH, 1), rand(1, LENGTH)),
+    Sample("sub_scalar", lambda x: x - 1.5, rand(4, 9)),
+    Sample("sub_alpha", lambda x, y: torch.sub(x, y, alpha=2), rand(4, 9), rand(4, 9)),
+    Sample("rsub", lambda x: 1 - x, rand(4, 9)),
+    Sample("mul_scalar", lambda x: x * 0.25, rand(4, 9)),
+    Sample("div_scalar", lambda x: x / 3, rand(4, 9)),
+    Sample("div_of_scalar", lambda x: 1 / x, rand(4, 9, low=0.5)),
+    Sample("maximum_special", torch.maximum, SPECIAL, rand(12)),
+    Sample("maximum_special_second", torch.maximum, rand(12), SPECIAL),
+    Sample("minimum_special", torch.minimum, SPECIAL, rand(12)),
+    Sample("minimum_special_second", torch.minimum, rand(12), SPECIAL),
+    Sample("mul_zero_size", torch.mul, rand(0, 3), rand(3)),
+    Sample("clone", lambda x: x.clone() + 1, rand(4, 9)),
+    Sample("clone_only", torch.clone, rand(4, 9)),
+    Sample("contiguous", lambda x: x.permute(1, 0).contiguous() * 2, rand(4, 9)),
+    Sample("to_channels_last", lambda x: x.to(memory_format=torch.channels_last) * 2, rand(2, 3, 4, 5)),
+    Sample("clone_of_integers", lambda x: x.clone(), integers(4, 9)),
+    Sample("clone_of_bools", lambda x: x.clone(), bools(4, 9)),
+]
