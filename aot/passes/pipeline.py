@@ -3,9 +3,13 @@
 
 from ..ir import Graph
 from ..verify import check_border, check_outputs, verify
+from .choose_layout import choose_layout
 from .copy_outputs import copy_outputs
 from .drop_unused import drop_unused
+from .fold_batch_norm import fold_batch_norm
 from .fold_constants import fold_constants
+from .fuse_clamp import fuse_clamp
+from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
 from .remove_no_ops import remove_no_ops
 
@@ -14,6 +18,11 @@ PIPELINE = [
     fold_constants,  # operands that become constants let more rules apply
     remove_no_ops,
     merge_duplicates,
+    choose_layout,  # first of the passes that look at channels: behind it they are the last axis
+    fold_batch_norm,  # before clamps, which would end a chain of products and sums
+    fuse_pad,
+    fuse_clamp,
+    merge_duplicates,  # folding and moving make constants
     copy_outputs,  # last: the passes above remove copies and merge outputs
 ]
 

@@ -1,0 +1,181 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import dataclasses
+
+import numpy as np
+
+from ...serialization.schema import BinaryKind, DType, UnaryKind
+from ..ir import Graph, Node, Rewriter, Value
+
+_PRODUCTS = ("Linear", "Conv2d", "ConvTranspose2d")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Affine:
+    """x * scale + shift, for each channel (the last axis) or for all."""
+
+    x: str  #: the operand that is no constant
+    scale: np.ndarray
+    shift: np.ndarray
+
+
+def _vector(value: Value, channels) -> np.ndarray | None:
+    """A constant that varies along the last axis at most, in float64."""
+    if value.constant is None or value.dtype != DType.Float32:
+        return None
+    if value.array.size == 1:
+        return value.array.astype(np.float64).reshape(())
+    if value.array.size == channels == value.shape[-1]:
+        return value.array.astype(np.float64).reshape(-1)
+    return None
+
+
+def _affine(values, node: Node | None) -> _Affine | None:
+    """``node`` as an affine map of the channels of one operand."""
+    if node is None:
+        return None
+    shape = values[node.outputs[0]].shape
+    zero, one = np.zeros(()), np.ones(())
+    if node.op == "Unary" and node.attributes.kind == UnaryKind.Neg:
+        return _Affine(node.inputs[0], -one, zero)
+    if node.op != "Binary" or node.attributes.clamp is not None or not shape:
+        return None
+    for x, c in (node.inputs, node.inputs[::-1]):
+        vector = _vector(values[c], shape[-1])
+        if vector is None or values[x].constant is not None or values[x].shape != shape:
+            continue
+        kind, first = node.attributes.kind, x == node.inputs[0]
+        if kind == BinaryKind.Add:
+            return _Affine(x, one, vector)
+        if kind == BinaryKind.Sub:
+            return _Affine(x, one, -vector) if first else _Affine(x, -one, vector)
+        if kind == BinaryKind.Mul:
+            return _Affine(x, vector, zero)
+        if kind == BinaryKind.Div and first:
+            with np.errstate(divide="ignore"):
+                return _Affine(x, 1 / vector, zero)
+    return None
+
+
+def _parameters(r: Rewriter, node: Node | None) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """Weight and bias of a product, if both are known ahead of time."""
+    if node is None or node.op not in _PRODUCTS:
+        return None
+    weight = r.values[node.inputs[1]]
+    bias = r.values[node.inputs[2]] if len(node.inputs) > 2 and node.inputs[2] is not None else None
+    if weight.constant is None or (bias is not None and bias.constant is None):
+        return None
+    return weight.array, None if bias is None else bias.array
+
+
+def _behind(node: Node, weight, bias, affine: _Affine):
+    """Weight and bias of the product followed by the affine map."""
+    channels = weight.shape[0]
+    scale = np.broadcast_to(affine.scale, channels)
+    bias = np.zeros(channels) if bias is None else bias.astype(np.float64)
+    if (scale != 1).any():
+        weight = weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
+    return weight, bias * scale + affine.shift
+
+
+def _in_front(node: Node, weight, bias, affine: _Affine):
+    """Weight and bias of the product after the affine map; None where padding must stay zero."""
+    groups = getattr(node.attributes, "groups", 1)
+    shifts = affine.shift.any()
+    if shifts and node.op == "ConvTranspose2d":
+        return None
+    if shifts and node.op == "Conv2d" and any(node.attributes.padding):
+        return None
+    outputs, *window, inputs = weight.shape
+    grouped = weight.reshape(groups, outputs // groups, *window, inputs)
+
+    def per_input(vector):
+        vector = np.broadcast_to(vector, groups * inputs)
+        return vector.reshape(groups, *[1] * (weight.ndim - 1), inputs)
+
+    if shifts:
+        added = grouped * per_input(affine.shift)
+        added = added.sum(axis=tuple(range(2, added.ndim)), dtype=np.float64).reshape(outputs)
+        bias = added if bias is None else bias + added
+    return (grouped * per_input(affine.scale)).reshape(weight.shape), bias
+
+
+class _Folder:
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.r = Rewriter(graph)
+        self._shared = {n for n, users in graph.users.items() if len(users) > 1}
+
+    def _fold(self, side, node: Node, affine: _Affine, x: Value, name: str) -> Value | None:
+        """A new product named ``name`` of ``x``, or None."""
+        r = self.r
+        parameters = _parameters(r, node)
+        if parameters is None:
+            return None
+        if node.inputs[1] in self._shared and ((affine.scale != 1).any() or side is _in_front):
+            return None  # the program would hold the weight twice
+        folded = side(node, *parameters, affine)
+        if folded is None:
+            return None
+        with np.errstate(over="ignore"):
+            weight, bias = (None if p is None else p.astype(np.float32, copy=False) for p in folded)
+        if not all(p is None or np.isfinite(p).all() for p in (weight, bias)):
+            return None
+        if weight is parameters[0]:
+            weight = r.values[node.inputs[1]]
+        else:
+            weight = r.constant(weight, node.inputs[1])
+        bias = None if bias is None else r.constant(bias, "bias")
+        operands = [x, weight] if bias is None else [x, weight, bias]
+        r.debug_handle = node.debug_handle
+        return r.node(node.attributes, *operands, shape=self.graph.values[name].shape, name=name)
+
+    def behind(self, node: Node) -> bool:
+        """Folds ``node``, an affine map of a product that nothing else reads."""
+        affine = _affine(self.graph.values, node)
+        if affine is None or self.graph.sole_user(affine.x) is None:
+            return False
+        product = self.r.producer(self.r[affine.x])
+        if product is None or getattr(product.attributes, "clamp", None) is not None:
+            return False
+        value = self._fold(_behind, product, affine, self.r.values[product.inputs[0]], node.outputs[0])
+        if value is not None:
+            self.r.replace(node.outputs[0], value)
+        return value is not None
+
+    def in_front(self, node: Node) -> None:
+        """Folds the affine maps before ``node``, a product that was just added."""
+        name = node.outputs[0]
+        while True:
+            product = self.r.producer(self.r[name])
+            affine = _affine(self.r.values, self.r.producer(self.r.values[product.inputs[0]]))
+            if affine is None:
+                return
+            value = self._fold(_in_front, product, affine, self.r.values[affine.x], name)
+            if value is None:
+                return
+            self.r.replace(name, value)
+
+
+def fold_batch_norm(graph: Graph) -> Graph:
+    """Folds products and sums with constants of one number a channel into weights.
+
+    Behind a product if nothing else reads that; in front of it if the product has no
+    padding, which stays zero (a factor passes through padding, too). The arithmetic is
+    done in float64::
+
+        const %w: Float32[2, 1] = [1, 2]              const %w: Float32[2, 1] = [3, 8]
+        const %s: Float32[2] = [3, 4]                 const %b: Float32[2] = [5, 6]
+        const %t: Float32[2] = [5, 6]                 %b: Float32[8, 2] = Linear(%x, %w, %b)
+        %y: Float32[8, 2] = Linear(%x, %w)
+        %a: Float32[8, 2] = Binary(%y, %s) kind=Mul
+        %b: Float32[8, 2] = Binary(%a, %t) kind=Add
+
+    The channels are the last axis, so this runs after ``choose_layout``.
+    """
+    folder = _Folder(graph)
+    for node in folder.r.walk():
+        if not folder.behind(node):
+            new = folder.r.copy(node)
+            if _parameters(folder.r, new) is not None:
+                folder.in_front(node)
+    return folder.r.finish()
