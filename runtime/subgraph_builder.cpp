@@ -91,24 +91,27 @@ StatusOr<uint32_t> SubgraphBuilder::input(size_t i, Use use) {
   if (!node_->has_input(i)) {
     return uint32_t{XNN_INVALID_VALUE_ID};
   }
-  return value(node_->node().inputs()->Get(static_cast<uint32_t>(i)), use);
-}
-
-StatusOr<uint32_t> SubgraphBuilder::output(size_t i) {
-  return value(node_->node().outputs()->Get(static_cast<uint32_t>(i)), Use::Kept);
-}
-
-StatusOr<uint32_t> SubgraphBuilder::value(uint32_t id, Use use) {
-  const auto known = ids_.find(id);
+  const uint32_t value = node_->node().inputs()->Get(static_cast<uint32_t>(i));
+  const auto known = ids_.find(value);
   if (known != ids_.end()) {
     return known->second;
   }
-  ETX_ASSIGN_OR_RETURN(const void* data, constants_.constant(id, use));
-  ETX_ASSIGN_OR_RETURN(const uint32_t defined, define_tensor(types_[id], data, XNN_INVALID_VALUE_ID, 0));
-  if (data == nullptr || use == Use::Kept) {
-    ids_[id] = defined;
+  ETX_ASSIGN_OR_RETURN(const void* data, constants_.constant(value, use));
+  ETX_ASSIGN_OR_RETURN(const uint32_t id, define_tensor(types_[value], data, XNN_INVALID_VALUE_ID, 0));
+  if (use == Use::Kept) {
+    ids_[value] = id;
   }
-  return defined;
+  return id;
+}
+
+StatusOr<uint32_t> SubgraphBuilder::output(size_t i) {
+  const uint32_t value = node_->node().outputs()->Get(static_cast<uint32_t>(i));
+  const auto known = ids_.find(value);
+  if (known != ids_.end()) {
+    return known->second; // leaves the segment
+  }
+  ETX_ASSIGN_OR_RETURN(ids_[value], internal(types_[value]));
+  return ids_[value];
 }
 
 StatusOr<uint32_t> SubgraphBuilder::internal(const TensorType& type) {

@@ -74,7 +74,6 @@ class SubgraphBuilder {
 
   StatusOr<uint32_t> define_tensor(
       const TensorType& type, const void* data, uint32_t external_id, uint32_t flags);
-  StatusOr<uint32_t> value(uint32_t id, Use use);
 
   SubgraphPtr subgraph_;
   Span<const TensorType> types_;
