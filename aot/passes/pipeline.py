@@ -4,6 +4,7 @@
 from ..ir import Graph
 from ..verify import check_border, check_outputs, verify
 from .choose_layout import choose_layout
+from .collapse_views import collapse_views
 from .copy_outputs import copy_outputs
 from .drop_unused import drop_unused
 from .fold_batch_norm import fold_batch_norm
@@ -11,19 +12,30 @@ from .fold_constants import fold_constants
 from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
+from .recognize_activations import recognize_activations
+from .recognize_attention import recognize_attention
+from .recognize_layer_norm import recognize_layer_norm
 from .remove_no_ops import remove_no_ops
+from .transpose_matmul import transpose_matmul
 
 PIPELINE = [
     drop_unused,  # lowering makes what nobody reads; later passes look at who reads a value
     fold_constants,  # operands that become constants let more rules apply
     remove_no_ops,
-    merge_duplicates,
-    choose_layout,  # first of the passes that look at channels: behind it they are the last axis
+    merge_duplicates,  # patterns compare operands by name
+    collapse_views,  # before what looks at the producer of an operand
+    transpose_matmul,  # attention has its key as it is after this
+    recognize_activations,
+    recognize_attention,
+    choose_layout,  # with as few operators as possible; behind it channels are the last axis
+    collapse_views,  # moving and lowering both made some
+    remove_no_ops,
+    recognize_layer_norm,  # over the last axes in memory
     fold_batch_norm,  # before clamps, which would end a chain of products and sums
     fuse_pad,
     fuse_clamp,
-    merge_duplicates,  # folding and moving make constants
-    copy_outputs,  # last: the passes above remove copies and merge outputs
+    merge_duplicates,  # folding and moving made constants
+    copy_outputs,  # last: others remove copies and merge outputs
 ]
 
 

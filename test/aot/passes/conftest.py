@@ -1,11 +1,23 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """``check``: a pass test is two texts."""
 
+import enum
 import itertools
 
 import pytest
 from executorch.backends.et_xnnpack.aot.ir import Graph, parse
 from executorch.backends.et_xnnpack.aot.verify import check_border, verify
+
+
+def _same_numbers(attributes):
+    """The fields, with numbers that are equal written alike (0 and 0.0, but not -0.0)."""
+
+    def same(x):
+        if isinstance(x, tuple):
+            return tuple(same(i) for i in x)
+        return float(x) if isinstance(x, (int, float)) and not isinstance(x, enum.IntEnum) else x
+
+    return {k: same(v) for k, v in vars(attributes).items()}
 
 
 def canonical(graph: Graph) -> str:
@@ -45,7 +57,7 @@ def canonical(graph: Graph) -> str:
                 names[name] = f"%{next(numbers)}"
                 v = graph.values[name]
                 inputs = ", ".join(str(operand(i)) for i in node.inputs)
-                lines.append(f"{names[name]}: {v.dtype.name}{v.shape} = {node.attributes}({inputs})")
+                lines.append(f"{names[name]}: {v.dtype.name}{v.shape} = {node.op}({inputs}) {_same_numbers(node.attributes)}")
 
     for o in graph.outputs:
         visit(o.value)

@@ -1,0 +1,122 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import dataclasses
+
+from ..ir import Graph, Node, Rewriter, Value, dims
+
+
+def _large(shape):
+    return [d for d in shape if d != 1]
+
+
+def _source(r: Rewriter, x: Value) -> Value:
+    """What holds the elements of ``x`` in the same order, one view earlier if there is one."""
+    view = r.producer(x)
+    if view is None or view.op not in ("Reshape", "Expand"):
+        return x
+    source = r.values[view.inputs[0]]
+    return source if view.op == "Reshape" or _large(source.shape) == _large(x.shape) else x
+
+
+def _reshape(r: Rewriter, node: Node, x: Value) -> Value | None:
+    source = _source(r, x)
+    return None if source is x else r.reshape(source, node.attributes.shape)
+
+
+def _transpose(r: Rewriter, node: Node, x: Value) -> Value | None:
+    perm = node.attributes.perm
+    inner = r.producer(x)
+    if inner is not None and inner.op == "Transpose":
+        return r.transpose(r.values[inner.inputs[0]], [inner.attributes.perm[p] for p in perm])
+    moved = [p for p in perm if x.shape[p] != 1]
+    if moved == sorted(moved) and perm != tuple(range(x.rank)):
+        return r.reshape(_source(r, x), [x.shape[p] for p in perm])
+    return None
+
+
+def _expand(r: Rewriter, node: Node, x: Value) -> Value | None:
+    shape = node.attributes.shape
+    if _large(shape) == _large(x.shape) and shape != x.shape:
+        return r.reshape(_source(r, x), shape)
+    inner = r.producer(x)
+    if inner is None or inner.op != "Expand":
+        return None
+    return r.node(node.attributes, r.values[inner.inputs[0]], shape=shape)
+
+
+def _slice(r: Rewriter, node: Node, x: Value) -> Value | None:
+    inner = r.producer(x)
+    a = node.attributes
+    if inner is None or inner.op != "Slice" or inner.attributes.axis != a.axis:
+        return None
+    b = inner.attributes
+    start = dims.simplify(b.start + a.start * b.step)
+    merged = dataclasses.replace(a, start=start, step=a.step * b.step)
+    shape = (*x.shape[: a.axis], a.size, *x.shape[a.axis + 1 :])
+    return r.node(merged, r.values[inner.inputs[0]], shape=shape)
+
+
+def _binary(r: Rewriter, node: Node, a: Value, b: Value) -> Value | None:
+    shape = r.graph.values[node.outputs[0]].shape
+
+    def unexpanded(v):
+        producer = r.producer(v)
+        return r.values[producer.inputs[0]] if producer is not None and producer.op == "Expand" else v
+
+    for x, y in ((unexpanded(a), unexpanded(b)), (unexpanded(a), b), (a, unexpanded(b))):
+        if (x, y) != (a, b) and dims.broadcast(x.shape, y.shape) == shape:
+            return r.node(node.attributes, x, y, shape=shape)
+    return None
+
+
+def _concat(r: Rewriter, node: Node, *xs: Value) -> Value | None:
+    flat = []
+    for x, name in zip(xs, node.inputs):
+        inner = r.producer(x)
+        same = inner is not None and inner.op == "Concat" and inner.attributes == node.attributes
+        if same and r.graph.sole_user(name) is not None:
+            flat += [r.values[i] for i in inner.inputs]
+        else:
+            flat.append(x)
+    if len(flat) == len(xs):
+        return None
+    return r.node(node.attributes, *flat, shape=r.graph.values[node.outputs[0]].shape)
+
+
+_RULES = {
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "Expand": _expand,
+    "Slice": _slice,
+    "Binary": _binary,
+    "Concat": _concat,
+}
+
+
+def collapse_views(graph: Graph) -> Graph:
+    """Makes one node of several that only move elements, and the cheapest one that does it.
+
+    Chains of Reshape, Transpose, Expand, Slice and Concat become one; a Transpose or Expand
+    that moves axes of size 1 only becomes a Reshape; a Binary broadcasts by itself::
+
+        %a: Float32[1, 4, 3] = Transpose(%x) perm=(0, 2, 1)   // %x: Float32[1, 3, 4]
+        %b: Float32[4, 1, 3] = Transpose(%a) perm=(1, 0, 2)
+        %c: Float32[12] = Reshape(%b) shape=(12)
+        %e: Float32[2, 12] = Expand(%c) shape=(2, 12)
+        %y: Float32[2, 12] = Binary(%e, %z)                   // %z: Float32[2, 12]
+
+    becomes::
+
+        %b: Float32[4, 1, 3] = Transpose(%x) perm=(2, 0, 1)
+        %c: Float32[12] = Reshape(%b) shape=(12)
+        %y: Float32[2, 12] = Binary(%c, %z)
+    """
+    r = Rewriter(graph)
+    for node in r.walk():
+        new = None
+        if node.op in _RULES:
+            new = _RULES[node.op](r, node, *(r[i] for i in node.inputs))
+        if new is None:
+            r.copy(node)
+        else:
+            r.replace(node.outputs[0], new)
+    return r.finish()

@@ -1,0 +1,121 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import math
+
+import numpy as np
+
+from ...serialization import schema
+from ...serialization.schema import BinaryKind
+from ..ir import Graph, Node, Rewriter, Value, dims
+from .terms import Product, binary, private, product
+
+
+def _scaled(graph: Graph, name: str) -> Product:
+    """``name`` as a number times one value, itself if it is nothing of the kind."""
+    node = private(graph, name)
+    if binary(node) in (BinaryKind.Mul, BinaryKind.Div):
+        found = product(graph, node)
+        if len(found.factors) == 1 and graph.values[found.factors[0]].shape == graph.values[name].shape:
+            return found
+    return Product(1.0, (name,))
+
+
+def _drops_rows(mask: Value) -> bool:
+    """Whether a constant mask leaves a row empty: softmax gives NaN there, Attention zeros."""
+    return mask.constant is not None and bool(np.isneginf(mask.array).all(axis=-1).any())
+
+
+def _scores(graph: Graph, name: str) -> tuple[float, Node, str | None] | None:
+    """scale, the product of query and key, and the mask of scale * product + mask."""
+    candidates: list[tuple[str, str | None]] = [(name, None)]
+    node = private(graph, name)
+    if binary(node) == BinaryKind.Add:
+        candidates += [node.inputs, node.inputs[::-1]]
+    for scores, mask in candidates:
+        shapes = [graph.values[i].shape for i in (scores, name)]
+        if shapes[0] != shapes[1] or (mask is not None and _drops_rows(graph.values[mask])):
+            continue
+        scaled = _scaled(graph, scores)
+        matmul = private(graph, scaled.factors[0])
+        if matmul is not None and matmul.op == "BatchMatMul" and matmul.attributes.transpose_b:
+            return scaled.scale, matmul, mask
+    return None
+
+
+def _attention(r: Rewriter, node: Node) -> Value | None:
+    graph = r.graph
+    if node.op != "BatchMatMul" or node.attributes.transpose_b:
+        return None
+    softmax = private(graph, node.inputs[0])
+    if softmax is None or softmax.op != "Softmax":
+        return None
+    weights = graph.values[softmax.outputs[0]]
+    if softmax.attributes.axis != weights.rank - 1:
+        return None
+    found = _scores(graph, softmax.inputs[0])
+    if found is None:
+        return None
+    scale, matmul, mask = found
+    query, key = (_scaled(graph, i) for i in matmul.inputs)
+    scale *= query.scale * key.scale
+    if not math.isfinite(scale):
+        return None
+    operands = [query.factors[0], key.factors[0], node.inputs[1]] + [mask] * (mask is not None)
+    shape = graph.values[node.outputs[0]].shape
+    return r.node(schema.Attention(scale=scale, causal=False), *(r[i] for i in operands), shape=shape)
+
+
+def _ungrouped(r: Rewriter, x: Value, queries: Value) -> Value | None:
+    """The heads of key or value before each was repeated for a group of queries."""
+    if x.rank < 3 or x.shape[-3] != queries.shape[-3]:
+        return None
+    reshape = r.producer(x)
+    if reshape is None or reshape.op != "Reshape":
+        return None
+    expand = r.producer(r.values[reshape.inputs[0]])
+    if expand is None or expand.op != "Expand":
+        return None
+    source, shape = r.values[expand.inputs[0]], expand.attributes.shape
+    *batch, heads, copies, length, size = shape if len(shape) == x.rank + 1 else (0,) * 4
+    if source.shape != (*batch, heads, 1, length, size):
+        return None
+    if x.shape != (*batch, dims.numel((heads, copies)), length, size):
+        return None
+    return r.reshape(source, (*batch, heads, length, size))
+
+
+def _grouped(r: Rewriter, attention: Value) -> Value | None:
+    node = r.producer(attention)
+    query, key, value, *mask = (None if i is None else r.values[i] for i in node.inputs)
+    found = [_ungrouped(r, x, query) for x in (key, value)]
+    if None in found or found[0].shape[-3] != found[1].shape[-3]:
+        return None
+    return r.node(node.attributes, query, *found, *mask, shape=attention.shape)
+
+
+def recognize_attention(graph: Graph) -> Graph:
+    """Finds attention that a frontend has written out, and heads repeated for grouped queries.
+
+    Numbers that scale query, key or scores become ``scale``; a summand of the scores becomes
+    the mask. Where a dynamic mask is -inf in a whole row the result is zero instead of NaN::
+
+        %s: Float32[1, 2, 5, 5] = BatchMatMul(%q, %k) transpose_b=True
+        %t: Float32[1, 2, 5, 5] = Binary(%s, %half) kind=Mul
+        %u: Float32[1, 2, 5, 5] = Binary(%t, %m) kind=Add
+        %w: Float32[1, 2, 5, 5] = Softmax(%u) axis=3
+        %y: Float32[1, 2, 5, 8] = BatchMatMul(%w, %v)
+
+    becomes::
+
+        %y: Float32[1, 2, 5, 8] = Attention(%q, %k, %v, %m) scale=0.5
+    """
+    r = Rewriter(graph)
+    for node in r.walk():
+        name = node.outputs[0]
+        new = _attention(r, node)
+        if new is None:
+            r.copy(node)
+        else:
+            r.replace(name, new)
+        if new is not None or node.op == "Attention":
+            r.replace(name, _grouped(r, r[name]) or r[name])
+    return r.finish()

@@ -1,0 +1,124 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+from ...serialization import schema
+from ...serialization.schema import BinaryKind, DType, ReduceKind, UnaryKind
+from ..ir import Graph, Node, Rewriter, Value
+from .terms import binary, is_unary, number
+
+
+def _mean_of(graph: Graph, name: str) -> tuple[str, tuple[int, ...]] | None:
+    """The operand and axes, the last ones, of a mean that keeps its dimensions."""
+    node = graph.producers.get(name)
+    if node is None or node.op != "Reduce":
+        return None
+    a, rank = node.attributes, graph.values[node.inputs[0]].rank
+    if a.kind != ReduceKind.Mean or not a.keep_dims:
+        return None
+    last = tuple(range(rank - len(a.axes), rank))
+    return (node.inputs[0], last) if tuple(a.axes) == last else None
+
+
+def _is_square(graph: Graph, name: str, of: str) -> bool:
+    node = graph.producers.get(name)
+    if is_unary(node, UnaryKind.Square):
+        return node.inputs[0] == of
+    if binary(node) == BinaryKind.Mul:
+        return node.inputs == (of, of)
+    return binary(node) == BinaryKind.Pow and node.inputs[0] == of and number(graph, node.inputs[1]) == 2
+
+
+def _root_of(graph: Graph, node: Node) -> tuple[str, str] | None:
+    """(d, v) where ``node`` is d / sqrt(v)."""
+    if binary(node) == BinaryKind.Div:
+        root = graph.producers.get(node.inputs[1])
+        if is_unary(root, UnaryKind.Sqrt):
+            return node.inputs[0], root.inputs[0]
+        if binary(root) == BinaryKind.Pow and number(graph, root.inputs[1]) == 0.5:
+            return node.inputs[0], root.inputs[0]
+    if binary(node) == BinaryKind.Mul:
+        for d, name in (node.inputs, node.inputs[::-1]):
+            root = graph.producers.get(name)
+            if is_unary(root, UnaryKind.Rsqrt):
+                return d, root.inputs[0]
+            if binary(root) == BinaryKind.Pow and number(graph, root.inputs[1]) == -0.5:
+                return d, root.inputs[0]
+    return None
+
+
+def _normalized(graph: Graph, node: Node) -> tuple[str, schema.LayerNorm] | None:
+    """The operand and attributes of (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon)."""
+    found = _root_of(graph, node)
+    if found is None:
+        return None
+    centered, variance = found
+    added = graph.producers.get(variance)
+    if binary(added) != BinaryKind.Add:
+        return None
+    for mean_square, epsilon in (added.inputs, added.inputs[::-1]):
+        epsilon, squares = number(graph, epsilon), _mean_of(graph, mean_square)
+        difference = graph.producers.get(centered)
+        if epsilon is None or squares is None or binary(difference) != BinaryKind.Sub:
+            continue
+        x, mean = difference.inputs
+        if _mean_of(graph, mean) == (x, squares[1]) and _is_square(graph, squares[0], centered):
+            return x, schema.LayerNorm(axes=len(squares[1]), epsilon=epsilon)
+    return None
+
+
+def _scaled(r: Rewriter, node: Node) -> Value | None:
+    """A LayerNorm that takes in the constant ``node`` multiplies with or adds."""
+    kind = binary(node)
+    if kind not in (BinaryKind.Mul, BinaryKind.Add):
+        return None
+    for name, other in (node.inputs, node.inputs[::-1]):
+        norm, constant = r.producer(r[name]), r[other]
+        if norm is None or norm.op != "LayerNorm" or constant.constant is None:
+            continue
+        x = r.values[norm.inputs[0]]
+        shape = x.shape[x.rank - norm.attributes.axes :]
+        if r.graph.sole_user(name) is None or constant.shape[-len(shape) :] != shape:
+            continue
+        if constant.rank > x.rank or any(d != 1 for d in constant.shape[: -len(shape)]):
+            continue
+        weight, bias = (*(r.values[i] if i else None for i in norm.inputs[1:]), None, None)[:2]
+        if bias is not None or (kind == BinaryKind.Mul and weight is not None):
+            continue
+        constant = r.constant(constant.array.reshape(shape), other)
+        operands = (constant,) if kind == BinaryKind.Mul else (weight, constant)
+        return r.node(norm.attributes, x, *operands, shape=x.shape)
+    return None
+
+
+def recognize_layer_norm(graph: Graph) -> Graph:
+    """Finds layer norms that a frontend has written out, over the last axes in memory.
+
+    That includes norms over the channels of an image, so this runs after ``choose_layout``::
+
+        %m: Float32[4, 1] = Reduce(%x) kind=Mean axes=(1) keep_dims=True
+        %d: Float32[4, 8] = Binary(%x, %m) kind=Sub
+        %q: Float32[4, 8] = Unary(%d) kind=Square
+        %v: Float32[4, 1] = Reduce(%q) kind=Mean axes=(1) keep_dims=True
+        %e: Float32[4, 1] = Binary(%v, %epsilon) kind=Add
+        %s: Float32[4, 1] = Unary(%e) kind=Sqrt
+        %n: Float32[4, 8] = Binary(%d, %s) kind=Div
+        %y: Float32[4, 8] = Binary(%n, %w) kind=Mul
+        %z: Float32[4, 8] = Binary(%y, %b) kind=Add
+
+    becomes::
+
+        %z: Float32[4, 8] = LayerNorm(%x, %w, %b) epsilon=1e-06
+    """
+    r = Rewriter(graph)
+    for node in r.walk():
+        new = None
+        if node.op == "Binary" and graph.values[node.outputs[0]].dtype == DType.Float32:
+            found = _normalized(graph, node)
+            if found is not None:
+                x, attributes = found
+                new = r.node(attributes, r[x], shape=r[x].shape)
+            else:
+                new = _scaled(r, node)
+        if new is None:
+            r.copy(node)
+        else:
+            r.replace(node.outputs[0], new)
+    return r.finish()

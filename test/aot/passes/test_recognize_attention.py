@@ -1,0 +1,108 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import pytest
+from executorch.backends.et_xnnpack.aot.passes.recognize_attention import recognize_attention
+
+HEAD = """
+    range s0 1..16 hint 8
+    in %q: Float32[1, 2, s0, 4]
+    in %k: Float32[1, 2, s0, 4]
+    in %v: Float32[1, 2, s0, 8]
+    in %m: Float32[1, 1, 1, s0]
+    const %half: Float32[] = [0.5]
+    const %two: Float32[1] = [2]
+"""
+S = "Float32[1, 2, s0, s0]"
+TAIL = f"""
+    %w: {S} = Softmax(%u) axis=3
+    %y: Float32[1, 2, s0, 8] = BatchMatMul(%w, %v)
+    out %y
+"""
+FOUND = {
+    "plain": (f"%u: {S} = BatchMatMul(%q, %k) transpose_b=True", "(%q, %k, %v) scale=1"),
+    "scale and mask": (
+        f"""
+        %s: {S} = BatchMatMul(%q, %k) transpose_b=True
+        %t: {S} = Binary(%s, %two) kind=Div
+        %u: {S} = Binary(%m, %t) kind=Add
+        """,
+        "(%q, %k, %v, %m) scale=0.5",
+    ),
+    "scaled operands": (
+        f"""
+        %a: Float32[1, 2, s0, 4] = Binary(%q, %half) kind=Mul
+        %b: Float32[1, 2, s0, 4] = Binary(%half, %k) kind=Mul
+        %u: {S} = BatchMatMul(%a, %b) transpose_b=True
+        """,
+        "(%q, %k, %v) scale=0.25",
+    ),
+}
+KEPT = {
+    "key not transposed": f"""
+        %a: Float32[1, 2, 4, s0] = Transpose(%k) perm=(0, 1, 3, 2)
+        %u: {S} = BatchMatMul(%q, %a)
+    """,
+    "scores read twice": f"""
+        %u: {S} = BatchMatMul(%q, %k) transpose_b=True
+        out %u
+    """,
+    "scores from elsewhere": f"%u: {S} = Expand(%m) shape=(1, 2, s0, s0)",
+}
+
+
+@pytest.mark.parametrize("case", FOUND.values(), ids=FOUND)
+def test_finds(check, case):
+    nodes, attention = case
+    check(
+        recognize_attention,
+        HEAD + nodes + TAIL,
+        HEAD + f"%y: Float32[1, 2, s0, 8] = Attention{attention} causal=False\nout %y",
+    )
+
+
+@pytest.mark.parametrize("nodes", KEPT.values(), ids=KEPT)
+def test_keeps(check, nodes):
+    check(recognize_attention, HEAD + nodes + TAIL)
+
+
+def test_keeps_softmax_over_queries(check):
+    nodes = f"%u: {S} = BatchMatMul(%q, %k) transpose_b=True"
+    check(recognize_attention, (HEAD + nodes + TAIL).replace("axis=3", "axis=2"))
+
+
+def test_keeps_mask_that_empties_a_row(check):
+    text = """
+        in %q: Float32[1, 2, 4]
+        const %m: Float32[2, 2] = [0, -inf, -inf, -inf]
+        %s: Float32[1, 2, 2] = BatchMatMul(%q, %q) transpose_b=True
+        %u: Float32[1, 2, 2] = Binary(%s, %m) kind=Add
+        %w: Float32[1, 2, 2] = Softmax(%u) axis=2
+        %y: Float32[1, 2, 4] = BatchMatMul(%w, %q)
+        out %y
+    """
+    check(recognize_attention, text)
+
+
+def test_grouped_heads(check):
+    check(
+        recognize_attention,
+        """
+        range s0 1..16 hint 8
+        in %q: Float32[1, 6, s0, 4]
+        in %k: Float32[1, 2, s0, 4]
+        %a: Float32[1, 2, 1, s0, 4] = Reshape(%k) shape=(1, 2, 1, s0, 4)
+        %b: Float32[1, 2, 3, s0, 4] = Expand(%a) shape=(1, 2, 3, s0, 4)
+        %c: Float32[1, 6, s0, 4] = Reshape(%b) shape=(1, 6, s0, 4)
+        %y: Float32[1, 6, s0, 4] = Attention(%q, %c, %c) scale=0.5 causal=True
+        out %y
+        """,
+        """
+        range s0 1..16 hint 8
+        in %q: Float32[1, 6, s0, 4]
+        in %k: Float32[1, 2, s0, 4]
+        %a: Float32[1, 2, 1, s0, 4] = Reshape(%k) shape=(1, 2, 1, s0, 4)
+        %b: Float32[1, 2, s0, 4] = Reshape(%a) shape=(1, 2, s0, 4)
+        %c: Float32[1, 2, s0, 4] = Reshape(%a) shape=(1, 2, s0, 4)
+        %y: Float32[1, 6, s0, 4] = Attention(%q, %b, %c) scale=0.5 causal=True
+        out %y
+        """,
+    )
