@@ -1,107 +1,521 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "attention.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "../ops/op.h"
+#include "attention_block.h"
+#include "isa.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/attention.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// Softmax(Q K^T) V for blocks of query rows. Keys are taken kKeys at a time: their scores
+// against a panel of kRows query rows stay in the L1 cache, are turned into weights there,
+// and multiply the values into the output rows. What has been summed up is scaled down
+// whenever a later block of keys holds a higher score.
+
+// The register tile of both products is kRows x kVectors vectors.
+#if HWY_TARGET == HWY_AVX3
+constexpr size_t kRows = 12;
+#elif HWY_TARGET == HWY_AVX2
+constexpr size_t kRows = 6;
+#elif HWY_ARCH_ARM_A64
+constexpr size_t kRows = 8;
+#else
+constexpr size_t kRows = 4;
+#endif
+constexpr size_t kVectors = 2;
+constexpr size_t kTile = kVectors * kLanes;
+constexpr size_t kKeys = 256;
+static_assert(kKeys % kTile == 0, "a block of keys is made of whole tiles");
+// pack() writes whole vectors, each one over what the last one wrote too much.
+static_assert(kRows <= kLanes || kRows % kLanes == 0, "a panel is filled by whole vectors");
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+size_t round_up(size_t count, size_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+// Writes to[c * stride + r] = scale * from[r * width + c] for `rows` rows, 0 for those up to `stride`.
+// May write kLanes - 1 floats more.
+void pack(const float* from, size_t rows, size_t width, size_t stride, float scale, float* to) {
+  const Floats f;
+  const Vector factor = hn::Set(f, scale);
+  for (size_t c = 0; c < width; c += kLanes) {
+    const size_t columns = std::min(kLanes, width - c);
+    for (size_t r = 0; r < stride; r += kLanes) {
+      Vector v[kLanes];
+      HWY_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i) {
+        const float* row = from + (r + i) * width + c;
+        if (r + i >= rows) {
+          v[i] = hn::Zero(f);
+        } else {
+          v[i] = hn::Mul(factor, columns == kLanes ? hn::LoadU(f, row) : hn::LoadN(f, row, columns));
+        }
+      }
+      transpose_square(v);
+      float* out = to + c * stride + r;
+      if (columns == kLanes) {
+        HWY_UNROLL(16)
+        for (size_t i = 0; i < kLanes; ++i) {
+          hn::StoreU(v[i], f, out + i * stride);
+        }
+      } else {
+        for (size_t i = 0; i < columns; ++i) {
+          hn::StoreU(v[i], f, out + i * stride);
+        }
+      }
+    }
+  }
+}
+
+// scores[r][0, N vectors) = query panel * key tile.
+template <size_t R, size_t N>
+void multiply_keys(const float* HWY_RESTRICT query, const float* HWY_RESTRICT keys, size_t width, float* HWY_RESTRICT scores) {
+  const Floats f;
+  Vector sum[R][N];
+  HWY_UNROLL(16)
+  for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      sum[r][n] = hn::Zero(f);
+    }
+  }
+  for (size_t e = 0; e < width; ++e) {
+    Vector key[N];
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      key[n] = hn::LoadU(f, keys + n * kLanes);
+    }
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector q = hn::Set(f, query[r]);
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::MulAdd(q, key[n], sum[r][n]);
+      }
+    }
+    query += kRows;
+    keys += N * kLanes;
+  }
+  HWY_UNROLL(16)
+  for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      hn::StoreU(sum[r][n], f, scores + r * kKeys + n * kLanes);
+    }
+  }
+}
+
+// output[r][0, N vectors) = output * keep[r] + weights[r][0, keys) * values; without `keep` the
+// output is new.
+template <size_t R, size_t N>
+void multiply_values(
+    const float* HWY_RESTRICT weights,
+    size_t keys,
+    const float* HWY_RESTRICT values,
+    size_t value_stride,
+    const float* HWY_RESTRICT keep,
+    float* HWY_RESTRICT output,
+    size_t output_stride) {
+  const Floats f;
+  Vector sum[R][N];
+  HWY_UNROLL(16)
+  for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      sum[r][n] = hn::Zero(f);
+    }
+  }
+  for (size_t k = 0; k < keys; ++k) {
+    Vector value[N];
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      value[n] = hn::LoadU(f, values + n * kLanes);
+    }
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector w = hn::Set(f, weights[r * kKeys]);
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::MulAdd(w, value[n], sum[r][n]);
+      }
+    }
+    ++weights;
+    values += value_stride;
+  }
+  for (size_t r = 0; r < R; ++r) {
+    for (size_t n = 0; n < N; ++n) {
+      float* out = output + r * output_stride + n * kLanes;
+      hn::StoreU(keep == nullptr ? sum[r][n] : hn::MulAdd(hn::LoadU(f, out), hn::Set(f, keep[r]), sum[r][n]), f, out);
+    }
+  }
+}
+
+// Calls function with the smallest supported number of rows >= `rows` as a constant.
+template <typename Function>
+HWY_INLINE void with_rows(size_t rows, const Function& function) {
+  if constexpr (kRows % 3 == 0) {
+    if (rows > kRows * 2 / 3) {
+      function(std::integral_constant<size_t, kRows>());
+    } else if (rows > kRows / 3) {
+      function(std::integral_constant<size_t, kRows * 2 / 3>());
+    } else if (rows > 1) {
+      function(std::integral_constant<size_t, kRows / 3>());
+    } else {
+      function(std::integral_constant<size_t, 1>());
+    }
+  } else {
+    if (rows > kRows / 2) {
+      function(std::integral_constant<size_t, kRows>());
+    } else if (rows > 1) {
+      function(std::integral_constant<size_t, kRows / 2>());
+    } else {
+      function(std::integral_constant<size_t, 1>());
+    }
+  }
+}
+
+enum class MaskKind { None, Float, Bool };
+
+// What one row of scores is masked with.
+struct RowMask {
+  const void* data = nullptr;
+  bool uniform = false; // one element for all keys
+};
+
+template <MaskKind kMask>
+HWY_INLINE Vector masked(Vector score, RowMask mask, size_t k) {
+  const Floats f;
+  if (kMask == MaskKind::Float) {
+    const float* data = static_cast<const float*>(mask.data);
+    return hn::Add(score, mask.uniform ? hn::Set(f, *data) : hn::LoadU(f, data + k));
+  }
+  if (kMask == MaskKind::Bool) {
+    const hn::Rebind<uint8_t, Floats> bytes;
+    const hn::RebindToUnsigned<Floats> words;
+    const uint8_t* data = static_cast<const uint8_t*>(mask.data);
+    const auto keep = mask.uniform ? hn::Set(words, *data) : hn::PromoteTo(words, hn::LoadU(bytes, data + k));
+    return hn::IfThenElse(hn::RebindMask(f, hn::Ne(keep, hn::Zero(words))), score, hn::Set(f, kLowest));
+  }
+  return score;
+}
+
+template <MaskKind kMask>
+HWY_INLINE Vector masked_last(Vector score, RowMask mask, size_t k, size_t rest) {
+  const Floats f;
+  if (kMask == MaskKind::Float && !mask.uniform) {
+    score = hn::Add(score, hn::LoadN(f, static_cast<const float*>(mask.data) + k, rest));
+  } else if (kMask == MaskKind::Bool && !mask.uniform) {
+    HWY_ALIGN float keep[kLanes] = {};
+    for (size_t i = 0; i < rest; ++i) {
+      keep[i] = static_cast<const uint8_t*>(mask.data)[k + i];
+    }
+    score = hn::IfThenElse(hn::Ne(hn::Load(f, keep), hn::Zero(f)), score, hn::Set(f, kLowest));
+  } else {
+    score = masked<kMask>(score, mask, k);
+  }
+  return hn::IfThenElse(hn::FirstN(f, rest), score, hn::Set(f, kLowest));
+}
+
+// Turns `keys` scores into weights relative to the highest score so far, zero from there to `end`.
+// Returns what must be multiplied into everything summed up so far.
+template <MaskKind kMask>
+float weigh(float* scores, size_t keys, size_t end, RowMask mask, float* highest, float* total) {
+  const Floats f;
+  const size_t whole = keys / kLanes * kLanes;
+  Vector top0 = hn::Set(f, *highest), top1 = top0;
+  size_t k = 0;
+  for (; k + 2 * kLanes <= whole; k += 2 * kLanes) {
+    const Vector s0 = masked<kMask>(hn::LoadU(f, scores + k), mask, k);
+    const Vector s1 = masked<kMask>(hn::LoadU(f, scores + k + kLanes), mask, k + kLanes);
+    if (kMask != MaskKind::None) {
+      hn::StoreU(s0, f, scores + k);
+      hn::StoreU(s1, f, scores + k + kLanes);
+    }
+    top0 = hn::Max(top0, s0);
+    top1 = hn::Max(top1, s1);
+  }
+  for (; k < keys; k += kLanes) {
+    Vector s = hn::LoadU(f, scores + k);
+    s = k < whole ? masked<kMask>(s, mask, k) : masked_last<kMask>(s, mask, k, keys - k);
+    hn::StoreU(s, f, scores + k);
+    top0 = hn::Max(top0, s);
+  }
+  const float before = *highest;
+  *highest = hn::ReduceMax(f, hn::Max(top0, top1));
+  const float base = *highest == kLowest ? 0 : *highest;
+
+  const Vector b = hn::Set(f, base);
+  Vector sum0 = hn::Zero(f), sum1 = sum0;
+  for (k = 0; k + 2 * kLanes <= keys; k += 2 * kLanes) {
+    const Vector e0 = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k), b));
+    const Vector e1 = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k + kLanes), b));
+    hn::StoreU(e0, f, scores + k);
+    hn::StoreU(e1, f, scores + k + kLanes);
+    sum0 = hn::Add(sum0, e0);
+    sum1 = hn::Add(sum1, e1);
+  }
+  for (; k < keys; k += kLanes) {
+    const Vector e = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k), b));
+    hn::StoreU(e, f, scores + k);
+    sum0 = hn::Add(sum0, e);
+  }
+  for (; k < end; k += kLanes) {
+    hn::StoreU(hn::Zero(f), f, scores + k);
+  }
+  const float keep = hn::GetLane(exp_nonpositive(hn::Set(f, before - base)));
+  *total = *total * keep + hn::ReduceSum(f, hn::Add(sum0, sum1));
+  return keep;
+}
+
+// Where the parts of one thread's scratch memory begin, in floats.
+struct Layout {
+  explicit Layout(const AttentionProblem& p, size_t rows) {
+    const size_t padded_rows = round_up(rows, kRows);
+    value_stride = round_up(p.value_width, kLanes);
+    query = 0;
+    keys = query + round_up(padded_rows * p.width + kLanes, 16);
+    values = keys + round_up(kKeys * p.width + kLanes, 16);
+    scores = values + (value_stride == p.value_width ? 0 : kKeys * value_stride);
+    output = scores + kRows * kKeys;
+    highest = output + round_up(padded_rows * value_stride, 16);
+    total = highest + round_up(padded_rows, 16);
+    end = total + round_up(padded_rows, 16);
+  }
+  size_t value_stride, query, keys, values, scores, output, highest, total, end;
+};
+
+size_t attention_scratch(const AttentionProblem& problem, size_t rows) {
+  return Layout(problem, rows).end;
+}
+
+template <MaskKind kMask>
+void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch) {
+  const Floats f;
+  const size_t rows = end - begin;
+  const Layout layout(p, rows);
+  const size_t value_stride = layout.value_stride;
+  const bool pack_values = value_stride != p.value_width;
+  float* query = scratch + layout.query;
+  float* key_tiles = scratch + layout.keys;
+  float* scores = scratch + layout.scores;
+  float* output = scratch + layout.output;
+  float* highest = scratch + layout.highest;
+  float* total = scratch + layout.total;
+  const float* keys = p.key + head * p.keys * p.width;
+  const float* all_values = p.value + head * p.keys * p.value_width;
+
+  for (size_t r = 0; r < rows; r += kRows) {
+    const float* from = p.query + (head * p.rows_per_head() + begin + r) * p.width;
+    pack(from, std::min(kRows, rows - r), p.width, kRows, p.scale, query + r * p.width);
+  }
+  std::fill(highest, highest + rows, kLowest);
+  std::fill(total, total + rows, 0.0f);
+
+  // Causal rows see no key behind their own position.
+  const auto keys_of = [&p](size_t row) { return p.causal ? std::min(p.keys, row % p.rows + 1) : p.keys; };
+  size_t last = 0;
+  for (size_t r = begin; r < end && last < p.keys; ++r) {
+    last = std::max(last, keys_of(r));
+  }
+  for (size_t k0 = 0; k0 < last; k0 += kKeys) {
+    const size_t block = std::min(kKeys, last - k0);
+    for (size_t k = 0; k < block; k += kTile) {
+      // The last tile may be narrower.
+      const size_t count = std::min(kTile, block - k);
+      pack(keys + (k0 + k) * p.width, count, p.width, round_up(count, kLanes), 1, key_tiles + k * p.width);
+    }
+    const float* values = all_values + k0 * p.value_width;
+    if (pack_values) {
+      float* packed = scratch + layout.values;
+      for (size_t k = 0; k < block; ++k) {
+        std::copy_n(values + k * p.value_width, p.value_width, packed + k * value_stride);
+        std::fill(packed + k * value_stride + p.value_width, packed + (k + 1) * value_stride, 0.0f);
+      }
+      values = packed;
+    }
+
+    for (size_t r0 = 0; r0 < rows; r0 += kRows) {
+      const size_t panel = std::min(kRows, rows - r0);
+      size_t visible = 0;
+      for (size_t r = 0; r < panel; ++r) {
+        visible = std::max(visible, keys_of(begin + r0 + r));
+      }
+      if (visible <= k0) {
+        continue;
+      }
+      visible = std::min(visible - k0, block);
+
+      with_rows(panel, [&](auto r_tag) HWY_ATTR {
+        constexpr size_t R = decltype(r_tag)::value;
+        for (size_t k = 0; k < visible; k += kTile) {
+          const float* tile = key_tiles + k * p.width;
+          if (block - k > kLanes) {
+            multiply_keys<R, kVectors>(query + r0 * p.width, tile, p.width, scores + k);
+          } else {
+            multiply_keys<R, 1>(query + r0 * p.width, tile, p.width, scores + k);
+          }
+        }
+      });
+
+      float keep[kRows] = {};
+      for (size_t r = 0; r < panel; ++r) {
+        const size_t row = begin + r0 + r;
+        const size_t limit = keys_of(row);
+        const size_t seen = limit <= k0 ? 0 : std::min(limit - k0, visible);
+        RowMask mask;
+        if (kMask != MaskKind::None) {
+          const size_t element = kMask == MaskKind::Float ? sizeof(float) : 1;
+          mask.uniform = p.mask_key_stride == 0;
+          mask.data = static_cast<const char*>(p.mask) + element * (p.mask_offset(head, row) + (mask.uniform ? 0 : k0));
+        }
+        keep[r] = weigh<kMask>(scores + r * kKeys, seen, visible, mask, highest + r0 + r, total + r0 + r);
+      }
+
+      with_rows(panel, [&](auto r_tag) HWY_ATTR {
+        constexpr size_t R = decltype(r_tag)::value;
+        for (size_t c = 0; c < value_stride; c += kTile) {
+          float* out = output + r0 * value_stride + c;
+          const float* kept = k0 == 0 ? nullptr : keep;
+          if (value_stride - c >= kTile) {
+            multiply_values<R, kVectors>(scores, visible, values + c, value_stride, kept, out, value_stride);
+          } else {
+            multiply_values<R, 1>(scores, visible, values + c, value_stride, kept, out, value_stride);
+          }
+        }
+      });
+    }
+  }
+
+  for (size_t r = 0; r < rows; ++r) {
+    float* to = p.output + (head * p.rows_per_head() + begin + r) * p.value_width;
+    const float* from = output + r * value_stride;
+    const bool empty = total[r] == 0;
+    const Vector factor = hn::Set(f, empty ? 0 : 1 / total[r]);
+    for (size_t c = 0; c < p.value_width; c += kLanes) {
+      const size_t count = std::min(kLanes, p.value_width - c);
+      const Vector y = empty ? hn::Zero(f) : hn::Mul(hn::LoadU(f, from + c), factor);
+      if (count == kLanes) {
+        hn::StoreU(y, f, to + c);
+      } else {
+        hn::StoreN(y, f, to + c, count);
+      }
+    }
+  }
+}
+
+// Computes rows [begin, end) of the query rows that share key head `head`.
+void attention_block(const AttentionProblem& problem, size_t head, size_t begin, size_t end, float* scratch) {
+  if (problem.mask == nullptr) {
+    attend<MaskKind::None>(problem, head, begin, end, scratch);
+  } else if (problem.mask_is_bool) {
+    attend<MaskKind::Bool>(problem, head, begin, end, scratch);
+  } else {
+    attend<MaskKind::Float>(problem, head, begin, end, scratch);
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(attention_scratch);
+HWY_EXPORT(attention_block);
+
 namespace {
 
 class Attention final : public Kernel {
  public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const auto& attributes = node.attributes<schema::Attention>();
-    query_ = node.input(0).shape;
-    key_ = node.input(1).shape;
-    value_ = node.input(2).shape;
-    mask_ = node.has_input(3) ? node.input(3) : TensorType{};
-    has_mask_ = node.has_input(3);
-    scale_ = attributes.scale();
-    causal_ = attributes.causal();
-    return key_[key_.rank - 2] * sizeof(float);
+    const Shape& query = node.input(0).shape;
+    const Shape& key = node.input(1).shape;
+    const size_t rank = query.rank;
+    problem_ = {};
+    problem_.rows = query[rank - 2];
+    problem_.width = query[rank - 1];
+    problem_.keys = key[rank - 2];
+    problem_.value_width = node.input(2).shape.last();
+    problem_.group = rank < 3 || key[rank - 3] == 0 ? 1 : query[rank - 3] / key[rank - 3];
+    problem_.scale = attributes.scale();
+    problem_.causal = attributes.causal();
+    heads_ = key.numel(0, rank - 2);
+    if (node.has_input(3)) {
+      const TensorType& mask = node.input(3);
+      problem_.mask_is_bool = mask.dtype == DType::Bool;
+      const size_t shift = rank - mask.shape.rank;
+      size_t stride = 1;
+      for (size_t axis = rank; axis-- > shift;) {
+        problem_.mask_strides[axis] = mask.shape[axis - shift] == 1 ? 0 : stride;
+        stride *= mask.shape[axis - shift];
+      }
+      problem_.mask_key_stride = problem_.mask_strides[rank - 1];
+      problem_.query_shape = query;
+    }
+
+    // Long blocks pack keys less often; short ones keep all threads busy.
+    const size_t total = problem_.rows_per_head();
+    size_t blocks = (total + kMaxRows - 1) / kMaxRows;
+    if (num_threads > 1 && heads_ > 0 && heads_ < 4 * num_threads) {
+      blocks = std::max(blocks, std::min((4 * num_threads + heads_ - 1) / heads_, total / kMinRows));
+    }
+    blocks = std::max<size_t>(blocks, 1);
+    block_rows_ = ((total + blocks - 1) / blocks + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
+    block_rows_ = std::min(block_rows_, total);
+    scratch_per_thread_ = (scratch_(problem_, block_rows_) + 15) / 16 * 16;
+    return scratch_per_thread_ * sizeof(float) * num_threads;
   }
 
   void run(const KernelArguments& arguments) override {
-    const size_t rank = query_.rank;
-    const size_t rows = query_[rank - 2], width = query_[rank - 1];
-    const size_t keys = key_[rank - 2], value_width = value_[rank - 1];
-    const size_t heads = query_.numel(0, rank - 2);
-    const size_t group = rank < 3 || key_[rank - 3] == 0 ? 1 : query_[rank - 3] / key_[rank - 3];
-    float* scores = static_cast<float*>(arguments.scratch);
-    for (size_t head = 0; head < heads; ++head) {
-      const float* query = static_cast<const float*>(arguments.inputs[0]) + head * rows * width;
-      const float* key = static_cast<const float*>(arguments.inputs[1]) + head / group * keys * width;
-      const float* value = static_cast<const float*>(arguments.inputs[2]) + head / group * keys * value_width;
-      float* output = static_cast<float*>(arguments.outputs[0]) + head * rows * value_width;
-      for (size_t row = 0; row < rows; ++row) {
-        float highest = -std::numeric_limits<float>::infinity();
-        bool nan = false;
-        for (size_t k = 0; k < keys; ++k) {
-          float score = 0;
-          for (size_t e = 0; e < width; ++e) {
-            score += query[row * width + e] * key[k * width + e];
-          }
-          score *= scale_;
-          if (has_mask_) {
-            const size_t m = mask_offset(head, row, k);
-            if (mask_.dtype == DType::Bool) {
-              score = static_cast<const uint8_t*>(arguments.inputs[3])[m] != 0 ? score : -std::numeric_limits<float>::infinity();
-            } else {
-              score += static_cast<const float*>(arguments.inputs[3])[m];
-            }
-          }
-          if (causal_ && k > row) {
-            score = -std::numeric_limits<float>::infinity();
-          }
-          scores[k] = score;
-          nan = nan || std::isnan(score);
-          highest = std::max(highest, score);
-        }
-        float sum = 0;
-        const bool empty = highest == -std::numeric_limits<float>::infinity() && !nan;
-        for (size_t k = 0; k < keys; ++k) {
-          scores[k] = empty ? 0 : std::exp(scores[k] - highest);
-          sum += scores[k];
-        }
-        for (size_t e = 0; e < value_width; ++e) {
-          float total = 0;
-          for (size_t k = 0; k < keys; ++k) {
-            total += scores[k] * value[k * value_width + e];
-          }
-          output[row * value_width + e] = empty ? 0 : total / sum;
-        }
-      }
+    AttentionProblem problem = problem_;
+    problem.query = arguments.input<float>(0);
+    problem.key = arguments.input<float>(1);
+    problem.value = arguments.input<float>(2);
+    problem.mask = arguments.input<void>(3);
+    problem.output = arguments.output<float>(0);
+    const size_t total = problem.rows_per_head();
+    if (heads_ == 0 || total == 0 || problem.value_width == 0) {
+      return;
     }
+    const size_t blocks = (total + block_rows_ - 1) / block_rows_;
+    const size_t work = heads_ * total * problem.keys * (problem.width + problem.value_width);
+    parallel_for_with_thread(
+        work < kMinParallelWork ? nullptr : arguments.pool, heads_ * blocks, [&](size_t thread, size_t i) {
+          const size_t begin = i % blocks * block_rows_;
+          const size_t end = std::min(begin + block_rows_, total);
+          float* scratch = static_cast<float*>(arguments.scratch) + thread * scratch_per_thread_;
+          block_(problem, i / blocks, begin, end, scratch);
+        });
   }
 
  private:
-  size_t mask_offset(size_t head, size_t row, size_t key) const {
-    const size_t rank = query_.rank, shift = rank - mask_.shape.rank;
-    size_t offset = 0, stride = 1;
-    for (size_t axis = rank; axis-- > shift;) {
-      size_t index;
-      if (axis == rank - 1) {
-        index = key;
-      } else if (axis == rank - 2) {
-        index = row;
-      } else {
-        index = head % query_[axis];
-        head /= query_[axis];
-      }
-      const size_t size = mask_.shape[axis - shift];
-      offset += (size == 1 ? 0 : index) * stride;
-      stride *= size;
-    }
-    return offset;
-  }
+  // Rows of one block; multiples of every panel height where possible.
+  static constexpr size_t kMaxRows = 240, kMinRows = 48, kRowMultiple = 24;
+  static constexpr size_t kMinParallelWork = 100000; // multiplications
 
-  Shape query_, key_, value_;
-  TensorType mask_;
-  bool has_mask_ = false;
-  float scale_ = 1;
-  bool causal_ = false;
+  const decltype(ETX_DISPATCH(attention_scratch)) scratch_ = ETX_DISPATCH(attention_scratch);
+  const decltype(ETX_DISPATCH(attention_block)) block_ = ETX_DISPATCH(attention_block);
+  AttentionProblem problem_;
+  size_t heads_ = 0; // of keys, over all batches
+  size_t block_rows_ = 0;
+  size_t scratch_per_thread_ = 0;
 };
 
 } // namespace
@@ -111,3 +525,4 @@ std::unique_ptr<Kernel> make_attention(const NodeContext&) {
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

@@ -1,0 +1,91 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Vector code that several kernels share, compiled for each instruction set: include it
+// after foreach_target.h, without a guard of the usual kind.
+
+#if defined(ET_XNNPACK_VECTOR_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_XNNPACK_VECTOR_INL_H
+#undef ET_XNNPACK_VECTOR_INL_H
+#else
+#define ET_XNNPACK_VECTOR_INL_H
+#endif
+
+#include <cstddef>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::ScalableTag<float>;
+using Vector = hn::Vec<Floats>;
+constexpr Floats kFloats{};
+constexpr size_t kLanes = hn::MaxLanes(kFloats);
+
+// exp(x) within 3 ulp for x <= 0; 0 where the result is below the smallest normal number.
+HWY_INLINE Vector exp_nonpositive(Vector x) {
+  const Floats f;
+  const hn::RebindToSigned<Floats> i;
+  // Adding this rounds to an integer n and leaves n + 127 in the lowest bits.
+  const Vector magic = hn::Set(f, 12582912.0f + 127.0f);
+  const Vector t = hn::MulAdd(x, hn::Set(f, 1.44269504f), magic);
+  const Vector n = hn::Sub(t, magic);
+  Vector r = hn::NegMulAdd(n, hn::Set(f, 0x1.62e4p-1f), x);
+  r = hn::NegMulAdd(n, hn::Set(f, 0x1.7f7d1cp-20f), r);
+  Vector p = hn::MulAdd(r, hn::Set(f, 0x1.0fe5c8p-7f), hn::Set(f, 0x1.575eeep-5f));
+  p = hn::MulAdd(r, p, hn::Set(f, 0x1.555a18p-3f));
+  p = hn::MulAdd(r, p, hn::Set(f, 0x1.fffd1ap-2f));
+  p = hn::MulAdd(r, p, hn::Set(f, 0x1.fffff6p-1f));
+  p = hn::MulAdd(r, p, hn::Set(f, 0x1.000002p+0f));
+  const Vector scale = hn::BitCast(f, hn::ShiftLeft<23>(hn::BitCast(i, t)));
+  // Not the other way round: NaN must stay.
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -87.336544f)), hn::Mul(p, scale));
+}
+
+// Transposes a square of vectors in registers.
+HWY_INLINE void transpose_square(Vector (&v)[kLanes]) {
+  const Floats f;
+  const hn::Repartition<uint64_t, Floats> pairs;
+  // Within 128 bits, for each group of four rows.
+  HWY_UNROLL(4)
+  for (size_t g = 0; g < kLanes; g += 4) {
+    const auto t0 = hn::BitCast(pairs, hn::InterleaveLower(f, v[g], v[g + 1]));
+    const auto t1 = hn::BitCast(pairs, hn::InterleaveUpper(f, v[g], v[g + 1]));
+    const auto t2 = hn::BitCast(pairs, hn::InterleaveLower(f, v[g + 2], v[g + 3]));
+    const auto t3 = hn::BitCast(pairs, hn::InterleaveUpper(f, v[g + 2], v[g + 3]));
+    v[g] = hn::BitCast(f, hn::InterleaveLower(pairs, t0, t2));
+    v[g + 1] = hn::BitCast(f, hn::InterleaveUpper(pairs, t0, t2));
+    v[g + 2] = hn::BitCast(f, hn::InterleaveLower(pairs, t1, t3));
+    v[g + 3] = hn::BitCast(f, hn::InterleaveUpper(pairs, t1, t3));
+  }
+  // Now block j of v[4 * group + i] is column 4 * j + i of that group.
+#if HWY_MAX_BYTES == 32
+  HWY_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) {
+    const Vector a = v[i], b = v[4 + i];
+    v[i] = hn::ConcatLowerLower(f, b, a);
+    v[4 + i] = hn::ConcatUpperUpper(f, b, a);
+  }
+#elif HWY_MAX_BYTES == 64
+  HWY_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) {
+    const Vector a = v[i], b = v[4 + i], c = v[8 + i], d = v[12 + i];
+    const Vector ab02 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+    const Vector ab13 = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+    const Vector cd02 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(d), c);
+    const Vector cd13 = hn::OddEvenBlocks(d, hn::SwapAdjacentBlocks(c));
+    v[i] = hn::ConcatLowerLower(f, cd02, ab02);
+    v[4 + i] = hn::ConcatLowerLower(f, cd13, ab13);
+    v[8 + i] = hn::ConcatUpperUpper(f, cd02, ab02);
+    v[12 + i] = hn::ConcatUpperUpper(f, cd13, ab13);
+  }
+#endif
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#endif // per-target include guard
