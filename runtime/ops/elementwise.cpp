@@ -1,4 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <array>
 #include <cmath>
 
 #include "../kernels/elementwise.h"
@@ -26,61 +27,138 @@ Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
 }
 
-// The XNNPACK operator that computes a kind alone; invalid if there is none that is
-// as exact and as fast as the in-tree kernel.
-xnn_unary_operator unary_operator(UnaryKind kind) {
+// How XNNPACK computes a kind: as one operator (`type`), or by a function of its own.
+struct UnaryDefinition {
+  xnn_unary_operator type = xnn_unary_invalid;
+  Status (*compose)(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) = nullptr;
+};
+
+Status define(SubgraphBuilder& subgraph, xnn_unary_operator type, const xnn_unary_params* params, uint32_t x, uint32_t y) {
+  return check_xnn(xnn_define_unary(subgraph.get(), type, params, x, y, 0), "xnn_define_unary");
+}
+
+Status define(SubgraphBuilder& subgraph, xnn_binary_operator type, uint32_t a, uint32_t b, uint32_t y) {
+  return check_xnn(xnn_define_binary(subgraph.get(), type, nullptr, a, b, y, 0), "xnn_define_binary");
+}
+
+Status define_clamp(SubgraphBuilder& subgraph, float min, float max, uint32_t x, uint32_t y) {
+  xnn_unary_params params{};
+  params.clamp.min = min;
+  params.clamp.max = max;
+  return define(subgraph, xnn_unary_clamp, &params, x, y);
+}
+
+Status define_copy(SubgraphBuilder& subgraph, const TensorType&, uint32_t x, uint32_t y) {
+  return check_xnn(xnn_define_copy(subgraph.get(), x, y, 0), "xnn_define_copy");
+}
+
+Status define_reciprocal(SubgraphBuilder& subgraph, const TensorType&, uint32_t x, uint32_t y) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t one, subgraph.scalar(1));
+  return define(subgraph, xnn_binary_divide, one, x, y);
+}
+
+// XNNPACK's own sigmoid of a finite number beyond 4e26 is NaN on AVX-512.
+Status define_sigmoid(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t clamped, subgraph.internal(type));
+  ETX_RETURN_IF_ERROR(define_clamp(subgraph, -128, 128, x, clamped));
+  return define(subgraph, xnn_unary_sigmoid, nullptr, clamped, y);
+}
+
+// x * sigmoid(x)
+Status define_silu(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t sigmoid, subgraph.internal(type));
+  ETX_RETURN_IF_ERROR(define_sigmoid(subgraph, type, x, sigmoid));
+  return define(subgraph, xnn_binary_multiply, x, sigmoid, y);
+}
+
+// clamp(x + 3, 0, 6) / 6
+Status define_hard_sigmoid(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t three, subgraph.scalar(3));
+  ETX_ASSIGN_OR_RETURN(const uint32_t six, subgraph.scalar(6));
+  ETX_ASSIGN_OR_RETURN(const uint32_t shifted, subgraph.internal(type));
+  ETX_ASSIGN_OR_RETURN(const uint32_t clamped, subgraph.internal(type));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_add, x, three, shifted));
+  ETX_RETURN_IF_ERROR(define_clamp(subgraph, 0, 6, shifted, clamped));
+  return define(subgraph, xnn_binary_divide, clamped, six, y);
+}
+
+// x / 2 * (1 + tanh(x * (k + k * 0.044715 * x * x))), k = sqrt(2 / pi)
+Status define_gelu_tanh(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
+  constexpr float kScale = 0.7978845608f;
+  std::array<uint32_t, 7> t{};
+  for (uint32_t& id : t) {
+    ETX_ASSIGN_OR_RETURN(id, subgraph.internal(type));
+  }
+  ETX_ASSIGN_OR_RETURN(const uint32_t half, subgraph.scalar(0.5f));
+  ETX_ASSIGN_OR_RETURN(const uint32_t one, subgraph.scalar(1));
+  ETX_ASSIGN_OR_RETURN(const uint32_t linear, subgraph.scalar(kScale));
+  ETX_ASSIGN_OR_RETURN(const uint32_t cubic, subgraph.scalar(kScale * 0.044715f));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_unary_square, nullptr, x, t[0]));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_multiply, t[0], cubic, t[1]));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_add, t[1], linear, t[2]));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_multiply, t[2], x, t[3]));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_unary_tanh, nullptr, t[3], t[4]));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_add, t[4], one, t[5]));
+  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_multiply, x, half, t[6]));
+  return define(subgraph, xnn_binary_multiply, t[5], t[6], y);
+}
+
+UnaryDefinition unary_definition(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::Abs:
-      return xnn_unary_abs;
+      return {xnn_unary_abs};
     case UnaryKind::Ceil:
-      return xnn_unary_ceiling;
+      return {xnn_unary_ceiling};
     case UnaryKind::Clamp:
-      return xnn_unary_clamp;
-    case UnaryKind::Elu:
-      return xnn_unary_elu;
-    case UnaryKind::Exp:
-      return xnn_unary_exp;
-    case UnaryKind::Floor:
-      return xnn_unary_floor;
-    case UnaryKind::Gelu:
-      return xnn_unary_gelu;
-    case UnaryKind::HardSwish:
-      return xnn_unary_hardswish;
-    case UnaryKind::LeakyRelu:
-      return xnn_unary_leaky_relu;
-    case UnaryKind::Neg:
-      return xnn_unary_negate;
-    case UnaryKind::Round:
-      return xnn_unary_bankers_rounding;
-    case UnaryKind::Rsqrt:
-      return xnn_unary_reciprocal_square_root;
-    case UnaryKind::Sigmoid:
-      return xnn_unary_sigmoid;
-    case UnaryKind::Sqrt:
-      return xnn_unary_square_root;
-    case UnaryKind::Square:
-      return xnn_unary_square;
-    case UnaryKind::Tanh:
-      return xnn_unary_tanh;
+      return {xnn_unary_clamp};
     case UnaryKind::Copy:
-    case UnaryKind::Cos:
+      return {xnn_unary_invalid, define_copy};
+    case UnaryKind::Elu:
+      return {xnn_unary_elu};
+    case UnaryKind::Exp:
+      return {xnn_unary_exp};
+    case UnaryKind::Floor:
+      return {xnn_unary_floor};
+    case UnaryKind::Gelu:
+      return {xnn_unary_gelu};
     case UnaryKind::GeluTanh:
+      return {xnn_unary_invalid, define_gelu_tanh};
     case UnaryKind::HardSigmoid:
-    case UnaryKind::Log:
+      return {xnn_unary_invalid, define_hard_sigmoid};
+    case UnaryKind::HardSwish:
+      return {xnn_unary_hardswish};
+    case UnaryKind::LeakyRelu:
+      return {xnn_unary_leaky_relu};
+    case UnaryKind::Neg:
+      return {xnn_unary_negate};
     case UnaryKind::Reciprocal:
-    case UnaryKind::Sign:
+      return {xnn_unary_invalid, define_reciprocal};
+    case UnaryKind::Round:
+      return {xnn_unary_bankers_rounding};
+    case UnaryKind::Sigmoid:
+      return {xnn_unary_invalid, define_sigmoid};
     case UnaryKind::Silu:
+      return {xnn_unary_invalid, define_silu};
+    case UnaryKind::Square:
+      return {xnn_unary_square};
+    case UnaryKind::Tanh:
+      return {xnn_unary_tanh};
+    // NaN where the root is 0 or infinite.
+    case UnaryKind::Rsqrt:
+    case UnaryKind::Sqrt:
+    // Not vectorised.
+    case UnaryKind::Cos:
+    case UnaryKind::Log:
+    case UnaryKind::Sign:
     case UnaryKind::Sin:
       break;
   }
-  return xnn_unary_invalid;
+  return {};
 }
 
 bool unary_in_xnnpack(const NodeContext& node) {
-  const UnaryKind kind = node.attributes<schema::Unary>().kind();
-  const bool known =
-      kind == UnaryKind::Copy || kind == UnaryKind::Reciprocal || unary_operator(kind) != xnn_unary_invalid;
-  return known && fits_xnnpack(node);
+  const UnaryDefinition definition = unary_definition(node.attributes<schema::Unary>().kind());
+  return (definition.type != xnn_unary_invalid || definition.compose != nullptr) && fits_xnnpack(node);
 }
 
 xnn_unary_params unary_params(const schema::Unary& attributes) {
@@ -106,17 +184,12 @@ Status define_unary(const NodeContext& node, SubgraphBuilder& subgraph) {
   const auto& attributes = node.attributes<schema::Unary>();
   ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  if (attributes.kind() == UnaryKind::Copy) {
-    return check_xnn(xnn_define_copy(subgraph.get(), x, y, 0), "xnn_define_copy");
-  }
-  if (attributes.kind() == UnaryKind::Reciprocal) {
-    ETX_ASSIGN_OR_RETURN(const uint32_t one, subgraph.scalar(1));
-    return check_xnn(
-        xnn_define_binary(subgraph.get(), xnn_binary_divide, nullptr, one, x, y, 0), "xnn_define_binary");
+  const UnaryDefinition definition = unary_definition(attributes.kind());
+  if (definition.compose != nullptr) {
+    return definition.compose(subgraph, node.output(), x, y);
   }
   const xnn_unary_params params = unary_params(attributes);
-  return check_xnn(
-      xnn_define_unary(subgraph.get(), unary_operator(attributes.kind()), &params, x, y, 0), "xnn_define_unary");
+  return define(subgraph, definition.type, &params, x, y);
 }
 
 Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {

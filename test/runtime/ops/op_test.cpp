@@ -1,0 +1,210 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "op_test.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <runtime/subgraph_builder.h>
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+constexpr uint32_t kNoValue = UINT32_MAX;
+constexpr uint32_t kNoFusion = 0x80000000; // XNN_FLAG_NO_OPERATOR_FUSION
+
+std::vector<float> small_numbers(size_t count) {
+  std::vector<float> numbers(count);
+  uint32_t state = 1;
+  for (float& number : numbers) {
+    state = state * 1664525 + 1013904223;
+    number = static_cast<float>(state >> 8) / (1 << 23) - 1;
+  }
+  return numbers;
+}
+
+// With what XNNPACK may read behind the end.
+std::vector<float> padded(std::vector<float> data) {
+  data.resize(data.size() + XNN_EXTRA_BYTES / sizeof(float));
+  return data;
+}
+
+class Constants : public SubgraphBuilder::ConstantSource {
+ public:
+  explicit Constants(const std::vector<std::vector<float>>& data) : data_(data) {}
+  StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use) override {
+    return static_cast<const void*>(data_[value].data());
+  }
+
+ private:
+  const std::vector<std::vector<float>>& data_;
+};
+
+void expect_ok(const Status& status) {
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+struct DeleteRuntime {
+  void operator()(xnn_runtime_t runtime) const {
+    xnn_delete_runtime(runtime);
+  }
+};
+
+} // namespace
+
+class OpCase::Context {
+ public:
+  Context(const OpCase& op, const TensorType& output) : output_(output) {
+    constant_ = std::make_unique<bool[]>(op.operands_.size());
+    for (size_t i = 0; i < op.operands_.size(); ++i) {
+      const Operand& operand = op.operands_[i];
+      inputs_.push_back(operand.type ? &*operand.type : nullptr);
+      constant_[i] = operand.is_constant;
+    }
+    context_.emplace(
+        op.node(),
+        Span<const TensorType* const>(inputs_.data(), inputs_.size()),
+        Span<const bool>(constant_.get(), inputs_.size()),
+        Span<const TensorType>(&output_, 1),
+        op.sizes_);
+  }
+  const NodeContext& operator*() const {
+    return *context_;
+  }
+
+ private:
+  TensorType output_;
+  std::vector<const TensorType*> inputs_;
+  std::unique_ptr<bool[]> constant_;
+  std::optional<NodeContext> context_;
+};
+
+void OpCase::finish(schema::Attributes type, Offset<void> attributes) {
+  std::vector<uint32_t> inputs;
+  for (uint32_t i = 0; i < operands_.size(); ++i) {
+    inputs.push_back(operands_[i].type ? i : kNoValue);
+  }
+  const std::vector<uint32_t> outputs{static_cast<uint32_t>(operands_.size())};
+  builder_.Finish(schema::CreateNodeDirect(builder_, type, attributes, &inputs, &outputs));
+}
+
+StatusOr<TensorType> OpCase::infer() const {
+  TensorType output;
+  const Context context(*this, output);
+  ETX_RETURN_IF_ERROR(op().infer(*context, {&output, 1}));
+  return output;
+}
+
+bool OpCase::in_xnnpack() const {
+  StatusOr<TensorType> output = infer();
+  EXPECT_TRUE(output.ok()) << output.status().message();
+  return output.ok() && op().in_xnnpack != nullptr && op().in_xnnpack(*Context(*this, *output));
+}
+
+std::vector<float> OpCase::run_in_xnnpack() const {
+  EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  TensorType output = *infer();
+  const Context context(*this, output);
+
+  std::vector<TensorType> types;
+  std::vector<std::vector<float>> data;
+  std::vector<uint32_t> externals;
+  for (uint32_t i = 0; i < operands_.size(); ++i) {
+    const Operand& operand = operands_[i];
+    types.push_back(operand.type.value_or(TensorType{}));
+    data.push_back(padded(operand.data.empty() ? small_numbers(types[i].shape.numel()) : operand.data));
+    if (operand.type && !operand.is_constant) {
+      externals.push_back(i);
+    }
+  }
+  const auto is_input = std::make_unique<bool[]>(externals.size() + 1);
+  std::fill_n(is_input.get(), externals.size(), true);
+  externals.push_back(static_cast<uint32_t>(operands_.size()));
+  types.push_back(output);
+  data.emplace_back(output.shape.numel() + XNN_EXTRA_BYTES / sizeof(float));
+
+  Constants constants(data);
+  auto builder = SubgraphBuilder::create(
+      {externals.data(), externals.size()},
+      {is_input.get(), externals.size()},
+      {types.data(), types.size()},
+      constants);
+  expect_ok(builder.status());
+  expect_ok((*builder)->add(op(), *context));
+  xnn_runtime_t raw = nullptr;
+  expect_ok(check_xnn(
+      xnn_create_runtime_v4((*builder)->get(), nullptr, nullptr, nullptr, kNoFusion, &raw), "xnn_create_runtime_v4"));
+  const std::unique_ptr<xnn_runtime, DeleteRuntime> runtime(raw);
+  std::vector<xnn_external_value> values;
+  for (uint32_t id = 0; id < externals.size(); ++id) {
+    values.push_back({id, data[externals[id]].data()});
+  }
+  if (raw != nullptr) {
+    expect_ok(check_xnn(xnn_reshape_runtime(raw), "xnn_reshape_runtime"));
+    expect_ok(check_xnn(xnn_setup_runtime_v2(raw, values.size(), values.data()), "xnn_setup_runtime_v2"));
+    expect_ok(check_xnn(xnn_invoke_runtime(raw), "xnn_invoke_runtime"));
+  }
+  Shape shape;
+  expect_ok(check_xnn(
+      xnn_get_external_value_shape(raw, static_cast<uint32_t>(values.size() - 1), &shape.rank, shape.dims.data()),
+      "xnn_get_external_value_shape"));
+  EXPECT_EQ(shape.to_string(), output.shape.to_string());
+  data.back().resize(output.shape.numel());
+  return data.back();
+}
+
+std::vector<float> OpCase::run_kernel() const {
+  const TensorType output = *infer();
+  const Context context(*this, output);
+  std::vector<std::vector<float>> data;
+  std::vector<const void*> inputs;
+  for (const Operand& operand : operands_) {
+    data.push_back(
+        operand.data.empty() && operand.type ? small_numbers(operand.type->shape.numel()) : operand.data);
+  }
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    inputs.push_back(operands_[i].type ? data[i].data() : nullptr);
+  }
+  const std::unique_ptr<Kernel> kernel = op().kernel(*context);
+  EXPECT_NE(kernel, nullptr);
+  StatusOr<size_t> scratch_bytes = kernel->reshape(*context, 1);
+  expect_ok(scratch_bytes.status());
+  std::vector<float> result(output.shape.numel());
+  void* outputs[] = {result.data()};
+  std::vector<char> scratch(*scratch_bytes + 64);
+  const auto address = reinterpret_cast<uintptr_t>(scratch.data());
+  kernel->run(
+      {{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data() + (64 - address % 64), /*pool=*/nullptr});
+  return result;
+}
+
+void expect_shape(const OpCase& op, const Shape& shape) {
+  StatusOr<TensorType> output = op.infer();
+  ASSERT_TRUE(output.ok()) << output.status().message();
+  EXPECT_EQ(output->to_string(), (TensorType{DType::Float32, shape}.to_string()));
+}
+
+void expect_refused(const OpCase& op, const std::string& part) {
+  StatusOr<TensorType> output = op.infer();
+  ASSERT_FALSE(output.ok()) << "inferred " << output->to_string();
+  EXPECT_EQ(output.status().code(), Error::InvalidProgram);
+  EXPECT_THAT(output.status().message(), ::testing::HasSubstr(part));
+}
+
+void expect_close(const std::vector<float>& actual, const std::vector<float>& expected, float tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const float x = actual[i];
+    const float y = expected[i];
+    const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
+        std::fabs(x - y) <= tolerance * std::max(1.0f, std::fabs(y));
+    EXPECT_TRUE(same) << "element " << i << " is " << x << " instead of " << y;
+  }
+}
+
+void expect_agreement(const OpCase& op, float tolerance) {
+  ASSERT_TRUE(op.in_xnnpack());
+  expect_close(op.run_in_xnnpack(), op.run_kernel(), tolerance);
+}
+
+} // namespace executorch::backends::et_xnnpack::testing

@@ -1,0 +1,90 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+// One node by itself: inferred, run in XNNPACK, run by its in-tree kernel.
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <runtime/ops/op.h>
+
+namespace executorch::backends::et_xnnpack::testing {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+template <typename Table>
+using Offset = flatbuffers::Offset<Table>;
+
+struct Operand {
+  std::optional<TensorType> type; // none: absent
+  bool is_constant = false;
+  std::vector<float> data; // empty: small numbers of both signs
+};
+
+inline Operand tensor(const Shape& shape, std::vector<float> data = {}) {
+  return {TensorType{DType::Float32, shape}, false, std::move(data)};
+}
+inline Operand weight(const Shape& shape, std::vector<float> data = {}) {
+  return {TensorType{DType::Float32, shape}, true, std::move(data)};
+}
+inline Operand typed(DType dtype, const Shape& shape) {
+  return {TensorType{dtype, shape}, false, {}};
+}
+inline Operand absent() {
+  return {};
+}
+
+class OpCase {
+ public:
+  // `attributes(builder)` gives the offset of the attributes; `sizes` are what their
+  // negative entries stand for.
+  template <typename Attributes>
+  OpCase(const Attributes& attributes, std::vector<Operand> operands, std::vector<int64_t> sizes = {})
+      : operands_(std::move(operands)), sizes_(std::move(sizes)) {
+    finish(attributes(builder_));
+  }
+
+  // The first output, with as many as `num_outputs` in the node.
+  StatusOr<TensorType> infer() const;
+  bool in_xnnpack() const;
+  // REQUIRES: infer() succeeds. Fails the test if something else goes wrong.
+  std::vector<float> run_in_xnnpack() const;
+  std::vector<float> run_kernel() const;
+  const std::vector<float>& data(size_t i) const {
+    return operands_[i].data;
+  }
+
+ private:
+  class Context;
+
+  template <typename Table>
+  void finish(Offset<Table> attributes) {
+    finish(schema::AttributesTraits<Table>::enum_value, attributes.Union());
+  }
+  void finish(schema::Attributes type, Offset<void> attributes);
+  const schema::Node& node() const {
+    return *flatbuffers::GetRoot<schema::Node>(builder_.GetBufferPointer());
+  }
+  const OpImpl& op() const {
+    return op_impl(node().attributes_type());
+  }
+
+  Builder builder_;
+  std::vector<Operand> operands_;
+  Sizes sizes_;
+};
+
+// Expects the case to be inferred as Float32 of this shape.
+void expect_shape(const OpCase& op, const Shape& shape);
+// Expects infer to fail with InvalidProgram and a message with this part.
+void expect_refused(const OpCase& op, const std::string& part);
+// Expects XNNPACK to run the case and to agree with the kernel, NaN with NaN.
+void expect_agreement(const OpCase& op, float tolerance = 1e-5f);
+// Expects values that differ by `tolerance * max(1, |expected|)` at most, NaN only for NaN.
+void expect_close(const std::vector<float>& actual, const std::vector<float>& expected, float tolerance);
+
+} // namespace executorch::backends::et_xnnpack::testing
