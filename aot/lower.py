@@ -307,7 +307,7 @@ def lower(program: ExportedProgram) -> Graph:
         elif node.op == "output":
             for result in node.args[0]:
                 lowering.border_output(result)
-        elif node.op == "call_function" and isinstance(node.meta.get("val"), (int, torch.SymInt)):
+        elif is_size(node):
             continue  # sizes are expressions of the graph's inputs
         else:
             lowering.env[node] = lowering.lower_node(node)

@@ -15,6 +15,7 @@ from torch.fx import Node as FxNode
 from . import ops
 from .backend import EtXnnpackBackend
 from .lower import Support, is_size, target_name
+from .prepare import prepare
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +75,7 @@ def _groups(program: ExportedProgram, support: Support) -> list[list[FxNode]]:
         else:
             groups[depth[node]].append(node)
     _place_folded(folded, groups)
+    _place_sizes(program, groups)
     return [groups[d] for d in sorted(groups)]
 
 
@@ -87,6 +89,17 @@ def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None
             group_of[node] = group_of[user]
 
 
+def _place_sizes(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> None:
+    """Puts an integer that only one group reads into that group."""
+    group_of = {node: group for group in groups.values() for node in group}
+    for node in reversed(program.graph.nodes):
+        if node.op == "call_function" and is_size(node) and node.users:
+            readers = [group_of.get(user) for user in node.users]
+            if readers[0] is not None and all(r is readers[0] for r in readers):
+                readers[0].append(node)
+                group_of[node] = readers[0]
+
+
 class EtXnnpackPartitioner(Partitioner):
     """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower``.
 
@@ -97,6 +110,9 @@ class EtXnnpackPartitioner(Partitioner):
         super().__init__()
         self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, list(compile_specs or []))
         self.report: Report | None = None
+
+    def transform_for_pre_decomposition(self, exported_program: ExportedProgram) -> ExportedProgram:
+        return prepare(exported_program)
 
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take."""
@@ -120,13 +136,13 @@ class EtXnnpackPartitioner(Partitioner):
         computing = [n for n in exported_program.graph.nodes if n.op == "call_function" and not is_size(n)]
         for group in groups:
             if not self._is_profitable(group, computing):
-                for node in group:
+                for node in filter(lambda n: not is_size(n), group):
                     reason = "moves data only, not worth a delegate call"
                     refusals.append(Refusal(node.name, target_name(node), reason))
                 continue
             tag = f"et_xnnpack_{len(tags)}"
             tags[tag] = self.delegation_spec
-            partitions.append(len(group))
+            partitions.append(sum(not is_size(node) for node in group))
             for node in group:
                 node.meta["delegation_tag"] = tag
                 kept.add(node)
@@ -142,6 +158,7 @@ class EtXnnpackPartitioner(Partitioner):
     @staticmethod
     def _is_profitable(group: list[FxNode], computing: list[FxNode]) -> bool:
         """A call is worth it if it computes something, or if it is the whole program."""
+        group = [node for node in group if not is_size(node)]
         if len(group) == len(computing):
             return True
         rows = [ops.ROWS.get(target_name(n)) for n in group]

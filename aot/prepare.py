@@ -1,0 +1,49 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""ATen program -> ATen program, before ExecuTorch decomposes it."""
+
+import copy
+import operator
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Graph, GraphModule
+from torch.fx import Node as FxNode
+
+_aten = torch.ops.aten
+_SPLITS = (_aten.split.Tensor, _aten.split_with_sizes.default, _aten.chunk.default)
+
+
+def prepare(program: ExportedProgram) -> ExportedProgram:
+    """A program with the same results; ``program`` itself stays as it is."""
+    if not any(node.target in _SPLITS for node in program.graph.nodes):
+        return program
+    graph = copy.deepcopy(program.graph)
+    for node in list(graph.nodes):
+        if node.target in _SPLITS:
+            _split_to_slices(graph, node)
+    module = GraphModule(program.graph_module, graph)
+    module.meta.update(program.graph_module.meta)
+    return program._update(module, program.graph_signature)
+
+
+def _split_to_slices(graph: Graph, node: FxNode) -> None:
+    """``split(x, [a, b])[1]`` -> ``slice(x, a, a + b)``.
+
+    The checks of the Edge dialect run ``split_with_sizes_copy`` on symbolic shapes, and that
+    turns every dynamic size of its operand into a constant.
+    """
+    x = node.args[0]
+    dim = node.args[2] if len(node.args) > 2 else node.kwargs.get("dim", 0)
+    parts = node.meta["val"]
+    sizes = [part.shape[dim] for part in parts]
+    if any(isinstance(size, torch.SymInt) for size in sizes):
+        return
+    if any(user.target is not operator.getitem for user in node.users):
+        return
+    for user in list(node.users):
+        index = user.args[1]
+        start = sum(sizes[:index])
+        user.target = _aten.slice.Tensor
+        user.args = (x, dim, start, start + sizes[index])
+        user.meta = {**node.meta, "val": parts[index]}
+    graph.erase_node(node)
