@@ -11,7 +11,7 @@ from executorch.backends.et_xnnpack.aot.ir import Graph
 from executorch.backends.et_xnnpack.aot.lower import lower, target_name
 from executorch.backends.et_xnnpack.aot.partitioner import Report
 from executorch.backends.et_xnnpack.aot.passes import optimize
-from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from samples import Sample
@@ -53,15 +53,18 @@ class Lowered:
         return {name: optimize(graph) for name, graph in self.graphs.items()}
 
 
-def lower_exported(exported: torch.export.ExportedProgram) -> Lowered:
+def lower_exported(exported: torch.export.ExportedProgram, core: bool = True) -> Lowered:
     partitioner = EtXnnpackPartitioner()
-    manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    config = EdgeCompileConfig(_check_ir_validity=core)
+    manager = to_edge_transform_and_lower(
+        exported, partitioner=[partitioner], compile_config=config
+    )
     return Lowered(manager, partitioner.report)
 
 
 @functools.lru_cache(maxsize=8)
 def lower_sample(sample: Sample) -> Lowered:
-    return lower_exported(sample.export())
+    return lower_exported(sample.export(), sample.core)
 
 
 def flat(outputs) -> list[torch.Tensor]:

@@ -6,13 +6,14 @@ End-to-end tests, round trips, the fuzz corpus and benchmarks all read this tabl
     Sample("relu", F.relu, rand(2, 3))
     Sample("conv2d", new(nn.Conv2d, 3, 8, 3), rand(BATCH, 3, 9, 9))
 
-A ``Size`` in a shape makes that axis dynamic: the program is exported for the largest size
-and called with each of ``calls`` in turn.
+A ``Size`` in a shape makes that axis dynamic: the program is called with each of its
+``calls`` in turn.
 """
 
 import dataclasses
 import functools
 import importlib
+import inspect
 import pkgutil
 import zlib
 from collections.abc import Callable, Iterator
@@ -27,13 +28,19 @@ class Size:
 
     name: str
     max: int
-    calls: tuple[int, ...]  #: sizes up to ``max``, called one after the other
+    calls: tuple[int, ...]  #: called one after the other; the program is for the smallest to ``max``
+
+    @property
+    def example(self) -> int:
+        """The size to export with, neither the smallest nor ``max``."""
+        return sorted(set(self.calls))[-2]
 
 
 BATCH = Size("batch", 5, (5, 1, 2, 5, 3, 3, 1))
 LENGTH = Size("length", 17, (17, 4, 16, 1, 17, 3, 2))
 HEIGHT = Size("height", 12, (12, 7, 12, 9, 8, 12, 6))
 WIDTH = Size("width", 11, (11, 11, 6, 8, 11, 7, 9))
+EVEN = Size("even", 16, (16, 4, 16, 6, 8))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Argument:
     memory_format: torch.memory_format = torch.contiguous_format
 
     def tensor(self, sizes: dict[str, int], generator: torch.Generator) -> torch.Tensor:
-        shape = [sizes.get(s.name, s.max) if isinstance(s, Size) else s for s in self.shape]
+        shape = [sizes[s.name] if isinstance(s, Size) else s for s in self.shape]
         return self.fill(shape, generator).contiguous(memory_format=self.memory_format)
 
 
@@ -68,7 +75,7 @@ def integers(*shape, low: int = -9, high: int = 9, dtype: torch.dtype = torch.in
 
 def values(*numbers: float) -> Argument:
     """A vector of just these numbers."""
-    return Argument((len(numbers),), lambda s, g: torch.tensor(numbers, dtype=torch.float32))
+    return Argument((len(numbers),), lambda s, g: torch.tensor(numbers))
 
 
 class _Function(nn.Module):
@@ -114,13 +121,14 @@ class Sample:
     name: str
     program: Callable | new
     arguments: tuple[Argument, ...]
-    rtol: float = 1e-5
-    atol: float = 1e-5
+    rtol: float
+    atol: float
+    core: bool  #: False: the Edge dialect must be told to let an operator pass
 
-    def __init__(self, name, program, *arguments, rtol=1e-5, atol=1e-5):
-        fields = dict(name=name, program=program, arguments=arguments, rtol=rtol, atol=atol)
-        for field, value in fields.items():
-            object.__setattr__(self, field, value)
+    def __init__(self, name, program, *arguments, rtol=1e-5, atol=1e-5, core=True):
+        values = (name, program, arguments, rtol, atol, core)
+        for field, value in zip(dataclasses.fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def seed(self) -> int:
@@ -140,7 +148,7 @@ class Sample:
     def inputs(self, call: int | None = None) -> tuple[torch.Tensor, ...]:
         """The inputs of a call by its number; those to export with if None."""
         generator = torch.Generator().manual_seed(self.seed + (0 if call is None else call))
-        sizes = {} if call is None else {s.name: s.calls[call] for s in self.sizes}
+        sizes = {s.name: s.example if call is None else s.calls[call] for s in self.sizes}
         return tuple(a.tensor(sizes, generator) for a in self.arguments)
 
     def calls(self) -> Iterator[tuple[torch.Tensor, ...]]:
@@ -149,12 +157,13 @@ class Sample:
             yield self.inputs(call)
 
     def export(self) -> torch.export.ExportedProgram:
-        dims = {s.name: torch.export.Dim(s.name, min=1, max=s.max) for s in self.sizes}
+        dims = {s.name: torch.export.Dim(s.name, min=min(s.calls), max=s.max) for s in self.sizes}
         dynamic = tuple(
             {i: dims[s.name] for i, s in enumerate(a.shape) if isinstance(s, Size)}
             for a in self.arguments
         )
-        if isinstance(self.module, _Function):
+        parameters = inspect.signature(self.module.forward).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):
             dynamic = (dynamic,)
         with torch.no_grad():
             return torch.export.export(self.module, self.inputs(), dynamic_shapes=dynamic)

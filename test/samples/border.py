@@ -40,5 +40,5 @@ SAMPLES = [
     Sample("channels_last_one_channel", lambda x: x + 1, rand(2, 1, 6, 5, channels_last=True)),
     Sample("channels_last_one_pixel", lambda x: x + 1, rand(2, 3, 1, 1, channels_last=True)),
     Sample("zero_size", lambda x: F.relu(x) + 1, rand(0, 4)),
-    Sample("size_from_other_input", lambda x, y: x[:, : y.shape[1]] * y, rand(BATCH, 17), rand(BATCH, LENGTH)),
+    Sample("size_from_other_input", lambda x, y: x[:, : y.shape[1]] * y, rand(BATCH, 20), rand(BATCH, LENGTH)),
 ]

@@ -59,7 +59,6 @@ _BINARY = {
     "maximum": torch.maximum,
     "minimum": torch.minimum,
     "atan2": torch.atan2,
-    "copysign": torch.copysign,
 }
 
 SAMPLES = [
@@ -72,6 +71,8 @@ SAMPLES = [
     ),
     *(Sample(n, f, rand(2, 3, 5), rand(2, 3, 5)) for n, f in _BINARY.items()),
     *(Sample(f"{n}_broadcast", f, rand(2, 1, 5), rand(3, 1)) for n, f in _BINARY.items()),
+    Sample("copysign", torch.copysign, rand(2, 3, 5), rand(2, 3, 5), core=False),
+    Sample("copysign_special", torch.copysign, SPECIAL, rand(12), core=False),
     Sample("relu_rank0", F.relu, rand()),
     Sample("relu_rank1", F.relu, rand(1)),
     Sample("relu_rank5", F.relu, rand(2, 1, 3, 2, 3)),
