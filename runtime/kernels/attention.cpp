@@ -42,6 +42,9 @@ static_assert(kKeys % kTile == 0, "a block of keys is made of whole tiles");
 // pack() writes whole vectors, each one over what the last one wrote too much.
 static_assert(kRows <= kLanes || kRows % kLanes == 0, "a panel is filled by whole vectors");
 
+// Numbers kept for each row take whole vectors for each panel.
+constexpr size_t kPaddedRows = (kRows + kLanes - 1) / kLanes * kLanes;
+
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 size_t round_up(size_t count, size_t multiple) {
@@ -157,10 +160,21 @@ void multiply_values(
     ++weights;
     values += value_stride;
   }
+  if (keep != nullptr) {
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector factor = hn::Set(f, keep[r]);
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::MulAdd(hn::LoadU(f, output + r * output_stride + n * kLanes), factor, sum[r][n]);
+      }
+    }
+  }
+  HWY_UNROLL(16)
   for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
     for (size_t n = 0; n < N; ++n) {
-      float* out = output + r * output_stride + n * kLanes;
-      hn::StoreU(keep == nullptr ? sum[r][n] : hn::MulAdd(hn::LoadU(f, out), hn::Set(f, keep[r]), sum[r][n]), f, out);
+      hn::StoreU(sum[r][n], f, output + r * output_stride + n * kLanes);
     }
   }
 }
@@ -231,13 +245,12 @@ HWY_INLINE Vector masked_last(Vector score, RowMask mask, size_t k, size_t rest)
   return hn::IfThenElse(hn::FirstN(f, rest), score, hn::Set(f, kLowest));
 }
 
-// Turns `keys` scores into weights relative to the highest score so far, zero from there to `end`.
-// Returns what must be multiplied into everything summed up so far.
+// Masks `keys` scores, pads the last vector with -infinity and returns the highest of them and `highest`.
 template <MaskKind kMask>
-float weigh(float* scores, size_t keys, size_t end, RowMask mask, float* highest, float* total) {
+HWY_INLINE float highest_score(float* scores, size_t keys, RowMask mask, float highest) {
   const Floats f;
   const size_t whole = keys / kLanes * kLanes;
-  Vector top0 = hn::Set(f, *highest), top1 = top0;
+  Vector top0 = hn::Set(f, highest), top1 = top0;
   size_t k = 0;
   for (; k + 2 * kLanes <= whole; k += 2 * kLanes) {
     const Vector s0 = masked<kMask>(hn::LoadU(f, scores + k), mask, k);
@@ -255,13 +268,16 @@ float weigh(float* scores, size_t keys, size_t end, RowMask mask, float* highest
     hn::StoreU(s, f, scores + k);
     top0 = hn::Max(top0, s);
   }
-  const float before = *highest;
-  *highest = hn::ReduceMax(f, hn::Max(top0, top1));
-  const float base = *highest == kLowest ? 0 : *highest;
+  return hn::ReduceMax(f, hn::Max(top0, top1));
+}
 
+// Turns `keys` scores into exp(score - base), followed by zeros up to `end`; returns their sum.
+HWY_INLINE float exponentials(float* scores, size_t keys, size_t end, float base) {
+  const Floats f;
   const Vector b = hn::Set(f, base);
   Vector sum0 = hn::Zero(f), sum1 = sum0;
-  for (k = 0; k + 2 * kLanes <= keys; k += 2 * kLanes) {
+  size_t k = 0;
+  for (; k + 2 * kLanes <= keys; k += 2 * kLanes) {
     const Vector e0 = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k), b));
     const Vector e1 = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k + kLanes), b));
     hn::StoreU(e0, f, scores + k);
@@ -277,9 +293,7 @@ float weigh(float* scores, size_t keys, size_t end, RowMask mask, float* highest
   for (; k < end; k += kLanes) {
     hn::StoreU(hn::Zero(f), f, scores + k);
   }
-  const float keep = hn::GetLane(exp_nonpositive(hn::Set(f, before - base)));
-  *total = *total * keep + hn::ReduceSum(f, hn::Add(sum0, sum1));
-  return keep;
+  return hn::ReduceSum(f, hn::Add(sum0, sum1));
 }
 
 // Where the parts of one thread's scratch memory begin, in floats.
@@ -293,8 +307,8 @@ struct Layout {
     scores = values + (value_stride == p.value_width ? 0 : kKeys * value_stride);
     output = scores + kRows * kKeys;
     highest = output + round_up(padded_rows * value_stride, 16);
-    total = highest + round_up(padded_rows, 16);
-    end = total + round_up(padded_rows, 16);
+    total = highest + padded_rows / kRows * kPaddedRows;
+    end = total + padded_rows / kRows * kPaddedRows;
   }
   size_t value_stride, query, keys, values, scores, output, highest, total, end;
 };
@@ -323,8 +337,8 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
     const float* from = p.query + (head * p.rows_per_head() + begin + r) * p.width;
     pack(from, std::min(kRows, rows - r), p.width, kRows, p.scale, query + r * p.width);
   }
-  std::fill(highest, highest + rows, kLowest);
-  std::fill(total, total + rows, 0.0f);
+  std::fill(highest, total, kLowest);
+  std::fill(total, scratch + layout.end, 0.0f);
 
   // Causal rows see no key behind their own position.
   const auto keys_of = [&p](size_t row) { return p.causal ? std::min(p.keys, row % p.rows + 1) : p.keys; };
@@ -372,18 +386,37 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
         }
       });
 
-      float keep[kRows] = {};
+      float* panel_highest = highest + r0 / kRows * kPaddedRows;
+      float* panel_total = total + r0 / kRows * kPaddedRows;
+      // What has been summed up so far is multiplied with this.
+      HWY_ALIGN float keep[kPaddedRows];
+      HWY_ALIGN float base[kPaddedRows] = {};
+      size_t seen[kRows];
       for (size_t r = 0; r < panel; ++r) {
         const size_t row = begin + r0 + r;
         const size_t limit = keys_of(row);
-        const size_t seen = limit <= k0 ? 0 : std::min(limit - k0, visible);
+        seen[r] = limit <= k0 ? 0 : std::min(limit - k0, visible);
         RowMask mask;
         if (kMask != MaskKind::None) {
           const size_t element = kMask == MaskKind::Float ? sizeof(float) : 1;
           mask.uniform = p.mask_key_stride == 0;
           mask.data = static_cast<const char*>(p.mask) + element * (p.mask_offset(head, row) + (mask.uniform ? 0 : k0));
         }
-        keep[r] = weigh<kMask>(scores + r * kKeys, seen, visible, mask, highest + r0 + r, total + r0 + r);
+        base[r] = highest_score<kMask>(scores + r * kKeys, seen[r], mask, panel_highest[r]);
+      }
+      for (size_t r = 0; r < panel; r += kLanes) {
+        const Vector top = hn::Load(f, base + r);
+        const Vector finite = hn::IfThenZeroElse(hn::Eq(top, hn::Set(f, kLowest)), top);
+        if (k0 > 0) {
+          const Vector factor = exp_nonpositive(hn::Sub(hn::Load(f, panel_highest + r), finite));
+          hn::Store(factor, f, keep + r);
+          hn::Store(hn::Mul(hn::Load(f, panel_total + r), factor), f, panel_total + r);
+        }
+        hn::Store(top, f, panel_highest + r);
+        hn::Store(finite, f, base + r);
+      }
+      for (size_t r = 0; r < panel; ++r) {
+        panel_total[r] += exponentials(scores + r * kKeys, seen[r], visible, base[r]);
       }
 
       with_rows(panel, [&](auto r_tag) HWY_ATTR {
@@ -404,8 +437,9 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
   for (size_t r = 0; r < rows; ++r) {
     float* to = p.output + (head * p.rows_per_head() + begin + r) * p.value_width;
     const float* from = output + r * value_stride;
-    const bool empty = total[r] == 0;
-    const Vector factor = hn::Set(f, empty ? 0 : 1 / total[r]);
+    const float sum = total[r / kRows * kPaddedRows + r % kRows];
+    const bool empty = sum == 0;
+    const Vector factor = hn::Set(f, empty ? 0 : 1 / sum);
     for (size_t c = 0; c < p.value_width; c += kLanes) {
       const size_t count = std::min(kLanes, p.value_width - c);
       const Vector y = empty ? hn::Zero(f) : hn::Mul(hn::LoadU(f, from + c), factor);
