@@ -4,6 +4,7 @@
 import collections
 import dataclasses
 import logging
+import operator
 
 import torch
 from executorch.exir.backend.compile_spec_schema import CompileSpec
@@ -38,7 +39,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{sum(self.partitions)} nodes in {len(self.partitions)} delegate calls, "
+            f"{sum(self.partitions)} nodes in {len(self.partitions)} delegate call{'s' * (len(self.partitions) != 1)}, "
             f"{len(self.refusals)} outside"
         ]
         groups = collections.Counter((r.target, r.reason) for r in self.refusals)
@@ -74,9 +75,27 @@ def _groups(program: ExportedProgram, support: Support) -> list[list[FxNode]]:
             depth[node] = 0
         else:
             groups[depth[node]].append(node)
+    groups = _sink(program, groups)
     _place_folded(folded, groups)
     _place_sizes(program, groups)
     return [groups[d] for d in sorted(groups)]
+
+
+def _sink(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> dict[int, list[FxNode]]:
+    """Moves a node that only later groups read into the first of them: fewer, larger groups.
+
+    Its operands come from groups that are earlier still, so no cycle can arise.
+    """
+    depth_of = {node: depth for depth, group in groups.items() for node in group}
+    for node in reversed(program.graph.nodes):
+        if node in depth_of and node.target is not operator.getitem and node.users:
+            if all(user in depth_of for user in node.users):
+                depth_of[node] = min(depth_of[user] for user in node.users)
+    sunk: dict[int, list[FxNode]] = collections.defaultdict(list)
+    for node in program.graph.nodes:
+        if node in depth_of:
+            sunk[depth_of[node]].append(node)
+    return sunk
 
 
 def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None:
@@ -131,7 +150,6 @@ class EtXnnpackPartitioner(Partitioner):
         tags = {}
         partitions = []
         refusals = []
-        kept = set()
         groups = _groups(exported_program, support)
         computing = [n for n in exported_program.graph.nodes if n.op == "call_function" and not is_size(n)]
         for group in groups:
@@ -145,10 +163,12 @@ class EtXnnpackPartitioner(Partitioner):
             partitions.append(sum(not is_size(node) for node in group))
             for node in group:
                 node.meta["delegation_tag"] = tag
-                kept.add(node)
+        grouped = {node for group in groups for node in group}
         for node in computing:
             reason = support.reason(node)
-            if reason is not None and "getitem" not in str(node.target):
+            if reason is None and node not in grouped:
+                reason = "computes a constant that nothing in the delegate reads"
+            if reason is not None and node.target is not operator.getitem:
                 refusals.append(Refusal(node.name, target_name(node), reason))
         tag_constant_data(exported_program)
         self.report = Report(tuple(partitions), tuple(refusals))
