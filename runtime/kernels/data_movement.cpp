@@ -5,81 +5,56 @@
 #include <vector>
 
 #include "../ops/op.h"
+#include "strided_copy.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-using Strides = std::array<int64_t, kMaxRank>;
-
-Strides dense_strides(const Shape& shape) {
-  Strides strides{};
-  int64_t stride = 1;
-  for (size_t axis = shape.rank; axis-- > 0;) {
-    strides[axis] = stride;
-    stride *= static_cast<int64_t>(shape[axis]);
-  }
-  return strides;
+// The box of a whole tensor.
+CopyBox whole(const Shape& shape) {
+  CopyBox box;
+  box.shape = shape;
+  box.from = box.to = dense_strides(shape);
+  return box;
 }
 
-// Copies a box of elements. Offsets and strides are in elements.
-struct StridedCopy {
-  Shape shape;
-  Strides from{}, to{};
-  int64_t from_offset = 0, to_offset = 0;
-
-  void run(const void* source, void* target, size_t element) const {
-    for (size_t i = 0; i < shape.numel(); ++i) {
-      size_t rest = i;
-      int64_t read = from_offset, write = to_offset;
-      for (size_t axis = shape.rank; axis-- > 0; rest /= shape[axis]) {
-        const auto index = static_cast<int64_t>(rest % shape[axis]);
-        read += index * from[axis];
-        write += index * to[axis];
-      }
-      std::memcpy(
-          static_cast<char*>(target) + write * static_cast<int64_t>(element),
-          static_cast<const char*>(source) + read * static_cast<int64_t>(element),
-          element);
-    }
-  }
-};
-
-// Input i fills a box of the output.
+// Inputs fill boxes of the output.
 class DataMovement : public Kernel {
  public:
   void run(const KernelArguments& arguments) override {
-    if (fills_) {
-      float* output = static_cast<float*>(arguments.outputs[0]);
-      for (size_t i = 0; i < elements_; ++i) {
-        output[i] = fill_;
-      }
-    }
-    for (size_t i = 0; i < copies_.size(); ++i) {
-      copies_[i].run(arguments.inputs[i], arguments.outputs[0], element_);
+    for (const auto& [input, copy] : copies_) {
+      copy.run(input == kFill ? fill_ : arguments.inputs[input], arguments.outputs[0], arguments.pool);
     }
   }
 
  protected:
+  // Stands for fill_ in place of an input.
+  static constexpr size_t kFill = ~size_t{0};
+
   void begin(const NodeContext& node) {
     copies_.clear();
     element_ = element_size(node.output().dtype);
-    elements_ = node.output().shape.numel();
+  }
+  void add(size_t input, const CopyBox& box) {
+    copies_.push_back({input, StridedCopy(box, element_)});
   }
 
-  std::vector<StridedCopy> copies_;
-  size_t element_ = 0, elements_ = 0;
-  bool fills_ = false;
-  float fill_ = 0;
+  char fill_[8] = {};
+
+ private:
+  struct Part {
+    size_t input;
+    StridedCopy copy;
+  };
+  std::vector<Part> copies_;
+  size_t element_ = 0;
 };
 
 class Copy final : public DataMovement {
  public:
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     begin(node);
-    StridedCopy copy;
-    copy.shape = node.output().shape;
-    copy.from = copy.to = dense_strides(copy.shape);
-    copies_.push_back(copy);
+    add(0, whole(node.output().shape));
     return size_t{0};
   }
 };
@@ -90,13 +65,11 @@ class Transpose final : public DataMovement {
     begin(node);
     const auto* perm = node.attributes<schema::Transpose>().perm();
     const Strides from = dense_strides(node.input(0).shape);
-    StridedCopy copy;
-    copy.shape = node.output().shape;
-    copy.to = dense_strides(copy.shape);
-    for (size_t axis = 0; axis < copy.shape.rank; ++axis) {
-      copy.from[axis] = from[perm->Get(static_cast<uint32_t>(axis))];
+    CopyBox box = whole(node.output().shape);
+    for (size_t axis = 0; axis < box.shape.rank; ++axis) {
+      box.from[axis] = from[perm->Get(static_cast<uint32_t>(axis))];
     }
-    copies_.push_back(copy);
+    add(0, box);
     return size_t{0};
   }
 };
@@ -107,14 +80,13 @@ class Expand final : public DataMovement {
     begin(node);
     const Shape& input = node.input(0).shape;
     const Strides from = dense_strides(input);
-    StridedCopy copy;
-    copy.shape = node.output().shape;
-    copy.to = dense_strides(copy.shape);
-    const size_t shift = copy.shape.rank - input.rank;
+    CopyBox box = whole(node.output().shape);
+    box.from = {};
+    const size_t shift = box.shape.rank - input.rank;
     for (size_t axis = 0; axis < input.rank; ++axis) {
-      copy.from[axis + shift] = input[axis] == 1 ? 0 : from[axis];
+      box.from[axis + shift] = input[axis] == 1 ? 0 : from[axis];
     }
-    copies_.push_back(copy);
+    add(0, box);
     return size_t{0};
   }
 };
@@ -124,13 +96,12 @@ class Slice final : public DataMovement {
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     begin(node);
     const auto& attributes = node.attributes<schema::Slice>();
-    StridedCopy copy;
-    copy.shape = node.output().shape;
-    copy.to = dense_strides(copy.shape);
-    copy.from = dense_strides(node.input(0).shape);
-    copy.from_offset = node.sizes().resolve(attributes.start()) * copy.from[attributes.axis()];
-    copy.from[attributes.axis()] *= attributes.step();
-    copies_.push_back(copy);
+    const size_t axis = attributes.axis();
+    CopyBox box = whole(node.output().shape);
+    box.from = dense_strides(node.input(0).shape);
+    box.from_offset = static_cast<size_t>(node.sizes().resolve(attributes.start())) * box.from[axis];
+    box.from[axis] *= attributes.step();
+    add(0, box);
     return size_t{0};
   }
 };
@@ -140,15 +111,14 @@ class Concat final : public DataMovement {
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     begin(node);
     const size_t axis = node.attributes<schema::Concat>().axis();
-    int64_t offset = 0;
+    const Strides to = dense_strides(node.output().shape);
+    size_t offset = 0;
     for (size_t i = 0; i < node.num_inputs(); ++i) {
-      StridedCopy copy;
-      copy.shape = node.input(i).shape;
-      copy.from = dense_strides(copy.shape);
-      copy.to = dense_strides(node.output().shape);
-      copy.to_offset = offset * copy.to[axis];
-      offset += static_cast<int64_t>(copy.shape[axis]);
-      copies_.push_back(copy);
+      CopyBox box = whole(node.input(i).shape);
+      box.to = to;
+      box.to_offset = offset * to[axis];
+      offset += box.shape[axis];
+      add(i, box);
     }
     return size_t{0};
   }
@@ -159,17 +129,47 @@ class Pad final : public DataMovement {
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     begin(node);
     const auto& attributes = node.attributes<schema::Pad>();
-    StridedCopy copy;
-    copy.shape = node.input(0).shape;
-    copy.from = dense_strides(copy.shape);
-    copy.to = dense_strides(node.output().shape);
-    for (size_t axis = 0; axis < copy.shape.rank; ++axis) {
-      copy.to_offset += attributes.before()->Get(static_cast<uint32_t>(axis)) * copy.to[axis];
+    store_value(node.output().dtype, attributes.value());
+    const Shape& input = node.input(0).shape;
+    const Shape& output = node.output().shape;
+
+    // Along each axis two borders, as wide as the input on the axes before it and as the
+    // output on those behind.
+    CopyBox border;
+    border.shape = output;
+    border.to = dense_strides(output);
+    for (size_t axis = 0; axis < input.rank; ++axis) {
+      const size_t before = attributes.before()->Get(static_cast<uint32_t>(axis));
+      border.shape[axis] = before;
+      add(kFill, border);
+      CopyBox end = border;
+      end.shape[axis] = output[axis] - input[axis] - before;
+      end.to_offset += (before + input[axis]) * border.to[axis];
+      add(kFill, end);
+      border.to_offset += before * border.to[axis];
+      border.shape[axis] = input[axis];
     }
-    copies_.push_back(copy);
-    fills_ = true;
-    fill_ = attributes.value();
+    border.from = dense_strides(input);
+    add(0, border);
     return size_t{0};
+  }
+
+ private:
+  void store_value(DType dtype, float value) {
+    switch (dtype) {
+      case DType::Float32:
+        return store(value);
+      case DType::Int32:
+        return store(static_cast<int32_t>(value));
+      case DType::Int64:
+        return store(static_cast<int64_t>(value));
+      case DType::Bool:
+        return store(static_cast<uint8_t>(value != 0));
+    }
+  }
+  template <typename T>
+  void store(T value) {
+    std::memcpy(fill_, &value, sizeof(value));
   }
 };
 
