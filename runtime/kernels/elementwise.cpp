@@ -79,6 +79,29 @@ float apply(UnaryKind kind, float x, float alpha, float low, float high) {
   return x;
 }
 
+// With the sign of b.
+float remainder(float a, float b) {
+  const float rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+// The largest integer not above a / b, without the rounding error of that quotient.
+float floor_div(float a, float b) {
+  if (b == 0) {
+    return a / b;
+  }
+  const float rest = std::fmod(a, b);
+  float quotient = (a - rest) / b;
+  if (rest != 0 && (b < 0) != (rest < 0)) {
+    quotient -= 1;
+  }
+  if (quotient == 0) {
+    return std::copysign(0.0f, a / b);
+  }
+  const float floored = std::floor(quotient);
+  return quotient - floored > 0.5f ? floored + 1 : floored;
+}
+
 float apply(BinaryKind kind, float a, float b) {
   switch (kind) {
     case BinaryKind::Add:
@@ -103,6 +126,16 @@ float apply(BinaryKind kind, float a, float b) {
       return std::atan2(a, b);
     case BinaryKind::Copysign:
       return std::copysign(a, b);
+    case BinaryKind::FloorDiv:
+      return floor_div(a, b);
+    case BinaryKind::Remainder:
+      return remainder(a, b);
+    case BinaryKind::Fmod:
+      return std::fmod(a, b);
+    case BinaryKind::BitAnd:
+    case BinaryKind::BitOr:
+    case BinaryKind::BitXor:
+      break; // of integers only
   }
   return a;
 }

@@ -21,6 +21,7 @@ struct KernelArguments {
   Span<void* const> outputs;
   void* scratch; // 64-byte aligned, as many bytes as the last reshape() asked for
   pthreadpool_t pool; // null: run on the calling thread
+  Status* status; // where a kernel says that it cannot compute with the numbers it got
 
   // Null if absent.
   template <typename T>
@@ -44,7 +45,7 @@ class Kernel {
   // threads in the pool changed. Operand types passed `infer`.
   virtual StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) = 0;
 
-  // Computes; cannot fail and allocates nothing.
+  // Computes; allocates nothing.
   virtual void run(const KernelArguments& arguments) = 0;
 };
 

@@ -109,13 +109,13 @@ void normalize(
 
 void layer_norm_rows(
     const float* x, size_t rows, size_t length, const float* weight, const float* bias, float epsilon, float* y) {
+  const double per_element = 1 / static_cast<double>(length);
   for (size_t row = 0; row < rows; ++row, x += length, y += length) {
     double total = 0;
     for (size_t i = 0; i < length; i += kBlock) {
       total += sum(x + i, std::min(kBlock, length - i));
     }
-    const double count = static_cast<double>(length);
-    const float mean = static_cast<float>(total / count);
+    const float mean = static_cast<float>(total * per_element);
     double deviation = 0, squares = 0;
     for (size_t i = 0; i < length; i += kBlock) {
       float first, second;
@@ -124,8 +124,8 @@ void layer_norm_rows(
       squares += second;
     }
     // What rounding the mean to float has left.
-    const double rest = deviation / count;
-    const double variance = std::max(squares / count - rest * rest, 0.0);
+    const double rest = deviation * per_element;
+    const double variance = std::max(squares * per_element - rest * rest, 0.0);
     const double scale = 1 / std::sqrt(variance + static_cast<double>(epsilon));
     const float s = static_cast<float>(scale), t = static_cast<float>(-rest * scale);
     if (weight != nullptr && bias != nullptr) {
