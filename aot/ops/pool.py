@@ -128,7 +128,7 @@ def _adaptive_pool(c, x, spatial, kind, output_size, out):
     return _apply(c, attributes, x, spatial, out)
 
 
-@op("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default")
+@op("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default", preserve=True)
 def adaptive_avg_pool2d(c, self, output_size):
     return _adaptive_pool(c, self, 2, AdaptivePoolKind.Average, output_size, c.out.shape)
 

@@ -16,6 +16,7 @@ from .recognize_activations import recognize_activations
 from .recognize_attention import recognize_attention
 from .recognize_layer_norm import recognize_layer_norm
 from .remove_no_ops import remove_no_ops
+from .sink_reshapes import sink_reshapes
 from .transpose_matmul import transpose_matmul
 
 PIPELINE = [
@@ -29,6 +30,8 @@ PIPELINE = [
     recognize_attention,
     choose_layout,  # with as few operators as possible; behind it channels are the last axis
     collapse_views,  # moving and lowering both made some
+    sink_reshapes,
+    collapse_views,  # a reshape that sank onto another
     remove_no_ops,
     recognize_layer_norm,  # over the last axes in memory
     fold_batch_norm,  # before clamps, which would end a chain of products and sums
