@@ -115,7 +115,9 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
   // What a kernel did not write must show.
   std::memset(target.data(), 0xFE, output.bytes.size());
   void* outputs[] = {target.data()};
-  kernel->run({{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data(), pool_of(threads)});
+  Status status;
+  kernel->run({{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data(), pool_of(threads), &status});
+  EXPECT_TRUE(status.ok()) << status.message();
   if (!output.bytes.empty()) {
     std::memcpy(output.bytes.data(), target.data(), output.bytes.size());
   }
