@@ -31,8 +31,8 @@ StatusOr<Segment> Segment::create(
   segment.scalars_ = builder->scalars();
 
   xnn_runtime_t runtime = nullptr;
-  const xnn_status status =
-      xnn_create_runtime_v4(builder->get(), nullptr, workspace, /*threadpool=*/nullptr, /*flags=*/0, &runtime);
+  const xnn_status status = xnn_create_runtime_v4(
+      builder->get(), nullptr, workspace, /*threadpool=*/nullptr, XNN_FLAG_NO_OPERATOR_FUSION, &runtime);
   segment.runtime_.reset(runtime);
   weights.release_packed();
   ETX_RETURN_IF_ERROR(check_xnn(status, "xnn_create_runtime").in(blob.describe(step.nodes.front()) + " and following"));

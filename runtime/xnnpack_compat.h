@@ -5,6 +5,13 @@
 
 #include <xnnpack.h>
 
+// Flag for the creation of a runtime. Fusing is left to the passes ahead of time, as
+// XNNPACK's overwrites parameters of the node that a clamp is fused into (its padding,
+// if it is a convolution) and makes an empty range of two clamps that do not overlap.
+#ifndef XNN_FLAG_NO_OPERATOR_FUSION
+#define XNN_FLAG_NO_OPERATOR_FUSION 0x80000000
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -6,12 +6,12 @@
 
 #include <gmock/gmock.h>
 #include <runtime/subgraph_builder.h>
+#include <runtime/xnnpack_compat.h>
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
 constexpr uint32_t kNoValue = UINT32_MAX;
-constexpr uint32_t kNoFusion = 0x80000000; // XNN_FLAG_NO_OPERATOR_FUSION
 
 std::vector<float> small_numbers(size_t count) {
   std::vector<float> numbers(count);
@@ -133,7 +133,8 @@ std::vector<float> OpCase::run_in_xnnpack() const {
   expect_ok((*builder)->add(op(), *context));
   xnn_runtime_t raw = nullptr;
   expect_ok(check_xnn(
-      xnn_create_runtime_v4((*builder)->get(), nullptr, nullptr, nullptr, kNoFusion, &raw), "xnn_create_runtime_v4"));
+      xnn_create_runtime_v4((*builder)->get(), nullptr, nullptr, nullptr, XNN_FLAG_NO_OPERATOR_FUSION, &raw),
+      "xnn_create_runtime_v4"));
   const std::unique_ptr<xnn_runtime, DeleteRuntime> runtime(raw);
   std::vector<xnn_external_value> values;
   for (uint32_t id = 0; id < externals.size(); ++id) {

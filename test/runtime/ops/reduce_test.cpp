@@ -1,0 +1,103 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <limits>
+
+#include "op_test.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::ReduceKind;
+
+OpCase reduce(ReduceKind kind, std::vector<uint8_t> axes, bool keep_dims, Operand x) {
+  const auto attributes = [&](Builder& builder) {
+    return schema::CreateReduceDirect(builder, kind, &axes, keep_dims);
+  };
+  return OpCase(attributes, {std::move(x)});
+}
+
+OpCase softmax(uint8_t axis, Operand x) {
+  return OpCase([&](Builder& builder) { return schema::CreateSoftmax(builder, axis); }, {std::move(x)});
+}
+
+TEST(Reduce, DropsOrKeepsAxes) {
+  expect_shape(reduce(ReduceKind::Sum, {1}, false, tensor({2, 3, 4})), {2, 4});
+  expect_shape(reduce(ReduceKind::Sum, {1}, true, tensor({2, 3, 4})), {2, 1, 4});
+  expect_shape(reduce(ReduceKind::Sum, {0, 1, 2}, false, tensor({2, 3, 4})), {});
+  expect_shape(reduce(ReduceKind::Mean, {0}, true, tensor({0, 3})), {1, 3});
+  expect_shape(reduce(ReduceKind::Mean, {7}, false, tensor({1, 1, 1, 1, 1, 1, 1, 2})), {1, 1, 1, 1, 1, 1, 1});
+}
+
+TEST(Reduce, Refuses) {
+  expect_refused(OpCase([](Builder& builder) { return schema::CreateReduce(builder); }, {tensor({2})}), "has no axes");
+  expect_refused(reduce(ReduceKind::Sum, {}, false, tensor({2})), "has no axes");
+  expect_refused(reduce(ReduceKind::Sum, {1}, false, tensor({2})), "axis 1 is not below rank 1");
+  expect_refused(reduce(ReduceKind::Sum, {0}, false, tensor({})), "axis 0 is not below rank 0");
+  expect_refused(reduce(ReduceKind::Sum, {255}, false, tensor({2})), "axis 255");
+  expect_refused(reduce(ReduceKind::Sum, {0, 0}, false, tensor({2, 3})), "the axes do not ascend");
+  expect_refused(reduce(ReduceKind::Sum, {1, 0}, false, tensor({2, 3})), "the axes do not ascend");
+  expect_refused(reduce(static_cast<ReduceKind>(7), {0}, false, tensor({2})), "unknown kind 7");
+  expect_refused(reduce(ReduceKind::Sum, {0}, false, typed(DType::Int64, {2})), "must be Float32");
+}
+
+TEST(Reduce, XnnpackAgreesOnAllAxes) {
+  for (const Shape& shape : {Shape{5}, Shape{2, 70}, Shape{2, 3, 4, 5}, Shape{2, 1, 3, 2, 1, 3}, Shape{1, 1}}) {
+    for (size_t mask = 1; mask < size_t{1} << shape.rank; ++mask) {
+      std::vector<uint8_t> axes;
+      for (uint8_t axis = 0; axis < shape.rank; ++axis) {
+        if ((mask >> axis & 1) != 0) {
+          axes.push_back(axis);
+        }
+      }
+      SCOPED_TRACE(shape.to_string() + " mask " + std::to_string(mask));
+      expect_agreement(reduce(ReduceKind::Sum, axes, false, tensor(shape)));
+      expect_agreement(reduce(ReduceKind::Mean, axes, true, tensor(shape)));
+    }
+  }
+}
+
+TEST(Reduce, KernelReducesNothing) {
+  const OpCase empty = reduce(ReduceKind::Sum, {1}, false, tensor({2, 0}));
+  EXPECT_FALSE(empty.in_xnnpack());
+  EXPECT_EQ(empty.run_kernel(), (std::vector<float>{0, 0}));
+}
+
+TEST(Softmax, HasTheShapeOfItsInput) {
+  expect_shape(softmax(1, tensor({2, 3, 4})), {2, 3, 4});
+  expect_shape(softmax(0, tensor({0})), {0});
+}
+
+TEST(Softmax, Refuses) {
+  expect_refused(softmax(0, tensor({})), "axis 0 is not below rank 0");
+  expect_refused(softmax(2, tensor({2, 3})), "axis 2 is not below rank 2");
+  expect_refused(softmax(0, typed(DType::Int32, {2})), "must be Float32");
+}
+
+TEST(Softmax, XnnpackAgrees) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  expect_agreement(softmax(0, tensor({1})));
+  expect_agreement(softmax(2, tensor({2, 3, 70})));
+  expect_agreement(softmax(5, tensor({2, 1, 2, 1, 2, 17})));
+  expect_agreement(softmax(1, tensor({2, 1})));
+  const std::vector<std::vector<float>> rows{
+      {-inf, 1, 2},
+      {-inf, -inf, -inf},
+      {inf, 1, 2},
+      {nan, 1, 2},
+      {1, 2, nan},
+      {3e38f, -3e38f, 0},
+      {-1e5f, 0, 1},
+      {100, -100, 100}};
+  for (const std::vector<float>& row : rows) {
+    std::vector<float> x;
+    while (x.size() < 150) {
+      x.insert(x.end(), row.begin(), row.end());
+    }
+    expect_agreement(softmax(1, tensor({1, 3}, row)));
+    expect_agreement(softmax(0, tensor({150}, x)));
+  }
+  EXPECT_FALSE(softmax(0, tensor({2, 3})).in_xnnpack());
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
