@@ -2,82 +2,368 @@
 #include "elementwise.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "../ops/op.h"
+#include "broadcast.h"
 #include "data_movement.h"
+#include "elementwise_row.h"
+#include "isa.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/elementwise.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include "vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+using schema::BinaryKind;
+using schema::UnaryKind;
+
+HWY_INLINE Vector set(float value) {
+  return hn::Set(kFloats, value);
+}
+
+// x where it is NaN, else y.
+HWY_INLINE Vector keep_nan(Vector x, Vector y) {
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+HWY_INLINE Vector exponential(Vector x) {
+  // Highway's loses its way far above where infinity begins.
+  return keep_nan(x, hn::Exp(kFloats, hn::Min(x, set(100))));
+}
+
+// Max and Min give their second operand if one is NaN, or NaN.
+HWY_INLINE Vector clamped(Vector x, Vector low, Vector high) {
+  return hn::Min(high, hn::Max(low, x));
+}
+
+// What Highway's sine and cosine reduce well.
+constexpr float kLargestAngle = 39000;
+
+template <float (*kScalar)(float)>
+HWY_NOINLINE Vector by_scalars(Vector x) {
+  HWY_ALIGN float values[kLanes];
+  hn::Store(x, kFloats, values);
+  for (float& value : values) {
+    value = kScalar(value);
+  }
+  return hn::Load(kFloats, values);
+}
+
+// The parameters of a unary function in vectors.
+struct Parameters {
+  explicit Parameters(const UnaryParameters& p) : alpha(set(p.alpha)), low(set(p.low)), high(set(p.high)) {}
+  Vector alpha, low, high;
+};
+
+#define ETX_UNARY(name)                                         \
+  struct name {                                                 \
+    static HWY_INLINE Vector apply(Vector x, const Parameters&); \
+  };                                                            \
+  HWY_INLINE Vector name::apply(Vector x, [[maybe_unused]] const Parameters& p)
+
+ETX_UNARY(Abs) {
+  return hn::Abs(x);
+}
+ETX_UNARY(Ceil) {
+  return hn::Ceil(x);
+}
+ETX_UNARY(Clamp) {
+  return clamped(x, p.low, p.high);
+}
+ETX_UNARY(Cos) {
+  if (HWY_UNLIKELY(!hn::AllTrue(kFloats, hn::Le(hn::Abs(x), set(kLargestAngle))))) {
+    return by_scalars<std::cos>(x);
+  }
+  return hn::Cos(kFloats, x);
+}
+ETX_UNARY(Elu) {
+  // Keeps -0, and NaN, which compares with nothing.
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(p.alpha, hn::Expm1(kFloats, x)), x);
+}
+ETX_UNARY(Exp) {
+  return exponential(x);
+}
+ETX_UNARY(Floor) {
+  return hn::Floor(x);
+}
+// x times the normal distribution's share below x. With a = |x| the share above a is
+// exp(-a^2 / 2) times a polynomial in 1 / (1 + 0.3 a).
+ETX_UNARY(Gelu) {
+  // There is nothing left above 20.
+  const Vector a = hn::Min(set(20), hn::Abs(x));
+  const Vector u = hn::Div(set(1), hn::MulAdd(set(0.3f), a, set(1)));
+  Vector share = hn::MulAdd(u, set(0x1.3a6516p-5f), set(-0x1.5a73bcp-3f));
+  share = hn::MulAdd(u, share, set(0x1.d44bb0p-3f));
+  share = hn::MulAdd(u, share, set(-0x1.395ec0p-4f));
+  share = hn::MulAdd(u, share, set(0x1.23e9a2p-3f));
+  share = hn::MulAdd(u, share, set(0x1.83d2e6p-4f));
+  share = hn::MulAdd(u, share, set(0x1.f362bep-4f));
+  share = hn::MulAdd(u, share, set(0x1.e96becp-4f));
+  share = hn::MulAdd(u, share, set(0x1.e117ecp-18f));
+  // The rounding error of the square matters where the square is large.
+  const Vector square = hn::Mul(a, a);
+  const Vector error = hn::MulSub(a, a, square);
+  const Vector density = exp_nonpositive(hn::Mul(set(-0.5f), square));
+  share = hn::Mul(share, hn::NegMulAdd(hn::Mul(set(0.5f), error), density, density));
+  return hn::Mul(x, hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), share, hn::Sub(set(1), share)));
+}
+ETX_UNARY(GeluTanh) {
+  // 0.5 (1 + tanh(z)) = 1 / (1 + exp(-2 z))
+  const Vector z = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), set(0.0356774081f), set(0.797884561f)));
+  return hn::Div(x, hn::Add(set(1), exponential(hn::Mul(set(-2), z))));
+}
+ETX_UNARY(HardSigmoid) {
+  return hn::Div(clamped(hn::Add(x, set(3)), hn::Zero(kFloats), set(6)), set(6));
+}
+ETX_UNARY(HardSwish) {
+  return hn::Mul(x, hn::Div(clamped(hn::Add(x, set(3)), hn::Zero(kFloats), set(6)), set(6)));
+}
+ETX_UNARY(LeakyRelu) {
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(kFloats)), x, hn::Mul(x, p.alpha));
+}
+ETX_UNARY(Log) {
+  const Vector zero = hn::Zero(kFloats), infinity = hn::Inf(kFloats);
+  Vector y = hn::Log(kFloats, x);
+  y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity), y);
+  y = hn::IfThenElse(hn::Lt(x, zero), hn::NaN(kFloats), y);
+  return hn::IfThenElse(hn::Eq(x, infinity), infinity, keep_nan(x, y));
+}
+ETX_UNARY(Neg) {
+  return hn::Neg(x);
+}
+ETX_UNARY(Reciprocal) {
+  return hn::Div(set(1), x);
+}
+ETX_UNARY(Round) {
+  return hn::CopySign(hn::Round(x), x); // -0 stays
+}
+ETX_UNARY(Rsqrt) {
+  return hn::Div(set(1), hn::Sqrt(x));
+}
+ETX_UNARY(Sigmoid) {
+  return hn::Div(set(1), hn::Add(set(1), exponential(hn::Neg(x))));
+}
+ETX_UNARY(Sign) {
+  const Vector one = hn::IfThenElseZero(hn::Gt(x, hn::Zero(kFloats)), set(1));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), set(-1), one);
+}
+ETX_UNARY(Silu) {
+  return hn::Div(x, hn::Add(set(1), exponential(hn::Neg(x))));
+}
+ETX_UNARY(Sin) {
+  if (HWY_UNLIKELY(!hn::AllTrue(kFloats, hn::Le(hn::Abs(x), set(kLargestAngle))))) {
+    return by_scalars<std::sin>(x);
+  }
+  // sin(x) is x for small ones, -0 among them.
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0x1p-12f)), x, hn::Sin(kFloats, x));
+}
+ETX_UNARY(Sqrt) {
+  return hn::Sqrt(x);
+}
+ETX_UNARY(Square) {
+  return hn::Mul(x, x);
+}
+ETX_UNARY(Tanh) {
+  return hn::Tanh(kFloats, x);
+}
+
+#undef ETX_UNARY
+
+template <typename Function>
+void unary_row(const float* x, float* y, size_t count, const UnaryParameters& parameters) {
+  const Parameters p(parameters);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(Function::apply(hn::LoadU(kFloats, x + i), p), kFloats, y + i);
+  }
+  if (const size_t rest = count - i; rest > 0) {
+    hn::StoreN(Function::apply(hn::LoadN(kFloats, x + i, rest), p), kFloats, y + i, rest);
+  }
+}
+
+UnaryRow choose_unary(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::Abs:
+      return unary_row<Abs>;
+    case UnaryKind::Ceil:
+      return unary_row<Ceil>;
+    case UnaryKind::Clamp:
+      return unary_row<Clamp>;
+    case UnaryKind::Copy:
+      break; // data movement
+    case UnaryKind::Cos:
+      return unary_row<Cos>;
+    case UnaryKind::Elu:
+      return unary_row<Elu>;
+    case UnaryKind::Exp:
+      return unary_row<Exp>;
+    case UnaryKind::Floor:
+      return unary_row<Floor>;
+    case UnaryKind::Gelu:
+      return unary_row<Gelu>;
+    case UnaryKind::GeluTanh:
+      return unary_row<GeluTanh>;
+    case UnaryKind::HardSigmoid:
+      return unary_row<HardSigmoid>;
+    case UnaryKind::HardSwish:
+      return unary_row<HardSwish>;
+    case UnaryKind::LeakyRelu:
+      return unary_row<LeakyRelu>;
+    case UnaryKind::Log:
+      return unary_row<Log>;
+    case UnaryKind::Neg:
+      return unary_row<Neg>;
+    case UnaryKind::Reciprocal:
+      return unary_row<Reciprocal>;
+    case UnaryKind::Round:
+      return unary_row<Round>;
+    case UnaryKind::Rsqrt:
+      return unary_row<Rsqrt>;
+    case UnaryKind::Sigmoid:
+      return unary_row<Sigmoid>;
+    case UnaryKind::Sign:
+      return unary_row<Sign>;
+    case UnaryKind::Silu:
+      return unary_row<Silu>;
+    case UnaryKind::Sin:
+      return unary_row<Sin>;
+    case UnaryKind::Sqrt:
+      return unary_row<Sqrt>;
+    case UnaryKind::Square:
+      return unary_row<Square>;
+    case UnaryKind::Tanh:
+      return unary_row<Tanh>;
+  }
+  return nullptr;
+}
+
+#define ETX_BINARY(name)                                \
+  struct name {                                         \
+    static HWY_INLINE Vector apply(Vector a, Vector b); \
+  };                                                    \
+  HWY_INLINE Vector name::apply(Vector a, Vector b)
+
+ETX_BINARY(Add) {
+  return hn::Add(a, b);
+}
+ETX_BINARY(Sub) {
+  return hn::Sub(a, b);
+}
+ETX_BINARY(Mul) {
+  return hn::Mul(a, b);
+}
+ETX_BINARY(Div) {
+  return hn::Div(a, b);
+}
+ETX_BINARY(Maximum) {
+  return keep_nan(a, hn::Max(a, b));
+}
+ETX_BINARY(Minimum) {
+  return keep_nan(a, hn::Min(a, b));
+}
+ETX_BINARY(Prelu) {
+  return hn::IfThenElse(hn::Gt(a, hn::Zero(kFloats)), a, hn::Mul(a, b));
+}
+ETX_BINARY(SquaredDifference) {
+  const Vector d = hn::Sub(a, b);
+  return hn::Mul(d, d);
+}
+ETX_BINARY(Copysign) {
+  return hn::CopySign(a, b);
+}
+
+#undef ETX_BINARY
+
+template <typename Function>
+void binary_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
+  const Vector min = set(low), max = set(high);
+  const auto store = [=](Vector p, Vector q, size_t i) HWY_ATTR {
+    hn::StoreU(clamped(Function::apply(p, q), min, max), kFloats, y + i);
+  };
+  const size_t whole = count / kLanes * kLanes;
+  if (a.moves && b.moves) {
+    for (size_t i = 0; i < whole; i += kLanes) {
+      store(hn::LoadU(kFloats, a.data + i), hn::LoadU(kFloats, b.data + i), i);
+    }
+  } else if (a.moves) {
+    const Vector q = set(*b.data);
+    for (size_t i = 0; i < whole; i += kLanes) {
+      store(hn::LoadU(kFloats, a.data + i), q, i);
+    }
+  } else {
+    const Vector p = set(*a.data);
+    for (size_t i = 0; i < whole; i += kLanes) {
+      store(p, b.moves ? hn::LoadU(kFloats, b.data + i) : set(*b.data), i);
+    }
+  }
+  if (const size_t rest = count - whole; rest > 0) {
+    const Vector p = a.moves ? hn::LoadN(kFloats, a.data + whole, rest) : set(*a.data);
+    const Vector q = b.moves ? hn::LoadN(kFloats, b.data + whole, rest) : set(*b.data);
+    hn::StoreN(clamped(Function::apply(p, q), min, max), kFloats, y + whole, rest);
+  }
+}
+
+// Null for a kind that is not vectorised.
+BinaryRow choose_binary(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::Add:
+      return binary_row<Add>;
+    case BinaryKind::Sub:
+      return binary_row<Sub>;
+    case BinaryKind::Mul:
+      return binary_row<Mul>;
+    case BinaryKind::Div:
+      return binary_row<Div>;
+    case BinaryKind::Maximum:
+      return binary_row<Maximum>;
+    case BinaryKind::Minimum:
+      return binary_row<Minimum>;
+    case BinaryKind::Prelu:
+      return binary_row<Prelu>;
+    case BinaryKind::SquaredDifference:
+      return binary_row<SquaredDifference>;
+    case BinaryKind::Copysign:
+      return binary_row<Copysign>;
+    case BinaryKind::Pow:
+    case BinaryKind::Atan2:
+    case BinaryKind::FloorDiv:
+    case BinaryKind::Remainder:
+    case BinaryKind::Fmod:
+    case BinaryKind::BitAnd:
+    case BinaryKind::BitOr:
+    case BinaryKind::BitXor:
+      break;
+  }
+  return nullptr;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(choose_unary);
+HWY_EXPORT(choose_binary);
+
 namespace {
 
 using schema::BinaryKind;
 using schema::UnaryKind;
 
-// Both let NaN through.
-float at_least(float x, float low) {
-  return x < low ? low : x;
-}
-float at_most(float x, float high) {
-  return x > high ? high : x;
-}
-
-float apply(UnaryKind kind, float x, float alpha, float low, float high) {
-  switch (kind) {
-    case UnaryKind::Abs:
-      return std::fabs(x);
-    case UnaryKind::Ceil:
-      return std::ceil(x);
-    case UnaryKind::Clamp:
-      return at_most(at_least(x, low), high);
-    case UnaryKind::Copy:
-      return x;
-    case UnaryKind::Cos:
-      return std::cos(x);
-    case UnaryKind::Elu:
-      return x > 0 ? x : alpha * std::expm1(x);
-    case UnaryKind::Exp:
-      return std::exp(x);
-    case UnaryKind::Floor:
-      return std::floor(x);
-    case UnaryKind::Gelu:
-      return 0.5f * x * std::erfc(x * -0.70710678f);
-    case UnaryKind::GeluTanh:
-      return 0.5f * x * (1 + std::tanh(0.79788456f * (x + 0.044715f * x * x * x)));
-    case UnaryKind::HardSigmoid:
-      return at_most(at_least(x + 3, 0), 6) / 6;
-    case UnaryKind::HardSwish:
-      return x * at_most(at_least(x + 3, 0), 6) / 6;
-    case UnaryKind::LeakyRelu:
-      return x > 0 ? x : x * alpha;
-    case UnaryKind::Log:
-      return std::log(x);
-    case UnaryKind::Neg:
-      return -x;
-    case UnaryKind::Reciprocal:
-      return 1 / x;
-    case UnaryKind::Round:
-      return std::nearbyint(x);
-    case UnaryKind::Rsqrt:
-      return 1 / std::sqrt(x);
-    case UnaryKind::Sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case UnaryKind::Sign:
-      return static_cast<float>((x > 0) - (x < 0));
-    case UnaryKind::Silu:
-      return x / (1 + std::exp(-x));
-    case UnaryKind::Sin:
-      return std::sin(x);
-    case UnaryKind::Sqrt:
-      return std::sqrt(x);
-    case UnaryKind::Square:
-      return x * x;
-    case UnaryKind::Tanh:
-      return std::tanh(x);
-  }
-  return x;
-}
+constexpr size_t kGrain = 16384; // elements
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // With the sign of b.
 float remainder(float a, float b) {
@@ -102,123 +388,190 @@ float floor_div(float a, float b) {
   return quotient - floored > 0.5f ? floored + 1 : floored;
 }
 
-float apply(BinaryKind kind, float a, float b) {
-  switch (kind) {
-    case BinaryKind::Add:
-      return a + b;
-    case BinaryKind::Sub:
-      return a - b;
-    case BinaryKind::Mul:
-      return a * b;
-    case BinaryKind::Div:
-      return a / b;
-    case BinaryKind::Maximum:
-      return a > b || std::isnan(a) ? a : b;
-    case BinaryKind::Minimum:
-      return a < b || std::isnan(a) ? a : b;
-    case BinaryKind::Pow:
-      return std::pow(a, b);
-    case BinaryKind::Prelu:
-      return a > 0 ? a : a * b;
-    case BinaryKind::SquaredDifference:
-      return (a - b) * (a - b);
-    case BinaryKind::Atan2:
-      return std::atan2(a, b);
-    case BinaryKind::Copysign:
-      return std::copysign(a, b);
-    case BinaryKind::FloorDiv:
-      return floor_div(a, b);
-    case BinaryKind::Remainder:
-      return remainder(a, b);
-    case BinaryKind::Fmod:
-      return std::fmod(a, b);
-    case BinaryKind::BitAnd:
-    case BinaryKind::BitOr:
-    case BinaryKind::BitXor:
-      break; // of integers only
+template <float (*kFunction)(float, float)>
+void scalar_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
+  for (size_t i = 0; i < count; ++i) {
+    const float x = kFunction(a.data[a.moves ? i : 0], b.data[b.moves ? i : 0]);
+    const float raised = x < low ? low : x; // keeps NaN
+    y[i] = raised > high ? high : raised;
   }
-  return a;
+}
+
+// Exponents that programs use come with their own arithmetic in PyTorch, too.
+float power(float a, float b) {
+  if (b == 2) {
+    return a * a;
+  }
+  if (b == 0.5f) {
+    return std::sqrt(a);
+  }
+  if (b == 3) {
+    return a * a * a;
+  }
+  return std::pow(a, b);
+}
+
+BinaryRow choose_scalar(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::Pow:
+      return scalar_row<power>;
+    case BinaryKind::Atan2:
+      return scalar_row<std::atan2>;
+    case BinaryKind::FloorDiv:
+      return scalar_row<floor_div>;
+    case BinaryKind::Remainder:
+      return scalar_row<remainder>;
+    case BinaryKind::Fmod:
+      return scalar_row<std::fmod>;
+    default:
+      return nullptr; // vectorised, or of integers only
+  }
 }
 
 class Unary final : public Kernel {
  public:
+  explicit Unary(UnaryRow row) : row_(row) {}
+
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     const auto& attributes = node.attributes<schema::Unary>();
-    kind_ = attributes.kind();
-    alpha_ = attributes.alpha();
+    parameters_.alpha = attributes.alpha();
     if (attributes.clamp() != nullptr) {
-      low_ = attributes.clamp()->min();
-      high_ = attributes.clamp()->max();
+      parameters_.low = attributes.clamp()->min();
+      parameters_.high = attributes.clamp()->max();
     }
     count_ = node.output().shape.numel();
     return size_t{0};
   }
 
   void run(const KernelArguments& arguments) override {
-    const float* input = static_cast<const float*>(arguments.inputs[0]);
-    float* output = static_cast<float*>(arguments.outputs[0]);
-    for (size_t i = 0; i < count_; ++i) {
-      output[i] = apply(kind_, input[i], alpha_, low_, high_);
-    }
+    const float* x = arguments.input<float>(0);
+    float* y = arguments.output<float>(0);
+    parallel_for(arguments.pool, count_, kGrain, [&](size_t begin, size_t end) {
+      row_(x + begin, y + begin, end - begin, parameters_);
+    });
   }
 
  private:
-  UnaryKind kind_ = UnaryKind::Copy;
-  float alpha_ = 1, low_ = 0, high_ = 0;
+  const UnaryRow row_;
+  UnaryParameters parameters_;
   size_t count_ = 0;
 };
 
 class Binary final : public Kernel {
  public:
+  explicit Binary(BinaryRow row) : row_(row) {}
+
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::Binary>();
-    kind_ = attributes.kind();
-    low_ = attributes.clamp() == nullptr ? -std::numeric_limits<float>::infinity() : attributes.clamp()->min();
-    high_ = attributes.clamp() == nullptr ? std::numeric_limits<float>::infinity() : attributes.clamp()->max();
-    shape_ = node.output().shape;
-    for (size_t i = 0; i < 2; ++i) {
-      const Shape& input = node.input(i).shape;
-      strides_[i] = {};
-      size_t stride = 1;
-      for (size_t axis = input.rank; axis-- > 0; stride *= input[axis]) {
-        strides_[i][axis + shape_.rank - input.rank] = input[axis] == 1 ? 0 : stride;
-      }
+    const auto* clamp = node.attributes<schema::Binary>().clamp();
+    low_ = clamp == nullptr ? -kInfinity : clamp->min();
+    high_ = clamp == nullptr ? kInfinity : clamp->max();
+    const Shape& output = node.output().shape;
+    broadcast_ = Broadcast<2>(output, {node.input(0).shape, node.input(1).shape});
+    count_ = output.numel();
+    for (size_t k = 0; k < 2; ++k) {
+      elements_[k] = node.input(k).shape.numel();
     }
     return size_t{0};
   }
 
   void run(const KernelArguments& arguments) override {
-    const float* a = static_cast<const float*>(arguments.inputs[0]);
-    const float* b = static_cast<const float*>(arguments.inputs[1]);
-    float* output = static_cast<float*>(arguments.outputs[0]);
-    for (size_t i = 0; i < shape_.numel(); ++i) {
-      size_t rest = i, at_a = 0, at_b = 0;
-      for (size_t axis = shape_.rank; axis-- > 0; rest /= shape_[axis]) {
-        at_a += rest % shape_[axis] * strides_[0][axis];
-        at_b += rest % shape_[axis] * strides_[1][axis];
-      }
-      output[i] = at_most(at_least(apply(kind_, a[at_a], b[at_b]), low_), high_);
+    const float* const inputs[2] = {arguments.input<float>(0), arguments.input<float>(1)};
+    if (count_ == 0) {
+      return;
+    }
+    if (broadcast_.row_size() < kShortRow && broadcast_.rows() > 1) {
+      run_short_rows(inputs, arguments.output<float>(0), arguments.pool);
+    } else {
+      run_rows(inputs, arguments.output<float>(0), arguments.pool);
     }
   }
 
  private:
-  BinaryKind kind_ = BinaryKind::Add;
+  // Shorter rows are put together before they are computed, this many elements at a time.
+  static constexpr size_t kShortRow = 32, kBlock = 512;
+
+  void run_rows(const float* const inputs[2], float* y, pthreadpool_t pool) {
+    const size_t size = broadcast_.row_size();
+    const size_t pieces = (size + kGrain - 1) / kGrain;
+    parallel_for(pool, broadcast_.rows() * pieces, kGrain / size + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t row = i / pieces;
+        const size_t at = i % pieces * kGrain;
+        const auto operand = [&](size_t k) {
+          const bool moves = broadcast_.moves(k);
+          return BinaryOperand{inputs[k] + broadcast_.offset(k, row) + (moves ? at : 0), moves};
+        };
+        row_(operand(0), operand(1), y + row * size + at, std::min(kGrain, size - at), low_, high_);
+      }
+    });
+  }
+
+  void run_short_rows(const float* const inputs[2], float* y, pthreadpool_t pool) {
+    const size_t size = broadcast_.row_size(), rows = broadcast_.rows();
+    const size_t block = kBlock / size;
+    parallel_for(pool, (rows + block - 1) / block, kGrain / kBlock, [&](size_t begin, size_t end) {
+      float gathered[2][kBlock];
+      for (size_t k = 0; k < 2; ++k) {
+        if (repeats(k)) {
+          gather(inputs[k], k, 0, std::min(block, rows), gathered[k]);
+        }
+      }
+      for (size_t i = begin; i < end; ++i) {
+        const size_t row = i * block;
+        const size_t count = std::min(block, rows - row);
+        const auto operand = [&](size_t k) {
+          if (elements_[k] == count_) {
+            return BinaryOperand{inputs[k] + row * size, true};
+          }
+          if (!repeats(k)) {
+            gather(inputs[k], k, row, count, gathered[k]);
+          }
+          return BinaryOperand{gathered[k], true};
+        };
+        row_(operand(0), operand(1), y + row * size, count * size, low_, high_);
+      }
+    });
+  }
+
+  // Whether all rows read the same elements.
+  bool repeats(size_t k) const {
+    return elements_[k] == (broadcast_.moves(k) ? broadcast_.row_size() : 1);
+  }
+
+  void gather(const float* input, size_t k, size_t row, size_t rows, float* to) const {
+    const size_t size = broadcast_.row_size();
+    for (size_t r = 0; r < rows; ++r, to += size) {
+      const float* from = input + broadcast_.offset(k, row + r);
+      if (broadcast_.moves(k)) {
+        std::copy_n(from, size, to);
+      } else {
+        std::fill_n(to, size, *from);
+      }
+    }
+  }
+
+  const BinaryRow row_;
+  Broadcast<2> broadcast_;
+  size_t count_ = 0;
+  size_t elements_[2] = {};
   float low_ = 0, high_ = 0;
-  Shape shape_;
-  std::array<size_t, kMaxRank> strides_[2]{};
 };
 
 } // namespace
 
 std::unique_ptr<Kernel> make_unary(const NodeContext& node) {
-  if (node.attributes<schema::Unary>().kind() == UnaryKind::Copy) {
+  const UnaryKind kind = node.attributes<schema::Unary>().kind();
+  if (kind == UnaryKind::Copy) {
     return make_copy(node);
   }
-  return std::make_unique<Unary>();
+  return std::make_unique<Unary>(ETX_DISPATCH(choose_unary)(kind));
 }
 
-std::unique_ptr<Kernel> make_binary(const NodeContext&) {
-  return std::make_unique<Binary>();
+std::unique_ptr<Kernel> make_binary(const NodeContext& node) {
+  const BinaryKind kind = node.attributes<schema::Binary>().kind();
+  const BinaryRow row = ETX_DISPATCH(choose_binary)(kind);
+  return std::make_unique<Binary>(row != nullptr ? row : choose_scalar(kind));
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE
