@@ -24,7 +24,11 @@ Blocks = tuple[tuple[int, ...], ...]
 
 def order_of(shape: Sequence[Dim], layout: Layout) -> Layout:
     """The layout without axes of size 1: equal for two layouts of the same bytes."""
-    return tuple(a for a in layout if shape[a] != 1)
+    return tuple(a for a in layout if not is_one(shape[a]))
+
+
+def is_one(dim: Dim) -> bool:
+    return type(dim) is int and dim == 1  # comparing expressions is slow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +63,7 @@ def loop_order(blocks: Blocks, shape: Sequence[Dim], layout: Layout) -> Layout |
     ranks = []
     previous = -1.0
     for loop, block in enumerate(blocks):
-        places = [position[a] for a in block if shape[a] != 1] or [position[a] for a in block]
+        places = [position[a] for a in block if not is_one(shape[a])] or [position[a] for a in block]
         previous = min(places, default=previous)  # a loop that no axis places stays behind its neighbour
         ranks.append((previous, loop))
     order = tuple(loop for _, loop in sorted(ranks))
@@ -161,6 +165,9 @@ def _unchanged(a, order: Layout, shape):
 RULES: dict[str, tuple[Callable, Callable]] = {
     "Unary": (_same, _unchanged),
     "Binary": (_broadcast, _unchanged),
+    "Compare": (_broadcast, _unchanged),
+    "Where": (_broadcast, _unchanged),
+    "Cast": (_same, _unchanged),
     "Concat": (_same, _axis),
     "Slice": (_same, _axis),
     "Softmax": (_same, _axis),

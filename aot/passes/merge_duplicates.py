@@ -1,9 +1,10 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import collections
 import dataclasses
 import math
 
 from ...serialization.schema import BinaryKind
-from ..ir import Graph, Node, Rewriter
+from ..ir import Graph, Node, Rewriter, Value
 
 _COMMUTATIVE = (BinaryKind.Add, BinaryKind.Mul)
 
@@ -34,10 +35,15 @@ def merge_duplicates(graph: Graph) -> Graph:
         out %c
     """
     r = Rewriter(graph)
-    constants = {}
+    groups = collections.defaultdict(list)
     for value in graph.values.values():
         if value.constant is not None:
-            r.replace(value.name, constants.setdefault(value.constant, value))
+            groups[value.dtype, value.shape].append(value)
+    for group in groups.values():
+        if len(group) > 1:  # else nobody has to read the data
+            kept: dict[str, Value] = {}
+            for value in group:
+                r.replace(value.name, kept.setdefault(value.constant.digest, value))
     seen: dict[object, Node] = {}
     for node in r.walk():
         key = _key(node, tuple(None if i is None else r[i].name for i in node.inputs))
