@@ -25,10 +25,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 PINS = Path(__file__).with_name("dependencies.json")
 TIMEOUT_SECONDS = 600
+FAILURE_SECONDS = 120
 
 
 class Unavailable(Exception):
@@ -132,7 +134,8 @@ class Debian:
             "Dir::State::Lists": self.state / "lists",
             "Dir::Cache": self.state / "cache",
             "Acquire::Languages": "none",
-            "Acquire::Retries": "2",
+            "Acquire::Retries": "1",
+            "Acquire::http::Timeout": "20",
         }
         if os.geteuid() == 0:
             # Otherwise apt downloads as _apt, which may not enter a private cache folder, and warns.
@@ -144,12 +147,24 @@ class Debian:
         if found := self._lookup(package, pin):
             return found
         if not self.refreshed:
-            say(f"reading Debian's source index ({', '.join(self.SUITES)}), about 20 MB, once")
-            run(["apt-get", *self.options, "-qq", "-oAPT::Update::Error-Mode=any", "update"])
-            self.refreshed = True
+            self._refresh()
             if found := self._lookup(package, pin):
                 return found
         raise Unavailable(f"the mirror's index has no {package} {pin['version']} with the pinned SHA-256")
+
+    def _refresh(self) -> None:
+        # A mirror out of reach costs its timeout once, not once for each dependency.
+        failure = self.state / "failure"
+        if failure.is_file() and time.time() - failure.stat().st_mtime < FAILURE_SECONDS:
+            raise Unavailable(failure.read_text())
+        say(f"reading Debian's source index ({', '.join(self.SUITES)}), about 20 MB, once")
+        try:
+            run(["apt-get", *self.options, "-qq", "-oAPT::Update::Error-Mode=any", "update"])
+        except Unavailable as reason:
+            failure.write_text(str(reason))
+            raise
+        failure.unlink(missing_ok=True)
+        self.refreshed = True
 
     def _lookup(self, package: str, pin: dict) -> str | None:
         try:
