@@ -4,6 +4,7 @@
 import numpy as np
 
 from ..serialization.schema import BinaryKind, ReduceKind, UnaryKind
+from .ir.graph import NUMPY_DTYPES
 
 # Computed in the type of the operand, which gives the same bits as at run time.
 _UNARY = {
@@ -71,6 +72,10 @@ def _reduce(a, x):
     return np.asarray(y, np.float32)
 
 
+def _cast(a, x):
+    return x.astype(NUMPY_DTYPES[a.dtype])
+
+
 def _reshape(a, x):
     return x.reshape(a.shape) if all(isinstance(d, int) for d in a.shape) else None
 
@@ -91,6 +96,7 @@ _EVALUATORS = {
     "Unary": _unary,
     "Binary": _binary,
     "Reduce": _reduce,
+    "Cast": _cast,
     "Reshape": _reshape,
     "Expand": _expand,
     "Slice": _slice,

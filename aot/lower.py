@@ -17,6 +17,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node as FxNode
 from torch.utils._sympy import functions as torch_sympy
 
+from ..serialization import schema
 from ..serialization.schema import DType
 from . import ops
 from .fold import evaluate
@@ -29,6 +30,22 @@ _DTYPES = {
     torch.int64: DType.Int64,
     torch.bool: DType.Bool,
 }
+
+
+_CATEGORY = {DType.Bool: 0, DType.Int32: 1, DType.Int64: 1, DType.Float32: 2}
+
+
+def _highest(dtypes: list[DType | None]) -> DType | None:
+    order = (DType.Bool, DType.Int32, DType.Int64, DType.Float32)
+    return max((d for d in dtypes if d is not None), key=order.index, default=None)
+
+
+def _number_dtype(x) -> DType | None:
+    if isinstance(x, bool):
+        return DType.Bool
+    if isinstance(x, float):
+        return DType.Float32
+    return DType.Int64 if isinstance(x, (int, sympy.Expr)) else None
 
 
 class Unsupported(Exception):
@@ -175,12 +192,36 @@ class Lowering(Builder):
 
     def node(self, attributes, *inputs, shape, dtype=None, name=None) -> Value:
         """As ``Builder.node``; computed at once if every input is a constant."""
-        if all(i is None or i.constant is not None for i in inputs):
+        if inputs and all(i is None or i.constant is not None for i in inputs):
             result = evaluate(attributes, [None if i is None else i.array for i in inputs])
             if result is not None:
                 return self.constant(result)
         name = name or (self.fx_node.name if self.fx_node else None)
         return super().node(attributes, *inputs, shape=shape, dtype=dtype, name=name)
+
+    def cast(self, x: Value, dtype: DType) -> Value:
+        if x.dtype == dtype:
+            return x
+        return self.node(schema.Cast(dtype=dtype), x, shape=x.shape, dtype=dtype)
+
+    def operand(self, x, dtype: DType) -> Value:
+        """A tensor cast to ``dtype``, or a number, perhaps one that depends on sizes, as such a tensor."""
+        if isinstance(x, Value):
+            return self.cast(x, dtype)
+        if self.is_symbolic(x):
+            size = self.node(schema.SizeValue(size=x), shape=(), dtype=DType.Int64)
+            return self.cast(size, dtype)
+        return self.constant(np.array(x, NUMPY_DTYPES[dtype]))
+
+    def common_dtype(self, *operands) -> DType:
+        """The type that PyTorch computes with, given tensors and at most one number."""
+        tensors = [x for x in operands if isinstance(x, Value)]
+        rank0 = [x.dtype for x in tensors if x.rank == 0]
+        dtype = _highest([x.dtype for x in tensors if x.rank > 0])
+        for other in (_highest(rank0), _highest([_number_dtype(x) for x in operands])):
+            if dtype is None or (other is not None and _CATEGORY[other] > _CATEGORY[dtype]):
+                dtype = other
+        return dtype
 
     def nhwc(self, x: Value) -> Value:
         """[N, C, ..., W] -> [N, ..., W, C]."""

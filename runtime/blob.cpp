@@ -319,6 +319,10 @@ class BlobVerifier {
     } else if (const auto* slice = node.attributes_as_Slice()) {
       ETX_RETURN_IF_ERROR(entry(slice->start()));
       ETX_RETURN_IF_ERROR(entry(slice->size()));
+    } else if (const auto* iota = node.attributes_as_Iota()) {
+      ETX_RETURN_IF_ERROR(entry(iota->size()));
+    } else if (const auto* value = node.attributes_as_SizeValue()) {
+      ETX_RETURN_IF_ERROR(entry(value->size()));
     }
     for (uint32_t i = 0; i < length(shape); ++i) {
       ETX_RETURN_IF_ERROR(entry(shape->Get(i)));

@@ -183,6 +183,9 @@ Status Executable::reshape_steps(const Sizes& sizes) {
     const std::vector<uint32_t>& outputs = plan_.steps[s].outputs;
     step.is_empty = std::all_of(
         outputs.begin(), outputs.end(), [this](uint32_t id) { return types_[id].shape.numel() == 0; });
+    if (step.segment != nullptr && !step.is_empty) {
+      ETX_RETURN_IF_ERROR(check_not_empty(plan_.steps[s]));
+    }
     if (step.kernel != nullptr && !step.is_empty) {
       const size_t node = plan_.steps[s].nodes.front();
       const BoundNode bound(blob_, node, view(types_), sizes);
@@ -191,6 +194,22 @@ Status Executable::reshape_steps(const Sizes& sizes) {
         return Status(scratch.status()).in(blob_.describe(node));
       }
       step.scratch_bytes = *scratch;
+    }
+  }
+  return {};
+}
+
+// Where some operands are empty but not the results, XNNPACK computes nothing or divides
+// by zero. Nodes for which that was so when planned are not in a segment.
+Status Executable::check_not_empty(const Step& step) const {
+  for (const uint32_t node : step.nodes) {
+    for (const auto* ids : {blob_.node(node).inputs(), blob_.node(node).outputs()}) {
+      for (const uint32_t id : *ids) {
+        if (id != kNone && types_[id].shape.numel() == 0) {
+          return failure(Error::NotSupported, "operand %s is empty", types_[id].to_string().c_str())
+              .in(blob_.describe(node));
+        }
+      }
     }
   }
   return {};
@@ -323,6 +342,24 @@ Status Executable::bind_steps() {
   return {};
 }
 
+Status Executable::run_step(size_t s) {
+  RunnableStep& step = steps_[s];
+  if (step.is_empty) {
+    return {};
+  }
+  if (step.segment != nullptr) {
+    return step.segment->run();
+  }
+  Status status;
+  step.kernel->run(
+      {{step.inputs.data(), step.inputs.size()},
+       {step.outputs.data(), step.outputs.size()},
+       arena_.data() + step.scratch_offset,
+       pool_,
+       &status});
+  return status.ok() ? status : std::move(status).in(blob_.describe(plan_.steps[s].nodes.front()));
+}
+
 Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs) {
   if (!is_bound_ || !std::equal(inputs.begin(), inputs.end(), input_data_.begin()) ||
       !std::equal(outputs.begin(), outputs.end(), output_data_.begin())) {
@@ -333,19 +370,8 @@ Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs
       std::memcpy(input_stages_[i].buffer.data(), inputs[i], types_[input_value(i)].bytes());
     }
   }
-  for (RunnableStep& step : steps_) {
-    if (step.is_empty) {
-      continue;
-    }
-    if (step.segment != nullptr) {
-      ETX_RETURN_IF_ERROR(step.segment->run());
-    } else {
-      step.kernel->run(
-          {{step.inputs.data(), step.inputs.size()},
-           {step.outputs.data(), step.outputs.size()},
-           arena_.data() + step.scratch_offset,
-           pool_});
-    }
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    ETX_RETURN_IF_ERROR(run_step(s));
   }
   for (const CopyOut& copy : copies_out_) {
     if (types_[copy.root].bytes() > 0) {

@@ -85,6 +85,8 @@ class Executable {
   Status bind_inputs(Span<const void* const> inputs);
   Status bind_outputs(Span<const void* const> inputs, Span<void* const> outputs);
   Status bind_steps();
+  Status run_step(size_t s);
+  Status check_not_empty(const Step& step) const;
 
   uint32_t input_value(size_t i) const {
     return blob_.graph().inputs()->Get(static_cast<uint32_t>(i))->value();

@@ -43,6 +43,7 @@ UnaryKind = _enum("UnaryKind")
 BinaryKind = _enum("BinaryKind")
 AdaptivePoolKind = _enum("AdaptivePoolKind")
 ReduceKind = _enum("ReduceKind")
+CompareKind = _enum("CompareKind")
 AttributesType = _enum("Attributes")
 Feature = _enum("Feature")
 
@@ -56,6 +57,8 @@ _ENUM_FIELDS = {
     ("Binary", "kind"): BinaryKind,
     ("AdaptivePool2d", "kind"): AdaptivePoolKind,
     ("Reduce", "kind"): ReduceKind,
+    ("Compare", "kind"): CompareKind,
+    ("Cast", "dtype"): DType,
 }
 
 

@@ -13,6 +13,7 @@ from executorch.backends.et_xnnpack.aot.ir.graph import NUMPY_DTYPES
 from executorch.backends.et_xnnpack.serialization.schema import (
     AdaptivePoolKind,
     BinaryKind,
+    CompareKind,
     ReduceKind,
     UnaryKind,
 )
@@ -56,6 +57,20 @@ _BINARY = {
     BinaryKind.SquaredDifference: lambda a, b: (a - b).square(),
     BinaryKind.Atan2: torch.atan2,
     BinaryKind.Copysign: torch.copysign,
+    BinaryKind.FloorDiv: torch.floor_divide,
+    BinaryKind.Remainder: torch.remainder,
+    BinaryKind.Fmod: torch.fmod,
+    BinaryKind.BitAnd: torch.bitwise_and,
+    BinaryKind.BitOr: torch.bitwise_or,
+    BinaryKind.BitXor: torch.bitwise_xor,
+}
+_COMPARE = {
+    CompareKind.Equal: torch.eq,
+    CompareKind.NotEqual: torch.ne,
+    CompareKind.Less: torch.lt,
+    CompareKind.LessEqual: torch.le,
+    CompareKind.Greater: torch.gt,
+    CompareKind.GreaterEqual: torch.ge,
 }
 
 
@@ -180,6 +195,11 @@ _OPERATORS = {
     "Concat": lambda a, *xs: torch.cat(xs, a.axis),
     "Slice": _slice,
     "Pad": _pad,
+    "Compare": lambda a, x, y: _COMPARE[a.kind](x, y),
+    "Where": lambda a, condition, x, y: torch.where(condition, x, y),
+    "Cast": lambda a, x: x.to(getattr(torch, str(NUMPY_DTYPES[a.dtype]))),
+    "Iota": lambda a: torch.arange(a.size),
+    "SizeValue": lambda a: torch.tensor(a.size),
 }
 
 

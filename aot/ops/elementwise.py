@@ -102,31 +102,34 @@ def clamp_tensor(c, self, min, max):
     dtypes=DType,
 )
 def copy(c, self):
-    if self.constant is not None:
-        return c.constant(self.array.astype(NUMPY_DTYPES[c.out.dtype], copy=False))
-    c.require(self.dtype == c.out.dtype, f"a cast from {self.dtype.name} to {c.out.dtype.name}")
+    if self.dtype != c.out.dtype:
+        return c.cast(self, c.out.dtype)
     return c.node(schema.Unary(kind=UnaryKind.Copy), self, shape=self.shape)
 
 
-def _operand(c, x):
-    """A tensor as it is; a Python number as a constant."""
-    if isinstance(x, (bool, int, float)):
-        return c.scalar(float(x))
-    c.require(not c.is_symbolic(x), "a scalar operand that depends on a size")
-    return x
+def binary(c, kind: BinaryKind, a, b):
+    """``a`` and ``b``, tensors or numbers, as the type of the result."""
+    c.require(c.out.dtype != DType.Bool or kind in _BITS, "arithmetic on Bool")
+    a, b = c.operand(a, c.out.dtype), c.operand(b, c.out.dtype)
+    return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
 
 
-def _binary(kind: BinaryKind, *targets: str) -> None:
-    @op(*targets)
+_BITS = (BinaryKind.BitAnd, BinaryKind.BitOr, BinaryKind.BitXor)
+
+
+def _binary(kind: BinaryKind, *targets: str, dtypes=DType) -> None:
+    @op(*targets, dtypes=dtypes)
     def lower(c, self, other):
-        a, b = _operand(c, self), _operand(c, other)
-        return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
+        return binary(c, kind, self, other)
 
 
 _binary(BinaryKind.Mul, "aten.mul.Tensor", "aten.mul.Scalar")
 _binary(BinaryKind.Div, "aten.div.Tensor", "aten.div.Scalar")
 _binary(BinaryKind.Maximum, "aten.maximum.default")
 _binary(BinaryKind.Minimum, "aten.minimum.default")
+_binary(BinaryKind.FloorDiv, "aten.floor_divide.default")
+_binary(BinaryKind.Remainder, "aten.remainder.Tensor", "aten.remainder.Scalar")
+_binary(BinaryKind.Fmod, "aten.fmod.Tensor", "aten.fmod.Scalar")
 _binary(BinaryKind.Atan2, "aten.atan2.default")
 _binary(BinaryKind.Copysign, "aten.copysign.Tensor")
 
@@ -149,8 +152,7 @@ def pow_scalar(c, self, exponent):
 
 
 def _pow(c, self, exponent):
-    a, b = _operand(c, self), _operand(c, exponent)
-    return c.node(schema.Binary(kind=BinaryKind.Pow), a, b, shape=c.out.shape)
+    return binary(c, BinaryKind.Pow, self, exponent)
 
 
 op("aten.pow.Tensor_Tensor", "aten.pow.Scalar")(_pow)
@@ -166,21 +168,44 @@ def prelu(c, self, weight):
 
 def _scaled(c, kind: BinaryKind, a, b, alpha):
     if alpha != 1:
-        scaled = c.scalar(float(alpha))
-        b = c.node(schema.Binary(kind=BinaryKind.Mul), b, scaled, shape=b.shape)
-    return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
+        b, factor = c.operand(b, c.out.dtype), c.operand(alpha, c.out.dtype)
+        b = c.node(schema.Binary(kind=BinaryKind.Mul), b, factor, shape=b.shape)
+    return binary(c, kind, a, b)
 
 
-@op("aten.add.Tensor", "aten.add.Scalar")
+@op("aten.add.Tensor", "aten.add.Scalar", dtypes=DType)
 def add(c, self, other, alpha):
-    return _scaled(c, BinaryKind.Add, _operand(c, self), _operand(c, other), alpha)
+    return _scaled(c, BinaryKind.Add, self, other, alpha)
 
 
-@op("aten.sub.Tensor", "aten.sub.Scalar")
+@op("aten.sub.Tensor", "aten.sub.Scalar", dtypes=DType)
 def sub(c, self, other, alpha):
-    return _scaled(c, BinaryKind.Sub, _operand(c, self), _operand(c, other), alpha)
+    return _scaled(c, BinaryKind.Sub, self, other, alpha)
 
 
-@op("aten.rsub.Scalar", "aten.rsub.Tensor")
+@op("aten.rsub.Scalar", "aten.rsub.Tensor", dtypes=DType)
 def rsub(c, self, other, alpha):
-    return _scaled(c, BinaryKind.Sub, _operand(c, other), _operand(c, self), alpha)
+    return _scaled(c, BinaryKind.Sub, other, self, alpha)
+
+
+@op("aten.div.Tensor_mode", "aten.div.Scalar_mode", dtypes=DType)
+def div_mode(c, self, other, rounding_mode):
+    if rounding_mode == "floor":
+        return binary(c, BinaryKind.FloorDiv, self, other)
+    c.require(rounding_mode is None or c.out.dtype == DType.Float32, "a division of integers that truncates")
+    quotient = binary(c, BinaryKind.Div, self, other)
+    if rounding_mode is None:
+        return quotient
+    return truncated(c, quotient)
+
+
+def truncated(c, x):
+    """Rounded towards zero, keeping -0.0: the magnitude rounded down, with the sign of ``x``."""
+    magnitude = c.node(schema.Unary(kind=UnaryKind.Abs), x, shape=x.shape)
+    magnitude = c.node(schema.Unary(kind=UnaryKind.Floor), magnitude, shape=x.shape)
+    return c.node(schema.Binary(kind=BinaryKind.Copysign), magnitude, x, shape=x.shape)
+
+
+@op("aten.trunc.default")
+def trunc(c, self):
+    return truncated(c, self)

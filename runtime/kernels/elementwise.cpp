@@ -282,8 +282,6 @@ ETX_BINARY(Copysign) {
   return hn::CopySign(a, b);
 }
 
-#undef ETX_BINARY
-
 template <typename Function>
 void binary_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
   const Vector min = set(low), max = set(high);
@@ -313,6 +311,52 @@ void binary_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t
   }
 }
 
+// What PyTorch, too, computes without pow().
+ETX_BINARY(PowerOf2) {
+  static_cast<void>(b);
+  return hn::Mul(a, a);
+}
+ETX_BINARY(PowerOf3) {
+  static_cast<void>(b);
+  return hn::Mul(hn::Mul(a, a), a);
+}
+ETX_BINARY(PowerOfHalf) {
+  static_cast<void>(b);
+  return hn::Sqrt(a);
+}
+ETX_BINARY(PowerOfMinus1) {
+  static_cast<void>(b);
+  return hn::Div(set(1), a);
+}
+ETX_BINARY(PowerOfMinusHalf) {
+  static_cast<void>(b);
+  return hn::Div(set(1), hn::Sqrt(a));
+}
+
+void power_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
+  if (!b.moves) {
+    const float exponent = *b.data;
+    if (exponent == 2) {
+      return binary_row<PowerOf2>(a, b, y, count, low, high);
+    }
+    if (exponent == 3) {
+      return binary_row<PowerOf3>(a, b, y, count, low, high);
+    }
+    if (exponent == 0.5f) {
+      return binary_row<PowerOfHalf>(a, b, y, count, low, high);
+    }
+    if (exponent == -1) {
+      return binary_row<PowerOfMinus1>(a, b, y, count, low, high);
+    }
+    if (exponent == -0.5f) {
+      return binary_row<PowerOfMinusHalf>(a, b, y, count, low, high);
+    }
+  }
+  scalar_row<std::pow>(a, b, y, count, low, high);
+}
+
+#undef ETX_BINARY
+
 // Null for a kind that is not vectorised.
 BinaryRow choose_binary(BinaryKind kind) {
   switch (kind) {
@@ -335,6 +379,7 @@ BinaryRow choose_binary(BinaryKind kind) {
     case BinaryKind::Copysign:
       return binary_row<Copysign>;
     case BinaryKind::Pow:
+      return power_row;
     case BinaryKind::Atan2:
     case BinaryKind::FloorDiv:
     case BinaryKind::Remainder:
@@ -388,33 +433,8 @@ float floor_div(float a, float b) {
   return quotient - floored > 0.5f ? floored + 1 : floored;
 }
 
-template <float (*kFunction)(float, float)>
-void scalar_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
-  for (size_t i = 0; i < count; ++i) {
-    const float x = kFunction(a.data[a.moves ? i : 0], b.data[b.moves ? i : 0]);
-    const float raised = x < low ? low : x; // keeps NaN
-    y[i] = raised > high ? high : raised;
-  }
-}
-
-// Exponents that programs use come with their own arithmetic in PyTorch, too.
-float power(float a, float b) {
-  if (b == 2) {
-    return a * a;
-  }
-  if (b == 0.5f) {
-    return std::sqrt(a);
-  }
-  if (b == 3) {
-    return a * a * a;
-  }
-  return std::pow(a, b);
-}
-
 BinaryRow choose_scalar(BinaryKind kind) {
   switch (kind) {
-    case BinaryKind::Pow:
-      return scalar_row<power>;
     case BinaryKind::Atan2:
       return scalar_row<std::atan2>;
     case BinaryKind::FloorDiv:

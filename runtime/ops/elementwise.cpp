@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../kernels/elementwise.h"
+#include "../kernels/logic.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
@@ -192,15 +193,49 @@ Status define_unary(const NodeContext& node, SubgraphBuilder& subgraph) {
   return define(subgraph, definition.type, &params, x, y);
 }
 
+bool takes(BinaryKind kind, DType dtype) {
+  switch (kind) {
+    case BinaryKind::BitAnd:
+    case BinaryKind::BitOr:
+    case BinaryKind::BitXor:
+      return dtype != DType::Float32;
+    case BinaryKind::Add:
+    case BinaryKind::Sub:
+    case BinaryKind::Mul:
+    case BinaryKind::Maximum:
+    case BinaryKind::Minimum:
+    case BinaryKind::FloorDiv:
+    case BinaryKind::Remainder:
+    case BinaryKind::Fmod:
+      return dtype != DType::Bool;
+    case BinaryKind::Div:
+    case BinaryKind::Pow:
+    case BinaryKind::Prelu:
+    case BinaryKind::SquaredDifference:
+    case BinaryKind::Atan2:
+    case BinaryKind::Copysign:
+      return dtype == DType::Float32;
+  }
+  return false;
+}
+
 Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(2));
-  ETX_RETURN_IF_ERROR(node.check_float());
   const auto& attributes = node.attributes<schema::Binary>();
+  const DType dtype = node.input(0).dtype;
   ETX_CHECK(
       attributes.kind() <= BinaryKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(attributes.kind()));
+  ETX_CHECK(
+      dtype == node.input(1).dtype && takes(attributes.kind(), dtype),
+      InvalidProgram,
+      "%s of %s and %s",
+      schema::EnumNameBinaryKind(attributes.kind()),
+      schema::EnumNameDType(dtype),
+      schema::EnumNameDType(node.input(1).dtype));
   ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
+  ETX_CHECK(attributes.clamp() == nullptr || dtype == DType::Float32, InvalidProgram, "clamps integers");
   ETX_ASSIGN_OR_RETURN(const Shape shape, broadcast(node.input(0).shape, node.input(1).shape));
-  return set_output(outputs, DType::Float32, shape);
+  return set_output(outputs, dtype, shape);
 }
 
 // XNNPACK's maximum and minimum drop a NaN in one of the operands.
@@ -224,6 +259,12 @@ xnn_binary_operator binary_operator(BinaryKind kind) {
     case BinaryKind::Minimum:
     case BinaryKind::Pow:
     case BinaryKind::Atan2:
+    case BinaryKind::FloorDiv:
+    case BinaryKind::Remainder:
+    case BinaryKind::Fmod:
+    case BinaryKind::BitAnd:
+    case BinaryKind::BitOr:
+    case BinaryKind::BitXor:
       break;
   }
   return xnn_binary_invalid;
@@ -247,6 +288,8 @@ Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
 } // namespace
 
 const OpImpl kUnaryOp{infer_unary, unary_in_xnnpack, define_unary, make_unary};
-const OpImpl kBinaryOp{infer_binary, binary_in_xnnpack, define_binary, make_binary};
+const OpImpl kBinaryOp{infer_binary, binary_in_xnnpack, define_binary, [](const NodeContext& node) {
+  return node.input(0).dtype == DType::Float32 ? make_binary(node) : make_integer_binary(node);
+}};
 
 } // namespace executorch::backends::et_xnnpack

@@ -44,6 +44,16 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kSliceOp;
     case schema::Attributes::Pad:
       return kPadOp;
+    case schema::Attributes::Compare:
+      return kCompareOp;
+    case schema::Attributes::Where:
+      return kWhereOp;
+    case schema::Attributes::Cast:
+      return kCastOp;
+    case schema::Attributes::Iota:
+      return kIotaOp;
+    case schema::Attributes::SizeValue:
+      return kSizeValueOp;
     case schema::Attributes::NONE:
       break;
   }

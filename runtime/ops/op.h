@@ -107,5 +107,6 @@ extern const OpImpl kReduceOp, kSoftmaxOp; // reduce
 extern const OpImpl kLayerNormOp; // norm
 extern const OpImpl kAttentionOp; // attention
 extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
+extern const OpImpl kCompareOp, kWhereOp, kCastOp, kIotaOp, kSizeValueOp; // logic
 
 } // namespace executorch::backends::et_xnnpack

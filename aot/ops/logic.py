@@ -1,0 +1,127 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Comparisons, selection, Boolean algebra, and tensors made from numbers and sizes."""
+
+import functools
+
+import sympy
+
+from ...serialization import schema
+from ...serialization.schema import BinaryKind, CompareKind, DType
+from .elementwise import binary
+from .registry import op
+
+_logic = functools.partial(op, dtypes=DType)
+
+
+def _compare(c, kind: CompareKind, a, b):
+    dtype = c.common_dtype(a, b)
+    a, b = c.operand(a, dtype), c.operand(b, dtype)
+    return c.node(schema.Compare(kind=kind), a, b, shape=c.out.shape, dtype=DType.Bool)
+
+
+for _name, _kind in {
+    "eq": CompareKind.Equal,
+    "ne": CompareKind.NotEqual,
+    "lt": CompareKind.Less,
+    "le": CompareKind.LessEqual,
+    "gt": CompareKind.Greater,
+    "ge": CompareKind.GreaterEqual,
+}.items():
+
+    @_logic(f"aten.{_name}.Tensor", f"aten.{_name}.Scalar")
+    def compare(c, self, other, kind=_kind):
+        return _compare(c, kind, self, other)
+
+
+@_logic("aten.isnan.default")
+def isnan(c, self):
+    return _compare(c, CompareKind.NotEqual, self, self)
+
+
+@_logic("aten.isinf.default")
+def isinf(c, self):
+    magnitude = c.node(schema.Unary(kind=schema.UnaryKind.Abs), self, shape=self.shape)
+    return _compare(c, CompareKind.Equal, magnitude, float("inf"))
+
+
+def _truth(c, x):
+    """Whether each element is not 0."""
+    return c.cast(x, DType.Bool)
+
+
+for _name, _kind in {
+    "and": BinaryKind.BitAnd,
+    "or": BinaryKind.BitOr,
+    "xor": BinaryKind.BitXor,
+}.items():
+
+    @_logic(f"aten.bitwise_{_name}.Tensor", f"aten.bitwise_{_name}.Scalar")
+    def bitwise(c, self, other, kind=_kind):
+        return binary(c, kind, self, other)
+
+    @_logic(f"aten.logical_{_name}.default")
+    def logical(c, self, other, kind=_kind):
+        return binary(c, kind, _truth(c, self), _truth(c, other))
+
+
+@_logic("aten.logical_not.default")
+def logical_not(c, self):
+    return binary(c, BinaryKind.BitXor, _truth(c, self), True)
+
+
+@_logic("aten.bitwise_not.default")
+def bitwise_not(c, self):
+    return binary(c, BinaryKind.BitXor, self, True if self.dtype == DType.Bool else -1)
+
+
+def _where(c, condition, a, b):
+    a, b = c.operand(a, c.out.dtype), c.operand(b, c.out.dtype)
+    return c.node(schema.Where(), condition, a, b, shape=c.out.shape, dtype=c.out.dtype)
+
+
+@_logic("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar")
+def where(c, condition, self, other):
+    return _where(c, condition, self, other)
+
+
+@_logic("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", preserve=True)
+def masked_fill(c, self, mask, value):
+    return _where(c, mask, value, self)
+
+
+def _full(c, value):
+    x = c.operand(value, c.out.dtype)
+    return c.node(schema.Expand(shape=c.out.shape), x, shape=c.out.shape)
+
+
+@_logic("aten.full.default", "aten.full_like.default", "aten.new_full.default", plumbing=True)
+def full(c, fill_value):
+    return _full(c, fill_value)
+
+
+@_logic("aten.zeros.default", "aten.zeros_like.default", "aten.new_zeros.default", plumbing=True)
+def zeros(c):
+    return _full(c, 0)
+
+
+@_logic("aten.ones.default", "aten.ones_like.default", "aten.new_ones.default", plumbing=True)
+def ones(c):
+    return _full(c, 1)
+
+
+@_logic("aten.scalar_tensor.default", plumbing=True)
+def scalar_tensor(c, s):
+    x = c.operand(s, c.out.dtype)
+    return c.node(schema.Unary(kind=schema.UnaryKind.Copy), x, shape=())
+
+
+@_logic("aten.arange.start_step", plumbing=True)
+def arange(c, start, step):
+    (size,) = c.out.shape
+    y = c.node(schema.Iota(size=size), shape=(size,), dtype=DType.Int64)
+    y = c.cast(y, c.out.dtype)
+    if step != 1:
+        y = binary(c, BinaryKind.Mul, y, step)
+    if isinstance(start, sympy.Expr) or start != 0:
+        y = binary(c, BinaryKind.Add, y, start)
+    return y

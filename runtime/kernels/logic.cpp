@@ -1,0 +1,346 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "logic.h"
+
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <type_traits>
+
+#include "../ops/op.h"
+#include "broadcast.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+using schema::BinaryKind;
+using schema::CompareKind;
+
+constexpr size_t kGrain = 32768; // elements
+
+// Calls function(T()) with the C++ type of `dtype`.
+template <typename Function>
+auto with_type(DType dtype, const Function& function) {
+  switch (dtype) {
+    case DType::Float32:
+      return function(float());
+    case DType::Int32:
+      return function(int32_t());
+    case DType::Int64:
+      return function(int64_t());
+    case DType::Bool:
+      break;
+  }
+  return function(uint8_t());
+}
+
+// output[i] = function(a, b) over all elements. Function must be cheap to copy.
+template <typename In, typename Out, typename Function>
+void run_rows(const KernelArguments& arguments, const Broadcast<2>& broadcast, const Function& function) {
+  const In* const a = arguments.input<In>(0);
+  const In* const b = arguments.input<In>(1);
+  Out* const y = arguments.output<Out>(0);
+  const size_t size = broadcast.row_size();
+  parallel_for(arguments.pool, broadcast.rows(), kGrain / size + 1, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      const In* const p = a + broadcast.offset(0, row);
+      const In* const q = b + broadcast.offset(1, row);
+      Out* const to = y + row * size;
+      if (broadcast.moves(0) && broadcast.moves(1)) {
+        for (size_t i = 0; i < size; ++i) {
+          to[i] = static_cast<Out>(function(p[i], q[i]));
+        }
+      } else if (broadcast.moves(0)) {
+        for (size_t i = 0; i < size; ++i) {
+          to[i] = static_cast<Out>(function(p[i], *q));
+        }
+      } else {
+        for (size_t i = 0; i < size; ++i) {
+          to[i] = static_cast<Out>(function(*p, q[broadcast.moves(1) ? i : 0]));
+        }
+      }
+    }
+  });
+}
+
+class Compare final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    kind_ = node.attributes<schema::Compare>().kind();
+    dtype_ = node.input(0).dtype;
+    broadcast_ = Broadcast<2>(node.output().shape, {node.input(0).shape, node.input(1).shape});
+    return size_t{0};
+  }
+
+  void run(const KernelArguments& arguments) override {
+    with_type(dtype_, [&](auto zero) {
+      using T = decltype(zero);
+      switch (kind_) {
+        case CompareKind::Equal:
+          return run_rows<T, uint8_t>(arguments, broadcast_, std::equal_to<T>());
+        case CompareKind::NotEqual:
+          return run_rows<T, uint8_t>(arguments, broadcast_, std::not_equal_to<T>());
+        case CompareKind::Less:
+          return run_rows<T, uint8_t>(arguments, broadcast_, std::less<T>());
+        case CompareKind::LessEqual:
+          return run_rows<T, uint8_t>(arguments, broadcast_, std::less_equal<T>());
+        case CompareKind::Greater:
+          return run_rows<T, uint8_t>(arguments, broadcast_, std::greater<T>());
+        case CompareKind::GreaterEqual:
+          return run_rows<T, uint8_t>(arguments, broadcast_, std::greater_equal<T>());
+      }
+    });
+  }
+
+ private:
+  CompareKind kind_ = CompareKind::Equal;
+  DType dtype_ = DType::Float32;
+  Broadcast<2> broadcast_;
+};
+
+// Arithmetic that wraps instead of overflowing.
+template <typename T, typename Function>
+T wrapped(T a, T b, const Function& function) {
+  using U = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<U>(function(static_cast<U>(a), static_cast<U>(b))));
+}
+
+// REQUIRES: b != 0
+template <typename T>
+T fmod(T a, T b) {
+  return b == T(-1) && std::is_signed_v<T> ? T(0) : static_cast<T>(a % b);
+}
+template <typename T>
+T remainder(T a, T b) {
+  const T rest = fmod(a, b);
+  return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+}
+template <typename T>
+T floor_div(T a, T b) {
+  if (b == T(-1) && std::is_signed_v<T>) {
+    return wrapped(T(0), a, std::minus<>());
+  }
+  return static_cast<T>(a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0));
+}
+
+class IntegerBinary final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    kind_ = node.attributes<schema::Binary>().kind();
+    dtype_ = node.input(0).dtype;
+    broadcast_ = Broadcast<2>(node.output().shape, {node.input(0).shape, node.input(1).shape});
+    return size_t{0};
+  }
+
+  void run(const KernelArguments& arguments) override {
+    switch (dtype_) {
+      case DType::Int32:
+        return run_as<int32_t>(arguments);
+      case DType::Int64:
+        return run_as<int64_t>(arguments);
+      case DType::Bool:
+        return run_as<uint8_t>(arguments);
+      case DType::Float32:
+        break; // is not an integer
+    }
+  }
+
+ private:
+  template <typename T>
+  void run_as(const KernelArguments& arguments) {
+    const auto rows = [&](const auto& function) { run_rows<T, T>(arguments, broadcast_, function); };
+    switch (kind_) {
+      case BinaryKind::Add:
+        return rows([](T a, T b) { return wrapped(a, b, std::plus<>()); });
+      case BinaryKind::Sub:
+        return rows([](T a, T b) { return wrapped(a, b, std::minus<>()); });
+      case BinaryKind::Mul:
+        return rows([](T a, T b) { return wrapped(a, b, [](auto x, auto y) { return uint64_t{x} * y; }); });
+      case BinaryKind::Maximum:
+        return rows([](T a, T b) { return a > b ? a : b; });
+      case BinaryKind::Minimum:
+        return rows([](T a, T b) { return a < b ? a : b; });
+      case BinaryKind::BitAnd:
+        return rows(std::bit_and<T>());
+      case BinaryKind::BitOr:
+        return rows(std::bit_or<T>());
+      case BinaryKind::BitXor:
+        return rows(std::bit_xor<T>());
+      case BinaryKind::FloorDiv:
+        return divide<T>(arguments, floor_div<T>);
+      case BinaryKind::Remainder:
+        return divide<T>(arguments, remainder<T>);
+      case BinaryKind::Fmod:
+        return divide<T>(arguments, fmod<T>);
+      case BinaryKind::Div:
+      case BinaryKind::Pow:
+      case BinaryKind::Prelu:
+      case BinaryKind::SquaredDifference:
+      case BinaryKind::Atan2:
+      case BinaryKind::Copysign:
+        break; // of Float32 only
+    }
+  }
+
+  template <typename T>
+  void divide(const KernelArguments& arguments, T (*function)(T, T)) {
+    std::atomic<bool> by_zero{false};
+    run_rows<T, T>(arguments, broadcast_, [&](T a, T b) {
+      if (b == 0) {
+        by_zero.store(true, std::memory_order_relaxed);
+        return T(0);
+      }
+      return function(a, b);
+    });
+    if (by_zero) {
+      *arguments.status = failure(Error::InvalidArgument, "an integer is divided by zero");
+    }
+  }
+
+  BinaryKind kind_ = BinaryKind::Add;
+  DType dtype_ = DType::Int64;
+  Broadcast<2> broadcast_;
+};
+
+class Where final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    element_size_ = element_size(node.output().dtype);
+    broadcast_ = Broadcast<3>(
+        node.output().shape, {node.input(0).shape, node.input(1).shape, node.input(2).shape});
+    return size_t{0};
+  }
+
+  // Bits are moved, whatever they mean.
+  void run(const KernelArguments& arguments) override {
+    switch (element_size_) {
+      case 1:
+        return run_as<uint8_t>(arguments);
+      case 4:
+        return run_as<uint32_t>(arguments);
+      default:
+        return run_as<uint64_t>(arguments);
+    }
+  }
+
+ private:
+  template <typename T>
+  void run_as(const KernelArguments& arguments) {
+    const size_t size = broadcast_.row_size();
+    const size_t step_c = broadcast_.moves(0), step_a = broadcast_.moves(1), step_b = broadcast_.moves(2);
+    parallel_for(arguments.pool, broadcast_.rows(), kGrain / size + 1, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) {
+        const uint8_t* const c = arguments.input<uint8_t>(0) + broadcast_.offset(0, row);
+        const T* const a = arguments.input<T>(1) + broadcast_.offset(1, row);
+        const T* const b = arguments.input<T>(2) + broadcast_.offset(2, row);
+        T* const y = arguments.output<T>(0) + row * size;
+        for (size_t i = 0; i < size; ++i) {
+          y[i] = c[i * step_c] != 0 ? a[i * step_a] : b[i * step_b];
+        }
+      }
+    });
+  }
+
+  size_t element_size_ = 0;
+  Broadcast<3> broadcast_;
+};
+
+template <typename To, typename From>
+To converted(From x) {
+  if constexpr (std::is_same_v<To, uint8_t>) {
+    return x != From(0);
+  } else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>) {
+    // What x86 gives for a number out of range, instead of undefined behaviour.
+    constexpr To kOutOfRange = std::numeric_limits<To>::min();
+    constexpr float kLimit = -static_cast<float>(kOutOfRange);
+    return x >= -kLimit && x < kLimit ? static_cast<To>(x) : kOutOfRange;
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+class Cast final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    from_ = node.input(0).dtype;
+    to_ = node.output().dtype;
+    count_ = node.output().shape.numel();
+    return size_t{0};
+  }
+
+  void run(const KernelArguments& arguments) override {
+    with_type(from_, [&](auto from) {
+      with_type(to_, [&](auto to) {
+        using From = decltype(from);
+        using To = decltype(to);
+        const From* const x = arguments.input<From>(0);
+        To* const y = arguments.output<To>(0);
+        parallel_for(arguments.pool, count_, kGrain, [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) {
+            y[i] = converted<To>(x[i]);
+          }
+        });
+      });
+    });
+  }
+
+ private:
+  DType from_ = DType::Float32, to_ = DType::Float32;
+  size_t count_ = 0;
+};
+
+class Iota final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    count_ = node.output().shape.numel();
+    return size_t{0};
+  }
+
+  void run(const KernelArguments& arguments) override {
+    int64_t* const y = arguments.output<int64_t>(0);
+    for (size_t i = 0; i < count_; ++i) {
+      y[i] = static_cast<int64_t>(i);
+    }
+  }
+
+ private:
+  size_t count_ = 0;
+};
+
+class SizeValue final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    value_ = node.sizes().resolve(node.attributes<schema::SizeValue>().size());
+    return size_t{0};
+  }
+
+  void run(const KernelArguments& arguments) override {
+    *arguments.output<int64_t>(0) = value_;
+  }
+
+ private:
+  int64_t value_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> make_compare(const NodeContext&) {
+  return std::make_unique<Compare>();
+}
+std::unique_ptr<Kernel> make_where(const NodeContext&) {
+  return std::make_unique<Where>();
+}
+std::unique_ptr<Kernel> make_cast(const NodeContext&) {
+  return std::make_unique<Cast>();
+}
+std::unique_ptr<Kernel> make_iota(const NodeContext&) {
+  return std::make_unique<Iota>();
+}
+std::unique_ptr<Kernel> make_size_value(const NodeContext&) {
+  return std::make_unique<SizeValue>();
+}
+std::unique_ptr<Kernel> make_integer_binary(const NodeContext&) {
+  return std::make_unique<IntegerBinary>();
+}
+
+} // namespace executorch::backends::et_xnnpack

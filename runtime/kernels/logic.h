@@ -1,0 +1,18 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+
+#include "kernel.h"
+
+namespace executorch::backends::et_xnnpack {
+
+std::unique_ptr<Kernel> make_compare(const NodeContext& node);
+std::unique_ptr<Kernel> make_where(const NodeContext& node);
+std::unique_ptr<Kernel> make_cast(const NodeContext& node);
+std::unique_ptr<Kernel> make_iota(const NodeContext& node);
+std::unique_ptr<Kernel> make_size_value(const NodeContext& node);
+// Binary of Int32, Int64 or Bool.
+std::unique_ptr<Kernel> make_integer_binary(const NodeContext& node);
+
+} // namespace executorch::backends::et_xnnpack

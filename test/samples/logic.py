@@ -1,0 +1,65 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Samples of comparisons, selection, Boolean algebra, integers, and tensors made from sizes."""
+
+import torch
+
+from . import BATCH, LENGTH, Sample, bools, integers, rand, values
+
+NAN = float("nan")
+INF = float("inf")
+SPECIAL = values(0.0, -0.0, 1.5, -1.5, NAN, INF, -INF)
+
+SAMPLES = [
+    Sample("eq", lambda x, y: x == y, integers(3, 4, low=0, high=3), integers(4, low=0, high=3)),
+    Sample("ne", lambda x, y: x != y, integers(BATCH, 4, low=0, high=3), integers(4, low=0, high=3)),
+    Sample("lt", lambda x, y: x < y, rand(BATCH, 5), rand(BATCH, 5)),
+    Sample("le_scalar", lambda x: x <= 0.5, rand(LENGTH, 5)),
+    Sample("gt_int_scalar", lambda x: x > 0.5, integers(7)),
+    Sample("ge_mixed", lambda x, y: x >= y, integers(3, 1), rand(1, 4)),
+    Sample("compare_special", lambda x: (x == x, x != x, x < 0, x >= 0), SPECIAL),
+    Sample("compare_bools", lambda x, y: x == y, bools(3, 4), bools(3, 4)),
+    Sample("compare_size", lambda x: x < x.shape[0], rand(BATCH, 3, low=0, high=6)),
+    Sample("isnan", torch.isnan, SPECIAL),
+    Sample("isinf", torch.isinf, SPECIAL),
+    Sample("where", lambda c, x, y: torch.where(c, x, y), bools(BATCH, 1, 4), rand(3, 1), rand(BATCH, 3, 4)),
+    Sample("where_integers", lambda c, x: torch.where(c, x, 7), bools(3, 4), integers(3, 4)),
+    Sample("where_dynamic", lambda c, x: torch.where(c, x, -1.0), bools(BATCH, LENGTH), rand(LENGTH)),
+    Sample("masked_fill", lambda x, m: x.masked_fill(m, -INF), rand(BATCH, 3, 4), bools(BATCH, 1, 4)),
+    Sample("logical_and", torch.logical_and, bools(3, 4), bools(4)),
+    Sample("logical_or_numbers", torch.logical_or, integers(3, 4, low=-1, high=2), rand(3, 4)),
+    Sample("logical_xor", torch.logical_xor, bools(BATCH, 4), bools(BATCH, 4)),
+    Sample("logical_not", torch.logical_not, SPECIAL),
+    Sample("bitwise_and", lambda x, y: x & y, integers(3, 4), integers(3, 4)),
+    Sample("bitwise_or_scalar", lambda x: x | 5, integers(3, 4, dtype=torch.int32)),
+    Sample("bitwise_xor", lambda x, y: x ^ y, bools(3, 4), bools(3, 1)),
+    Sample("bitwise_not", lambda x, y: (~x, ~y), bools(3, 4), integers(5)),
+    Sample("cast_to_float", lambda x, y: (x.float(), y.float()), integers(3, 4), bools(5)),
+    Sample("cast_to_integer", lambda x: (x.long(), x.int()), rand(3, 4, low=-9, high=9)),
+    Sample("cast_to_bool", lambda x: x.bool(), SPECIAL),
+    Sample("add_integers", lambda x, y: x + y * 2 - 1, integers(BATCH, 4), integers(4)),
+    Sample("add_alpha_integers", lambda x, y: torch.sub(x, y, alpha=3), integers(2, 3), integers(2, 3)),
+    Sample("mul_promoted", lambda x, y: x * y, rand(3, 4), integers(4)),
+    Sample("mul_mask", lambda x, m: x * m, rand(BATCH, 3, 4), bools(BATCH, 1, 4)),
+    Sample("div_integers", lambda x: x / 4, integers(3, 4)),
+    Sample("floor_divide_integers", lambda x: (x // 4, x // -3), integers(3, 9)),
+    Sample("floor_divide", lambda x, y: torch.floor_divide(x, y), rand(3, 9, low=-9, high=9), rand(9)),
+    Sample("remainder_integers", lambda x: (x % 4, x % -3), integers(3, 9)),
+    Sample("remainder", lambda x, y: x % y, rand(3, 9, low=-9, high=9), rand(9)),
+    Sample("fmod", lambda x, y: (torch.fmod(x, y), torch.fmod(x, 0.7)), rand(3, 9, low=-9, high=9), rand(9)),
+    Sample("div_floor", lambda x, y: torch.div(x, y, rounding_mode="floor"), rand(5), rand(5)),
+    Sample("div_trunc", lambda x, y: torch.div(x, y, rounding_mode="trunc"), rand(5), rand(5, low=0.1)),
+    Sample("trunc", torch.trunc, SPECIAL),
+    Sample("maximum_integers", lambda x, y: (torch.maximum(x, y), torch.minimum(x, y)), integers(3, 4), integers(4)),
+    Sample("full", lambda x: x + torch.full((3, 4), 2.5), rand(4)),
+    Sample("full_dynamic", lambda x: torch.full((x.shape[0], 2), 7), rand(BATCH, 3)),
+    Sample("zeros_like", lambda x: (torch.zeros_like(x), torch.ones_like(x), torch.full_like(x, 3)), rand(BATCH, 3)),
+    Sample("arange", lambda x: torch.arange(x.shape[0]) + 1, rand(BATCH, 3)),
+    Sample("arange_step", lambda x: torch.arange(2, 20, 3) + x, integers(6)),
+    Sample("arange_float", lambda x: torch.arange(x.shape[1], dtype=torch.float32) * 0.5, rand(2, LENGTH)),
+    Sample("size_as_number", lambda x: x * x.shape[0] + x.shape[1], rand(BATCH, LENGTH)),
+    Sample(
+        "causal_mask",
+        lambda x: torch.arange(x.shape[1])[None, :] <= torch.arange(x.shape[1])[:, None],
+        rand(2, LENGTH),
+    ),
+]
