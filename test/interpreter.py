@@ -199,6 +199,8 @@ _OPERATORS = {
     "Where": lambda a, condition, x, y: torch.where(condition, x, y),
     "Cast": lambda a, x: x.to(getattr(torch, str(NUMPY_DTYPES[a.dtype]))),
     "Iota": lambda a: torch.arange(a.size),
+    "Index": lambda a, x, *indices: x[(slice(None),) * a.axis + indices],
+    "Gather": lambda a, x, index: x.gather(a.axis, index.long()),
     "SizeValue": lambda a: torch.tensor(a.size),
 }
 

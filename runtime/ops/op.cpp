@@ -54,6 +54,10 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kIotaOp;
     case schema::Attributes::SizeValue:
       return kSizeValueOp;
+    case schema::Attributes::Index:
+      return kIndexOp;
+    case schema::Attributes::Gather:
+      return kGatherOp;
     case schema::Attributes::NONE:
       break;
   }

@@ -108,5 +108,6 @@ extern const OpImpl kLayerNormOp; // norm
 extern const OpImpl kAttentionOp; // attention
 extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
 extern const OpImpl kCompareOp, kWhereOp, kCastOp, kIotaOp, kSizeValueOp; // logic
+extern const OpImpl kIndexOp, kGatherOp; // index
 
 } // namespace executorch::backends::et_xnnpack
