@@ -19,4 +19,14 @@ struct BinaryOperand {
 using BinaryRow = void (*)(
     const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high);
 
+// For functions that are not vectorised.
+template <float (*kFunction)(float, float)>
+void scalar_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
+  for (size_t i = 0; i < count; ++i) {
+    const float x = kFunction(a.data[a.moves ? i : 0], b.data[b.moves ? i : 0]);
+    const float raised = x < low ? low : x; // keeps NaN
+    y[i] = raised > high ? high : raised;
+  }
+}
+
 } // namespace executorch::backends::et_xnnpack
