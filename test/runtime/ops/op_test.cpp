@@ -174,8 +174,10 @@ std::vector<float> OpCase::run_kernel() const {
   void* outputs[] = {result.data()};
   std::vector<char> scratch(*scratch_bytes + 64);
   const auto address = reinterpret_cast<uintptr_t>(scratch.data());
+  Status status;
   kernel->run(
-      {{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data() + (64 - address % 64), /*pool=*/nullptr});
+      {{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data() + (64 - address % 64), /*pool=*/nullptr, &status});
+  EXPECT_TRUE(status.ok()) << status.message();
   return result;
 }
 
