@@ -1,5 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import dataclasses
+import functools
 
 from ..ir import Graph, Node, Rewriter, Value, dims
 
@@ -55,17 +56,20 @@ def _slice(r: Rewriter, node: Node, x: Value) -> Value | None:
     return r.node(merged, r.values[inner.inputs[0]], shape=shape)
 
 
-def _binary(r: Rewriter, node: Node, a: Value, b: Value) -> Value | None:
-    shape = r.graph.values[node.outputs[0]].shape
-
-    def unexpanded(v):
-        producer = r.producer(v)
-        return r.values[producer.inputs[0]] if producer is not None and producer.op == "Expand" else v
-
-    for x, y in ((unexpanded(a), unexpanded(b)), (unexpanded(a), b), (a, unexpanded(b))):
-        if (x, y) != (a, b) and dims.broadcast(x.shape, y.shape) == shape:
-            return r.node(node.attributes, x, y, shape=shape)
-    return None
+def _broadcasting(r: Rewriter, node: Node, *operands: Value) -> Value | None:
+    old = r.graph.values[node.outputs[0]]
+    found = list(operands)
+    for i, x in enumerate(operands):
+        expand = r.producer(x)
+        if expand is None or expand.op != "Expand":
+            continue
+        others = [v.shape for k, v in enumerate(found) if k != i]
+        source = r.values[expand.inputs[0]]
+        if functools.reduce(dims.broadcast, others, source.shape) == old.shape:
+            found[i] = source
+    if all(new is x for new, x in zip(found, operands)):
+        return None
+    return r.node(node.attributes, *found, shape=old.shape, dtype=old.dtype)
 
 
 def _concat(r: Rewriter, node: Node, *xs: Value) -> Value | None:
@@ -87,7 +91,9 @@ _RULES = {
     "Transpose": _transpose,
     "Expand": _expand,
     "Slice": _slice,
-    "Binary": _binary,
+    "Binary": _broadcasting,
+    "Compare": _broadcasting,
+    "Where": _broadcasting,
     "Concat": _concat,
 }
 

@@ -6,7 +6,7 @@ import math
 from ...serialization.schema import BinaryKind
 from ..ir import Graph, Node, Rewriter, Value
 
-_COMMUTATIVE = (BinaryKind.Add, BinaryKind.Mul)
+_COMMUTATIVE = {k for k in BinaryKind if k.name in ("Add", "Mul", "BitAnd", "BitOr", "BitXor")}
 
 
 def _signs(x):

@@ -259,6 +259,13 @@ def test_images(network, dynamic):
         assert ops[op] == number, ops
 
 
+@pytest.mark.parametrize("network", [MobileNetV3, ResNet])
+def test_images_of_any_size(network):
+    size = torch.export.Dim("size", min=2, max=8)
+    ops = count(optimized(network(), torch.randn(IMAGE), dynamic=({2: 8 * size, 3: 8 * size},)))
+    assert ops["Transpose"] == 1, ops
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_channels_last_images(network):
     image = torch.randn(IMAGE).to(memory_format=torch.channels_last)
