@@ -316,6 +316,8 @@ class BlobVerifier {
       shape = reshape->shape();
     } else if (const auto* expand = node.attributes_as_Expand()) {
       shape = expand->shape();
+    } else if (const auto* resize = node.attributes_as_Resize2d()) {
+      shape = resize->shape();
     } else if (const auto* slice = node.attributes_as_Slice()) {
       ETX_RETURN_IF_ERROR(entry(slice->start()));
       ETX_RETURN_IF_ERROR(entry(slice->size()));

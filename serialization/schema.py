@@ -44,6 +44,7 @@ BinaryKind = _enum("BinaryKind")
 AdaptivePoolKind = _enum("AdaptivePoolKind")
 ReduceKind = _enum("ReduceKind")
 CompareKind = _enum("CompareKind")
+ResizeKind = _enum("ResizeKind")
 AttributesType = _enum("Attributes")
 Feature = _enum("Feature")
 
@@ -59,6 +60,7 @@ _ENUM_FIELDS = {
     ("Reduce", "kind"): ReduceKind,
     ("Compare", "kind"): CompareKind,
     ("Cast", "dtype"): DType,
+    ("Resize2d", "kind"): ResizeKind,
 }
 
 

@@ -15,6 +15,7 @@ from executorch.backends.et_xnnpack.serialization.schema import (
     BinaryKind,
     CompareKind,
     ReduceKind,
+    ResizeKind,
     UnaryKind,
 )
 
@@ -44,6 +45,22 @@ _UNARY = {
     UnaryKind.Sqrt: lambda x, a: x.sqrt(),
     UnaryKind.Square: lambda x, a: x.square(),
     UnaryKind.Tanh: lambda x, a: x.tanh(),
+    UnaryKind.Acos: lambda x, a: x.acos(),
+    UnaryKind.Acosh: lambda x, a: x.acosh(),
+    UnaryKind.Asin: lambda x, a: x.asin(),
+    UnaryKind.Asinh: lambda x, a: x.asinh(),
+    UnaryKind.Atan: lambda x, a: x.atan(),
+    UnaryKind.Atanh: lambda x, a: x.atanh(),
+    UnaryKind.Cosh: lambda x, a: x.cosh(),
+    UnaryKind.Erf: lambda x, a: x.erf(),
+    UnaryKind.Exp2: lambda x, a: x.exp2(),
+    UnaryKind.Expm1: lambda x, a: x.expm1(),
+    UnaryKind.Log10: lambda x, a: x.log10(),
+    UnaryKind.Log1p: lambda x, a: x.log1p(),
+    UnaryKind.Log2: lambda x, a: x.log2(),
+    UnaryKind.Sinh: lambda x, a: x.sinh(),
+    UnaryKind.Tan: lambda x, a: x.tan(),
+    UnaryKind.Trunc: lambda x, a: x.trunc(),
 }
 _BINARY = {
     BinaryKind.Add: torch.add,
@@ -175,6 +192,18 @@ def _pad(a, x):
     return F.pad(x, amounts[::-1], value=a.value)
 
 
+def _resize(a, x):
+    x = _nchw(x)
+    scales = [1 / s if s else None for s in (a.scale_height, a.scale_width)]
+    if a.kind == ResizeKind.Nearest:
+        y = torch.ops.aten.upsample_nearest2d(x, a.shape, *scales)
+    elif a.kind == ResizeKind.Bilinear:
+        y = torch.ops.aten.upsample_bilinear2d(x, a.shape, a.align_corners, *scales)
+    else:
+        y = torch.ops.aten.upsample_bicubic2d(x, a.shape, a.align_corners, *scales)
+    return _nhwc(y)
+
+
 _OPERATORS = {
     "Unary": lambda a, x: _UNARY[a.kind](x, a),
     "Binary": lambda a, x, y: _clamped(_BINARY[a.kind](x, y), a.clamp),
@@ -201,6 +230,7 @@ _OPERATORS = {
     "Iota": lambda a: torch.arange(a.size),
     "Index": lambda a, x, *indices: x[(slice(None),) * a.axis + indices],
     "Gather": lambda a, x, index: x.gather(a.axis, index.long()),
+    "Resize2d": _resize,
     "SizeValue": lambda a: torch.tensor(a.size),
 }
 

@@ -16,6 +16,22 @@ def _unary(kind: UnaryKind, *targets: str, **options) -> None:
         return c.node(schema.Unary(kind=kind), self, shape=c.out.shape)
 
 
+_unary(UnaryKind.Acos, "aten.acos.default")
+_unary(UnaryKind.Acosh, "aten.acosh.default")
+_unary(UnaryKind.Asin, "aten.asin.default")
+_unary(UnaryKind.Asinh, "aten.asinh.default")
+_unary(UnaryKind.Atan, "aten.atan.default")
+_unary(UnaryKind.Atanh, "aten.atanh.default")
+_unary(UnaryKind.Cosh, "aten.cosh.default")
+_unary(UnaryKind.Erf, "aten.erf.default")
+_unary(UnaryKind.Exp2, "aten.exp2.default")
+_unary(UnaryKind.Expm1, "aten.expm1.default")
+_unary(UnaryKind.Log10, "aten.log10.default")
+_unary(UnaryKind.Log1p, "aten.log1p.default")
+_unary(UnaryKind.Log2, "aten.log2.default")
+_unary(UnaryKind.Sinh, "aten.sinh.default")
+_unary(UnaryKind.Tan, "aten.tan.default")
+_unary(UnaryKind.Trunc, "aten.trunc.default")
 _unary(UnaryKind.Abs, "aten.abs.default")
 _unary(UnaryKind.Ceil, "aten.ceil.default")
 _unary(UnaryKind.Cos, "aten.cos.default")
@@ -196,16 +212,4 @@ def div_mode(c, self, other, rounding_mode):
     quotient = binary(c, BinaryKind.Div, self, other)
     if rounding_mode is None:
         return quotient
-    return truncated(c, quotient)
-
-
-def truncated(c, x):
-    """Rounded towards zero, keeping -0.0: the magnitude rounded down, with the sign of ``x``."""
-    magnitude = c.node(schema.Unary(kind=UnaryKind.Abs), x, shape=x.shape)
-    magnitude = c.node(schema.Unary(kind=UnaryKind.Floor), magnitude, shape=x.shape)
-    return c.node(schema.Binary(kind=BinaryKind.Copysign), magnitude, x, shape=x.shape)
-
-
-@op("aten.trunc.default")
-def trunc(c, self):
-    return truncated(c, self)
+    return c.node(schema.Unary(kind=UnaryKind.Trunc), quotient, shape=c.out.shape)

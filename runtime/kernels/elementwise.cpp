@@ -243,6 +243,23 @@ UnaryRow choose_unary(UnaryKind kind) {
       return unary_row<Square>;
     case UnaryKind::Tanh:
       return unary_row<Tanh>;
+    case UnaryKind::Acos:
+    case UnaryKind::Acosh:
+    case UnaryKind::Asin:
+    case UnaryKind::Asinh:
+    case UnaryKind::Atan:
+    case UnaryKind::Atanh:
+    case UnaryKind::Cosh:
+    case UnaryKind::Erf:
+    case UnaryKind::Exp2:
+    case UnaryKind::Expm1:
+    case UnaryKind::Log10:
+    case UnaryKind::Log1p:
+    case UnaryKind::Log2:
+    case UnaryKind::Sinh:
+    case UnaryKind::Tan:
+    case UnaryKind::Trunc:
+      break; // not vectorised
   }
   return nullptr;
 }
@@ -433,6 +450,52 @@ float floor_div(float a, float b) {
   return quotient - floored > 0.5f ? floored + 1 : floored;
 }
 
+template <float (*kFunction)(float)>
+void scalar_unary_row(const float* x, float* y, size_t count, const UnaryParameters&) {
+  for (size_t i = 0; i < count; ++i) {
+    y[i] = kFunction(x[i]);
+  }
+}
+
+UnaryRow choose_scalar(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::Acos:
+      return scalar_unary_row<std::acos>;
+    case UnaryKind::Acosh:
+      return scalar_unary_row<std::acosh>;
+    case UnaryKind::Asin:
+      return scalar_unary_row<std::asin>;
+    case UnaryKind::Asinh:
+      return scalar_unary_row<std::asinh>;
+    case UnaryKind::Atan:
+      return scalar_unary_row<std::atan>;
+    case UnaryKind::Atanh:
+      return scalar_unary_row<std::atanh>;
+    case UnaryKind::Cosh:
+      return scalar_unary_row<std::cosh>;
+    case UnaryKind::Erf:
+      return scalar_unary_row<std::erf>;
+    case UnaryKind::Exp2:
+      return scalar_unary_row<std::exp2>;
+    case UnaryKind::Expm1:
+      return scalar_unary_row<std::expm1>;
+    case UnaryKind::Log10:
+      return scalar_unary_row<std::log10>;
+    case UnaryKind::Log1p:
+      return scalar_unary_row<std::log1p>;
+    case UnaryKind::Log2:
+      return scalar_unary_row<std::log2>;
+    case UnaryKind::Sinh:
+      return scalar_unary_row<std::sinh>;
+    case UnaryKind::Tan:
+      return scalar_unary_row<std::tan>;
+    case UnaryKind::Trunc:
+      return scalar_unary_row<std::trunc>;
+    default:
+      return nullptr; // vectorised
+  }
+}
+
 BinaryRow choose_scalar(BinaryKind kind) {
   switch (kind) {
     case BinaryKind::Atan2:
@@ -584,7 +647,8 @@ std::unique_ptr<Kernel> make_unary(const NodeContext& node) {
   if (kind == UnaryKind::Copy) {
     return make_copy(node);
   }
-  return std::make_unique<Unary>(ETX_DISPATCH(choose_unary)(kind));
+  const UnaryRow row = ETX_DISPATCH(choose_unary)(kind);
+  return std::make_unique<Unary>(row != nullptr ? row : choose_scalar(kind));
 }
 
 std::unique_ptr<Kernel> make_binary(const NodeContext& node) {

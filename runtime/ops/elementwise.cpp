@@ -152,6 +152,23 @@ UnaryDefinition unary_definition(UnaryKind kind) {
     case UnaryKind::Log:
     case UnaryKind::Sign:
     case UnaryKind::Sin:
+    // Not in XNNPACK.
+    case UnaryKind::Acos:
+    case UnaryKind::Acosh:
+    case UnaryKind::Asin:
+    case UnaryKind::Asinh:
+    case UnaryKind::Atan:
+    case UnaryKind::Atanh:
+    case UnaryKind::Cosh:
+    case UnaryKind::Erf:
+    case UnaryKind::Exp2:
+    case UnaryKind::Expm1:
+    case UnaryKind::Log10:
+    case UnaryKind::Log1p:
+    case UnaryKind::Log2:
+    case UnaryKind::Sinh:
+    case UnaryKind::Tan:
+    case UnaryKind::Trunc:
       break;
   }
   return {};

@@ -58,6 +58,8 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kIndexOp;
     case schema::Attributes::Gather:
       return kGatherOp;
+    case schema::Attributes::Resize2d:
+      return kResize2dOp;
     case schema::Attributes::NONE:
       break;
   }

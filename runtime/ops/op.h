@@ -109,5 +109,6 @@ extern const OpImpl kAttentionOp; // attention
 extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
 extern const OpImpl kCompareOp, kWhereOp, kCastOp, kIotaOp, kSizeValueOp; // logic
 extern const OpImpl kIndexOp, kGatherOp; // index
+extern const OpImpl kResize2dOp; // resize
 
 } // namespace executorch::backends::et_xnnpack
