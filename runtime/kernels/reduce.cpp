@@ -1,58 +1,325 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "reduce.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "../ops/op.h"
+#include "isa.h"
+#include "strided_copy.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/reduce.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// Columns are reduced this many vectors at a time.
+constexpr size_t kStripVectors = 4;
+
+HWY_INLINE Vector load(const float* x, size_t count) {
+  return count >= kLanes ? hn::LoadU(kFloats, x) : hn::LoadN(kFloats, x, count);
+}
+HWY_INLINE void store(Vector v, float* y, size_t count) {
+  if (count >= kLanes) {
+    hn::StoreU(v, kFloats, y);
+  } else {
+    hn::StoreN(v, kFloats, y, count);
+  }
+}
+
+// Sum of `count` neighbours.
+double sum_row(const float* x, size_t count) {
+  constexpr size_t kBlock = 4096; // what is summed up in float
+  double total = 0;
+  for (size_t begin = 0; begin < count; begin += kBlock) {
+    const size_t end = std::min(begin + kBlock, count);
+    Vector s0 = hn::Zero(kFloats), s1 = s0, s2 = s0, s3 = s0;
+    size_t i = begin;
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+      s0 = hn::Add(s0, hn::LoadU(kFloats, x + i));
+      s1 = hn::Add(s1, hn::LoadU(kFloats, x + i + kLanes));
+      s2 = hn::Add(s2, hn::LoadU(kFloats, x + i + 2 * kLanes));
+      s3 = hn::Add(s3, hn::LoadU(kFloats, x + i + 3 * kLanes));
+    }
+    for (; i < end; i += kLanes) {
+      s0 = hn::Add(s0, load(x + i, end - i));
+    }
+    total += static_cast<double>(hn::ReduceSum(kFloats, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  }
+  return total;
+}
+
+// Adds up `rows` rows, `stride` floats apart: totals[c] += x[r * stride + c].
+void sum_columns(const float* x, size_t rows, size_t stride, size_t columns, double* totals) {
+  constexpr size_t kBlock = 128; // rows that are summed up in float
+  constexpr size_t kStrip = kStripVectors * kLanes;
+  for (size_t begin = 0; begin < rows; begin += kBlock) {
+    const float* block = x + begin * stride;
+    const size_t block_rows = std::min(kBlock, rows - begin);
+    HWY_ALIGN float sums[kStrip];
+    size_t c = 0;
+    for (; c + kStrip <= columns; c += kStrip) {
+      Vector s0 = hn::Zero(kFloats), s1 = s0, s2 = s0, s3 = s0;
+      const float* row = block + c;
+      for (size_t r = 0; r < block_rows; ++r, row += stride) {
+        s0 = hn::Add(s0, hn::LoadU(kFloats, row));
+        s1 = hn::Add(s1, hn::LoadU(kFloats, row + kLanes));
+        s2 = hn::Add(s2, hn::LoadU(kFloats, row + 2 * kLanes));
+        s3 = hn::Add(s3, hn::LoadU(kFloats, row + 3 * kLanes));
+      }
+      hn::Store(s0, kFloats, sums);
+      hn::Store(s1, kFloats, sums + kLanes);
+      hn::Store(s2, kFloats, sums + 2 * kLanes);
+      hn::Store(s3, kFloats, sums + 3 * kLanes);
+      for (size_t i = 0; i < kStrip; ++i) {
+        totals[c + i] += static_cast<double>(sums[i]);
+      }
+    }
+    for (; c < columns; c += kLanes) {
+      const size_t count = std::min(kLanes, columns - c);
+      Vector s = hn::Zero(kFloats);
+      const float* row = block + c;
+      for (size_t r = 0; r < block_rows; ++r, row += stride) {
+        s = hn::Add(s, load(row, count));
+      }
+      hn::Store(s, kFloats, sums);
+      for (size_t i = 0; i < count; ++i) {
+        totals[c + i] += static_cast<double>(sums[i]);
+      }
+    }
+  }
+}
+
+HWY_INLINE float lowest() {
+  return -std::numeric_limits<float>::infinity();
+}
+
+void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
+  constexpr size_t kBlock = 4096; // exponentials that are summed up in float
+  for (size_t row = 0; row < rows; ++row, x += size, y += size) {
+    const size_t whole = size / kLanes * kLanes;
+    Vector top0 = hn::Set(kFloats, lowest()), top1 = top0;
+    size_t i = 0;
+    for (; i + 2 * kLanes <= size; i += 2 * kLanes) {
+      top0 = hn::Max(top0, hn::LoadU(kFloats, x + i));
+      top1 = hn::Max(top1, hn::LoadU(kFloats, x + i + kLanes));
+    }
+    for (; i < whole; i += kLanes) {
+      top0 = hn::Max(top0, hn::LoadU(kFloats, x + i));
+    }
+    const size_t rest = size - whole;
+    const auto present = hn::FirstN(kFloats, rest);
+    Vector last = hn::Zero(kFloats);
+    if (rest > 0) {
+      last = hn::LoadN(kFloats, x + whole, rest);
+      top1 = hn::Max(top1, hn::IfThenElse(present, last, top0));
+    }
+    const Vector top = hn::Set(kFloats, hn::ReduceMax(kFloats, hn::Max(top0, top1)));
+
+    double total = 0;
+    for (size_t begin = 0; begin < whole; begin += kBlock) {
+      const size_t end = std::min(begin + kBlock, whole);
+      Vector sum0 = hn::Zero(kFloats), sum1 = sum0;
+      for (i = begin; i + 2 * kLanes <= end; i += 2 * kLanes) {
+        const Vector e0 = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i), top));
+        const Vector e1 = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i + kLanes), top));
+        hn::StoreU(e0, kFloats, y + i);
+        hn::StoreU(e1, kFloats, y + i + kLanes);
+        sum0 = hn::Add(sum0, e0);
+        sum1 = hn::Add(sum1, e1);
+      }
+      for (; i < end; i += kLanes) {
+        const Vector e = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i), top));
+        hn::StoreU(e, kFloats, y + i);
+        sum0 = hn::Add(sum0, e);
+      }
+      total += static_cast<double>(hn::ReduceSum(kFloats, hn::Add(sum0, sum1)));
+    }
+    if (rest > 0) {
+      last = exp_nonpositive(hn::Sub(last, top));
+      total += static_cast<double>(hn::ReduceSum(kFloats, hn::IfThenElseZero(present, last)));
+    }
+
+    const Vector factor = hn::Set(kFloats, static_cast<float>(1 / total));
+    for (i = 0; i < whole; i += kLanes) {
+      hn::StoreU(hn::Mul(hn::LoadU(kFloats, y + i), factor), kFloats, y + i);
+    }
+    if (rest > 0) {
+      hn::StoreN(hn::Mul(last, factor), kFloats, y + whole, rest);
+    }
+  }
+}
+
+template <size_t N>
+void softmax_strip(const float* x, size_t size, size_t stride, size_t columns, float* y) {
+  Vector top[N], sum[N];
+  for (size_t n = 0; n < N; ++n) {
+    top[n] = hn::Set(kFloats, lowest());
+    sum[n] = hn::Zero(kFloats);
+  }
+  for (size_t k = 0; k < size; ++k) {
+    for (size_t n = 0; n < N; ++n) {
+      top[n] = hn::Max(top[n], load(x + k * stride + n * kLanes, columns));
+    }
+  }
+  for (size_t k = 0; k < size; ++k) {
+    for (size_t n = 0; n < N; ++n) {
+      const size_t at = k * stride + n * kLanes;
+      const Vector e = exp_nonpositive(hn::Sub(load(x + at, columns), top[n]));
+      store(e, y + at, columns);
+      sum[n] = hn::Add(sum[n], e);
+    }
+  }
+  for (size_t n = 0; n < N; ++n) {
+    sum[n] = hn::Div(hn::Set(kFloats, 1), sum[n]);
+  }
+  for (size_t k = 0; k < size; ++k) {
+    for (size_t n = 0; n < N; ++n) {
+      const size_t at = k * stride + n * kLanes;
+      store(hn::Mul(load(y + at, columns), sum[n]), y + at, columns);
+    }
+  }
+}
+
+// Softmax over `size` rows that lie `stride` floats apart, for each of the columns.
+void softmax_columns(const float* x, size_t size, size_t stride, size_t columns, float* y) {
+  size_t c = 0;
+  for (; c + kStripVectors * kLanes <= columns; c += kStripVectors * kLanes) {
+    softmax_strip<kStripVectors>(x + c, size, stride, columns - c, y + c);
+  }
+  for (; c < columns; c += kLanes) {
+    softmax_strip<1>(x + c, size, stride, columns - c, y + c);
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(sum_row);
+HWY_EXPORT(sum_columns);
+HWY_EXPORT(softmax_rows);
+HWY_EXPORT(softmax_columns);
+
 namespace {
+
+constexpr size_t kGrain = 16384; // elements
+constexpr size_t kStrip = 128; // columns of one piece of work
+
+struct ReduceAxis {
+  size_t size, stride; // in floats, of the input
+};
+
+// Offset of entry `index` when the last axis goes fastest.
+size_t offset_of(const std::vector<ReduceAxis>& axes, size_t index) {
+  size_t offset = 0;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    offset += index % axis->size * axis->stride;
+    index /= axis->size;
+  }
+  return offset;
+}
+
+size_t count_of(const std::vector<ReduceAxis>& axes) {
+  size_t count = 1;
+  for (const ReduceAxis& axis : axes) {
+    count *= axis.size;
+  }
+  return count;
+}
 
 class Reduce final : public Kernel {
  public:
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     const auto& attributes = node.attributes<schema::Reduce>();
-    shape_ = node.input(0).shape;
-    strides_ = {};
-    size_t stride = 1, reduced = 1;
-    for (size_t axis = shape_.rank, next = attributes.axes()->size(); axis-- > 0;) {
-      if (next > 0 && attributes.axes()->Get(static_cast<uint32_t>(next - 1)) == axis) {
-        --next;
-        reduced *= shape_[axis];
+    const Shape& shape = node.input(0).shape;
+    const Strides strides = dense_strides(shape);
+    kept_.clear();
+    reduced_.clear();
+    const auto* last = static_cast<const std::vector<ReduceAxis>*>(nullptr);
+    for (size_t axis = 0; axis < shape.rank; ++axis) {
+      if (shape[axis] == 1) {
+        continue;
+      }
+      const auto* axes = attributes.axes();
+      const bool reduces = std::find(axes->begin(), axes->end(), axis) != axes->end();
+      std::vector<ReduceAxis>& to = reduces ? reduced_ : kept_;
+      if (last == &to) {
+        to.back() = {to.back().size * shape[axis], strides[axis]}; // goes on where the one before ended
       } else {
-        strides_[axis] = stride;
-        stride *= shape_[axis];
+        to.push_back({shape[axis], strides[axis]});
+        last = &to;
       }
     }
-    outputs_ = stride;
-    factor_ = attributes.kind() == schema::ReduceKind::Mean ? 1 / static_cast<double>(reduced) : 1;
-    return outputs_ * sizeof(double);
+    columns_ = 1;
+    if (last == &kept_) {
+      columns_ = kept_.back().size;
+      kept_.pop_back();
+    }
+    run_ = {1, 0};
+    if (!reduced_.empty()) {
+      run_ = reduced_.back();
+      reduced_.pop_back();
+    }
+    const size_t count = count_of(reduced_) * run_.size;
+    factor_ = attributes.kind() == schema::ReduceKind::Mean ? 1 / static_cast<double>(count) : 1;
+    return size_t{0};
   }
 
   void run(const KernelArguments& arguments) override {
-    const float* input = static_cast<const float*>(arguments.inputs[0]);
-    float* output = static_cast<float*>(arguments.outputs[0]);
-    double* sums = static_cast<double*>(arguments.scratch);
-    for (size_t i = 0; i < outputs_; ++i) {
-      sums[i] = 0;
+    const float* x = arguments.input<float>(0);
+    float* y = arguments.output<float>(0);
+    const size_t outer = count_of(kept_), repeats = count_of(reduced_);
+    const size_t each = repeats * run_.size + 1;
+    if (columns_ == 1) {
+      parallel_for(arguments.pool, outer, kGrain / each + 1, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+          const float* from = x + offset_of(kept_, i);
+          double total = 0;
+          for (size_t r = 0; r < repeats; ++r) {
+            total += sum_row_(from + offset_of(reduced_, r), run_.size);
+          }
+          y[i] = static_cast<float>(total * factor_);
+        }
+      });
+      return;
     }
-    for (size_t i = 0; i < shape_.numel(); ++i) {
-      size_t rest = i, offset = 0;
-      for (size_t axis = shape_.rank; axis-- > 0; rest /= shape_[axis]) {
-        offset += rest % shape_[axis] * strides_[axis];
+    const size_t strips = (columns_ + kStrip - 1) / kStrip;
+    parallel_for(arguments.pool, outer * strips, kGrain / (each * kStrip) + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t column = i % strips * kStrip;
+        const size_t columns = std::min(kStrip, columns_ - column);
+        const float* from = x + offset_of(kept_, i / strips) + column;
+        double totals[kStrip] = {};
+        for (size_t r = 0; r < repeats; ++r) {
+          sum_columns_(from + offset_of(reduced_, r), run_.size, run_.stride, columns, totals);
+        }
+        float* to = y + i / strips * columns_ + column;
+        for (size_t c = 0; c < columns; ++c) {
+          to[c] = static_cast<float>(totals[c] * factor_);
+        }
       }
-      sums[offset] += input[i];
-    }
-    for (size_t i = 0; i < outputs_; ++i) {
-      output[i] = static_cast<float>(sums[i] * factor_);
-    }
+    });
   }
 
  private:
-  Shape shape_;
-  std::array<size_t, kMaxRank> strides_{};
-  size_t outputs_ = 0;
+  const decltype(ETX_DISPATCH(sum_row)) sum_row_ = ETX_DISPATCH(sum_row);
+  const decltype(ETX_DISPATCH(sum_columns)) sum_columns_ = ETX_DISPATCH(sum_columns);
+  // Kept and reduced axes take turns once neighbours of one kind are merged. Apart from
+  // them: the last reduced one, and behind it, if any, the last kept one.
+  std::vector<ReduceAxis> kept_, reduced_;
+  ReduceAxis run_{};
+  size_t columns_ = 1;
   double factor_ = 1;
 };
 
@@ -68,26 +335,30 @@ class Softmax final : public Kernel {
   }
 
   void run(const KernelArguments& arguments) override {
-    for (size_t i = 0; i < outer_ * inner_; ++i) {
-      const size_t offset = i / inner_ * size_ * inner_ + i % inner_;
-      const float* input = static_cast<const float*>(arguments.inputs[0]) + offset;
-      float* output = static_cast<float*>(arguments.outputs[0]) + offset;
-      float highest = -std::numeric_limits<float>::infinity();
-      for (size_t k = 0; k < size_; ++k) {
-        highest = std::max(highest, input[k * inner_]);
-      }
-      double sum = 0;
-      for (size_t k = 0; k < size_; ++k) {
-        output[k * inner_] = std::exp(input[k * inner_] - highest);
-        sum += output[k * inner_];
-      }
-      for (size_t k = 0; k < size_; ++k) {
-        output[k * inner_] = static_cast<float>(output[k * inner_] / sum);
-      }
+    const float* x = arguments.input<float>(0);
+    float* y = arguments.output<float>(0);
+    if (outer_ * size_ * inner_ == 0) {
+      return;
     }
+    if (inner_ == 1) {
+      parallel_for(arguments.pool, outer_, kGrain / size_ + 1, [&](size_t begin, size_t end) {
+        rows_(x + begin * size_, end - begin, size_, y + begin * size_);
+      });
+      return;
+    }
+    const size_t strips = (inner_ + kStrip - 1) / kStrip;
+    parallel_for(arguments.pool, outer_ * strips, kGrain / (size_ * kStrip) + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t column = i % strips * kStrip;
+        const size_t offset = i / strips * size_ * inner_ + column;
+        columns_(x + offset, size_, inner_, std::min(kStrip, inner_ - column), y + offset);
+      }
+    });
   }
 
  private:
+  const decltype(ETX_DISPATCH(softmax_rows)) rows_ = ETX_DISPATCH(softmax_rows);
+  const decltype(ETX_DISPATCH(softmax_columns)) columns_ = ETX_DISPATCH(softmax_columns);
   size_t outer_ = 0, size_ = 0, inner_ = 0;
 };
 
@@ -102,3 +373,4 @@ std::unique_ptr<Kernel> make_softmax(const NodeContext&) {
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE
