@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
 
 #include "../ops/op.h"
 #include "attention_block.h"
@@ -14,7 +13,7 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "vector-inl.h"
+#include "product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
@@ -25,183 +24,12 @@ namespace HWY_NAMESPACE {
 // and multiply the values into the output rows. What has been summed up is scaled down
 // whenever a later block of keys holds a higher score.
 
-// The register tile of both products is kRows x kVectors vectors.
-#if HWY_TARGET == HWY_AVX3
-constexpr size_t kRows = 12;
-#elif HWY_TARGET == HWY_AVX2
-constexpr size_t kRows = 6;
-#elif HWY_ARCH_ARM_A64
-constexpr size_t kRows = 8;
-#else
-constexpr size_t kRows = 4;
-#endif
-constexpr size_t kVectors = 2;
-constexpr size_t kTile = kVectors * kLanes;
 constexpr size_t kKeys = 256;
 static_assert(kKeys % kTile == 0, "a block of keys is made of whole tiles");
-// pack() writes whole vectors, each one over what the last one wrote too much.
-static_assert(kRows <= kLanes || kRows % kLanes == 0, "a panel is filled by whole vectors");
-
 // Numbers kept for each row take whole vectors for each panel.
 constexpr size_t kPaddedRows = (kRows + kLanes - 1) / kLanes * kLanes;
 
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
-
-size_t round_up(size_t count, size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
-
-// Writes to[c * stride + r] = scale * from[r * width + c] for `rows` rows, 0 for those up to `stride`.
-// May write kLanes - 1 floats more.
-void pack(const float* from, size_t rows, size_t width, size_t stride, float scale, float* to) {
-  const Floats f;
-  const Vector factor = hn::Set(f, scale);
-  for (size_t c = 0; c < width; c += kLanes) {
-    const size_t columns = std::min(kLanes, width - c);
-    for (size_t r = 0; r < stride; r += kLanes) {
-      Vector v[kLanes];
-      HWY_UNROLL(16)
-      for (size_t i = 0; i < kLanes; ++i) {
-        const float* row = from + (r + i) * width + c;
-        if (r + i >= rows) {
-          v[i] = hn::Zero(f);
-        } else {
-          v[i] = hn::Mul(factor, columns == kLanes ? hn::LoadU(f, row) : hn::LoadN(f, row, columns));
-        }
-      }
-      transpose_square(v);
-      float* out = to + c * stride + r;
-      if (columns == kLanes) {
-        HWY_UNROLL(16)
-        for (size_t i = 0; i < kLanes; ++i) {
-          hn::StoreU(v[i], f, out + i * stride);
-        }
-      } else {
-        for (size_t i = 0; i < columns; ++i) {
-          hn::StoreU(v[i], f, out + i * stride);
-        }
-      }
-    }
-  }
-}
-
-// scores[r][0, N vectors) = query panel * key tile.
-template <size_t R, size_t N>
-void multiply_keys(const float* HWY_RESTRICT query, const float* HWY_RESTRICT keys, size_t width, float* HWY_RESTRICT scores) {
-  const Floats f;
-  Vector sum[R][N];
-  HWY_UNROLL(16)
-  for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      sum[r][n] = hn::Zero(f);
-    }
-  }
-  for (size_t e = 0; e < width; ++e) {
-    Vector key[N];
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      key[n] = hn::LoadU(f, keys + n * kLanes);
-    }
-    HWY_UNROLL(16)
-    for (size_t r = 0; r < R; ++r) {
-      const Vector q = hn::Set(f, query[r]);
-      HWY_UNROLL(4)
-      for (size_t n = 0; n < N; ++n) {
-        sum[r][n] = hn::MulAdd(q, key[n], sum[r][n]);
-      }
-    }
-    query += kRows;
-    keys += N * kLanes;
-  }
-  HWY_UNROLL(16)
-  for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      hn::StoreU(sum[r][n], f, scores + r * kKeys + n * kLanes);
-    }
-  }
-}
-
-// output[r][0, N vectors) = output * keep[r] + weights[r][0, keys) * values; without `keep` the
-// output is new.
-template <size_t R, size_t N>
-void multiply_values(
-    const float* HWY_RESTRICT weights,
-    size_t keys,
-    const float* HWY_RESTRICT values,
-    size_t value_stride,
-    const float* HWY_RESTRICT keep,
-    float* HWY_RESTRICT output,
-    size_t output_stride) {
-  const Floats f;
-  Vector sum[R][N];
-  HWY_UNROLL(16)
-  for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      sum[r][n] = hn::Zero(f);
-    }
-  }
-  for (size_t k = 0; k < keys; ++k) {
-    Vector value[N];
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      value[n] = hn::LoadU(f, values + n * kLanes);
-    }
-    HWY_UNROLL(16)
-    for (size_t r = 0; r < R; ++r) {
-      const Vector w = hn::Set(f, weights[r * kKeys]);
-      HWY_UNROLL(4)
-      for (size_t n = 0; n < N; ++n) {
-        sum[r][n] = hn::MulAdd(w, value[n], sum[r][n]);
-      }
-    }
-    ++weights;
-    values += value_stride;
-  }
-  if (keep != nullptr) {
-    HWY_UNROLL(16)
-    for (size_t r = 0; r < R; ++r) {
-      const Vector factor = hn::Set(f, keep[r]);
-      HWY_UNROLL(4)
-      for (size_t n = 0; n < N; ++n) {
-        sum[r][n] = hn::MulAdd(hn::LoadU(f, output + r * output_stride + n * kLanes), factor, sum[r][n]);
-      }
-    }
-  }
-  HWY_UNROLL(16)
-  for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      hn::StoreU(sum[r][n], f, output + r * output_stride + n * kLanes);
-    }
-  }
-}
-
-// Calls function with the smallest supported number of rows >= `rows` as a constant.
-template <typename Function>
-HWY_INLINE void with_rows(size_t rows, const Function& function) {
-  if constexpr (kRows % 3 == 0) {
-    if (rows > kRows * 2 / 3) {
-      function(std::integral_constant<size_t, kRows>());
-    } else if (rows > kRows / 3) {
-      function(std::integral_constant<size_t, kRows * 2 / 3>());
-    } else if (rows > 1) {
-      function(std::integral_constant<size_t, kRows / 3>());
-    } else {
-      function(std::integral_constant<size_t, 1>());
-    }
-  } else {
-    if (rows > kRows / 2) {
-      function(std::integral_constant<size_t, kRows>());
-    } else if (rows > 1) {
-      function(std::integral_constant<size_t, kRows / 2>());
-    } else {
-      function(std::integral_constant<size_t, 1>());
-    }
-  }
-}
 
 enum class MaskKind { None, Float, Bool };
 
@@ -335,7 +163,7 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
 
   for (size_t r = 0; r < rows; r += kRows) {
     const float* from = p.query + (head * p.rows_per_head() + begin + r) * p.width;
-    pack(from, std::min(kRows, rows - r), p.width, kRows, p.scale, query + r * p.width);
+    pack(from, p.width, std::min(kRows, rows - r), p.width, kRows, p.scale, query + r * p.width);
   }
   std::fill(highest, total, kLowest);
   std::fill(total, scratch + layout.end, 0.0f);
@@ -351,7 +179,7 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
     for (size_t k = 0; k < block; k += kTile) {
       // The last tile may be narrower.
       const size_t count = std::min(kTile, block - k);
-      pack(keys + (k0 + k) * p.width, count, p.width, round_up(count, kLanes), 1, key_tiles + k * p.width);
+      pack(keys + (k0 + k) * p.width, p.width, count, p.width, round_up(count, kLanes), 1, key_tiles + k * p.width);
     }
     const float* values = all_values + k0 * p.value_width;
     if (pack_values) {
@@ -376,12 +204,24 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
 
       with_rows(panel, [&](auto r_tag) HWY_ATTR {
         constexpr size_t R = decltype(r_tag)::value;
+        const auto scores_of = [&](auto n_tag, size_t k) HWY_ATTR {
+          constexpr size_t N = decltype(n_tag)::value;
+          multiply<R, N>(
+              query + r0 * p.width,
+              Constant<kRows>(),
+              Constant<1>(),
+              key_tiles + k * p.width,
+              N * kLanes,
+              p.width,
+              nullptr,
+              scores + k,
+              kKeys);
+        };
         for (size_t k = 0; k < visible; k += kTile) {
-          const float* tile = key_tiles + k * p.width;
           if (block - k > kLanes) {
-            multiply_keys<R, kVectors>(query + r0 * p.width, tile, p.width, scores + k);
+            scores_of(Constant<kVectors>(), k);
           } else {
-            multiply_keys<R, 1>(query + r0 * p.width, tile, p.width, scores + k);
+            scores_of(Constant<1>(), k);
           }
         }
       });
@@ -421,13 +261,24 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
 
       with_rows(panel, [&](auto r_tag) HWY_ATTR {
         constexpr size_t R = decltype(r_tag)::value;
+        const auto add_values = [&](auto n_tag, size_t c) HWY_ATTR {
+          constexpr size_t N = decltype(n_tag)::value;
+          multiply<R, N>(
+              scores,
+              Constant<1>(),
+              Constant<kKeys>(),
+              values + c,
+              value_stride,
+              visible,
+              k0 == 0 ? nullptr : keep,
+              output + r0 * value_stride + c,
+              value_stride);
+        };
         for (size_t c = 0; c < value_stride; c += kTile) {
-          float* out = output + r0 * value_stride + c;
-          const float* kept = k0 == 0 ? nullptr : keep;
           if (value_stride - c >= kTile) {
-            multiply_values<R, kVectors>(scores, visible, values + c, value_stride, kept, out, value_stride);
+            add_values(Constant<kVectors>(), c);
           } else {
-            multiply_values<R, 1>(scores, visible, values + c, value_stride, kept, out, value_stride);
+            add_values(Constant<1>(), c);
           }
         }
       });
