@@ -1,67 +1,63 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "matmul.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "../ops/op.h"
+#include "matrix_product.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 class MatMul : public Kernel {
  public:
   void run(const KernelArguments& arguments) override {
-    const float* a = static_cast<const float*>(arguments.inputs[0]);
-    const float* b = static_cast<const float*>(arguments.inputs[1]);
-    const float* bias = arguments.inputs.size() > 2 ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
-    float* output = static_cast<float*>(arguments.outputs[0]);
-    for (size_t i = 0; i < batch_ * m_; ++i) {
-      for (size_t j = 0; j < n_; ++j) {
-        float sum = bias == nullptr ? 0 : bias[j];
-        for (size_t k = 0; k < k_; ++k) {
-          sum += a[i * k_ + k] * (b + i / m_ * k_ * n_)[transposed_ ? j * k_ + k : k * n_ + j];
-        }
-        sum = sum < min_ ? min_ : sum;
-        output[i * n_ + j] = sum > max_ ? max_ : sum;
-      }
-    }
+    product_.a = arguments.input<float>(0);
+    product_.b = arguments.input<float>(1);
+    product_.bias = arguments.input<float>(2);
+    product_.c = arguments.output<float>(0);
+    multiply_matrices(product_, arguments.scratch, arguments.pool);
   }
 
  protected:
-  size_t batch_ = 1, m_ = 0, n_ = 0, k_ = 0;
-  bool transposed_ = false;
-  float min_ = -kInfinity, max_ = kInfinity;
+  MatrixProduct product_;
 };
 
 class Linear final : public MatMul {
  public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto* clamp = node.attributes<schema::Linear>().clamp();
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const Shape& x = node.input(0).shape;
-    m_ = x.numel(0, x.rank - 1);
-    k_ = x.last();
-    n_ = node.input(1).shape[0];
-    transposed_ = true;
-    min_ = clamp == nullptr ? -kInfinity : clamp->min();
-    max_ = clamp == nullptr ? kInfinity : clamp->max();
-    return size_t{0};
+    product_ = {};
+    product_.rows = x.numel(0, x.rank - 1);
+    product_.depth = x.last();
+    product_.columns = node.input(1).shape[0];
+    product_.a_stride = product_.b_stride = product_.depth;
+    product_.b_transposed = true;
+    product_.c_stride = product_.columns;
+    if (const auto* clamp = node.attributes<schema::Linear>().clamp(); clamp != nullptr) {
+      product_.min = clamp->min();
+      product_.max = clamp->max();
+    }
+    return matrix_product_scratch(product_, num_threads);
   }
 };
 
 class BatchMatMul final : public MatMul {
  public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    transposed_ = node.attributes<schema::BatchMatMul>().transpose_b();
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const Shape& a = node.input(0).shape;
     const Shape& b = node.input(1).shape;
-    batch_ = a.numel(0, a.rank - 2);
-    m_ = a[a.rank - 2];
-    k_ = a.last();
-    n_ = transposed_ ? b[b.rank - 2] : b.last();
-    return size_t{0};
+    product_ = {};
+    product_.batch = a.numel(0, a.rank - 2);
+    product_.rows = a[a.rank - 2];
+    product_.depth = a.last();
+    product_.b_transposed = node.attributes<schema::BatchMatMul>().transpose_b();
+    product_.columns = product_.b_transposed ? b[b.rank - 2] : b.last();
+    product_.a_stride = product_.depth;
+    product_.b_stride = b.last();
+    product_.c_stride = product_.columns;
+    product_.a_batch = product_.rows * product_.depth;
+    product_.b_batch = product_.depth * product_.columns;
+    product_.c_batch = product_.rows * product_.columns;
+    return matrix_product_scratch(product_, num_threads);
   }
 };
 
