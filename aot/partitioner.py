@@ -141,7 +141,7 @@ class EtXnnpackPartitioner(Partitioner):
             if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload):
                 row = ops.ROWS.get(target_name(node))
                 if row is not None and row.preserve:
-                    ok = support.reason(node) is None
+                    ok = support.reason(node) is None and not support.is_constant(node)
                     taken[node.target] = taken.get(node.target, True) and ok
         return [target for target, ok in taken.items() if ok], None
 

@@ -2,6 +2,7 @@
 """From a sample to a lowered program, and ways to run that."""
 
 import dataclasses
+import enum
 import functools
 
 import interpreter
@@ -14,7 +15,7 @@ from executorch.backends.et_xnnpack.aot.passes import optimize
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
-from samples import Sample
+from samples import Sample, flat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Lowered:
         return [n for n in names if n != "getitem"]
 
     @functools.cached_property
+    def buffer(self) -> bytes:
+        """The program as a .pte file."""
+        return self.manager.to_executorch().buffer
+
+    @functools.cached_property
     def graphs(self) -> dict[str, Graph]:
         """The graph of each delegate as ``lower`` leaves it."""
         return {name: lower(m.original_module) for name, m in self.delegates.items()}
@@ -64,11 +70,38 @@ def lower_exported(exported: torch.export.ExportedProgram, core: bool = True) ->
 
 @functools.lru_cache(maxsize=8)
 def lower_sample(sample: Sample) -> Lowered:
-    return lower_exported(sample.export(), sample.core)
+    lowered = lower_exported(sample.export(), sample.core)
+    _coverage[sample] = _cover(lowered)
+    return lowered
 
 
-def flat(outputs) -> list[torch.Tensor]:
-    return [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+@dataclasses.dataclass(frozen=True)
+class Coverage:
+    """What a sample exercises."""
+
+    targets: frozenset[str]  #: ATen operators in the delegate
+    operators: frozenset[str]  #: members of the schema's union in the blob
+    kinds: frozenset[tuple[type, enum.IntEnum]]  #: and of its enums
+
+
+_coverage: dict[Sample, Coverage] = {}
+
+
+def coverage(sample: Sample) -> Coverage:
+    if sample not in _coverage:
+        lower_sample(sample)
+    return _coverage[sample]
+
+
+def _cover(lowered: Lowered) -> Coverage:
+    calls = [n for m in lowered.delegates.values() for n in m.original_module.graph.nodes if n.op == "call_function"]
+    nodes = [n for stage in (lowered.graphs, lowered.optimized) for g in stage.values() for n in g.nodes]
+    kinds = (getattr(node.attributes, "kind", None) for node in nodes)
+    return Coverage(
+        frozenset(map(target_name, calls)),
+        frozenset(node.op for node in nodes),
+        frozenset((type(k), k) for k in kinds if k is not None),
+    )
 
 
 class _Interpreter(torch.fx.Interpreter):

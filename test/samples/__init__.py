@@ -78,6 +78,11 @@ def values(*numbers: float) -> Argument:
     return Argument((len(numbers),), lambda s, g: torch.tensor(numbers))
 
 
+def flat(outputs) -> list[torch.Tensor]:
+    """The results of a module as a list."""
+    return [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+
+
 class _Function(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -155,6 +160,11 @@ class Sample:
         """The inputs of all calls."""
         for call in range(min((len(s.calls) for s in self.sizes), default=1)):
             yield self.inputs(call)
+
+    def expected(self, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+        """What eager PyTorch computes."""
+        with torch.no_grad():
+            return flat(self.module(*inputs))
 
     def export(self) -> torch.export.ExportedProgram:
         dims = {s.name: torch.export.Dim(s.name, min=min(s.calls), max=s.max) for s in self.sizes}

@@ -1,0 +1,34 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Schema, rows and samples cover each other."""
+
+import harness
+import pytest
+from executorch.backends.et_xnnpack.aot.ops import ROWS
+from executorch.backends.et_xnnpack.serialization import schema
+from samples import all_samples
+
+
+@pytest.fixture(scope="module")
+def coverage():
+    return [harness.coverage(sample) for sample in all_samples()]
+
+
+def test_every_member_of_the_union_is_emitted(coverage):
+    emitted = set().union(*(c.operators for c in coverage))
+    assert set(schema.ATTRIBUTES) - emitted == set()
+
+
+@pytest.mark.parametrize("kinds", (schema.UnaryKind, schema.BinaryKind, schema.ReduceKind, schema.AdaptivePoolKind))
+def test_every_kind_is_emitted(coverage, kinds):
+    emitted = set().union(*(c.kinds for c in coverage))
+    assert {kind for kind in kinds if (kinds, kind) not in emitted} == set()
+
+
+def test_every_row_has_a_sample(coverage):
+    lowered = set().union(*(c.targets for c in coverage))
+    assert set(ROWS) - lowered == set()
+
+
+def test_names_of_samples_are_unique():
+    names = [sample.name for sample in all_samples()]
+    assert len(names) == len(set(names))

@@ -1,0 +1,53 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Every sample becomes one delegate call that computes what eager PyTorch does."""
+
+import harness
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.runtime import Runtime
+from samples import all_samples
+
+SAMPLES = {s.name: s for s in all_samples()}
+
+needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+
+
+@pytest.fixture(params=SAMPLES, scope="module")  # all tests of one sample in a row
+def sample(request):
+    return SAMPLES[request.param]
+
+
+@pytest.fixture(params=(0, 1), ids=("all_threads", "one_thread"))
+def num_threads(request):
+    et_xnnpack.set_option("num_threads", request.param)
+    yield request.param
+    et_xnnpack.set_option("num_threads", 0)
+
+
+def test_is_one_delegate_call(sample):
+    lowered = harness.lower_sample(sample)
+    assert lowered.outside == [], str(lowered.report)
+    assert len(lowered.delegates) == 1, str(lowered.report)
+
+
+def test_graph_equals_eager(sample):
+    lowered = harness.lower_sample(sample)
+    for inputs in sample.calls():
+        expected = sample.expected(inputs)
+        for stage in (lowered.graphs, lowered.optimized):
+            harness.assert_equal(harness.interpret(lowered, inputs, stage), expected, sample)
+
+
+@needs_runtime
+def test_blob_verifies(sample):
+    for module in harness.lower_sample(sample).delegates.values():
+        et_xnnpack.verify(module.processed_bytes)
+        assert et_xnnpack.inspect(module.processed_bytes)
+
+
+@needs_runtime
+def test_runtime_equals_eager(sample, num_threads):
+    method = Runtime.get().load_program(harness.lower_sample(sample).buffer).load_method("forward")
+    for inputs in sample.calls():
+        harness.assert_equal(method.execute(inputs), sample.expected(inputs), sample)
