@@ -90,7 +90,7 @@ def quotations() -> list[tuple[str, str]]:
 
 
 def test_quotations_are_all_found():
-    assert len(quotations()) == 6
+    assert len(quotations()) == 7
 
 
 @pytest.mark.parametrize(("file", "text"), quotations())
