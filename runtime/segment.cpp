@@ -55,11 +55,8 @@ Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pt
         xnn_reshape_external_value(runtime_.get(), id, shape.rank, shape.dims.data()),
         "xnn_reshape_external_value"));
   }
-  // Not xnn_reshape_runtime: that plans memory again only when something grows, and so
-  // keeps writing an output over an input that by now is broadcast. This always plans.
-  const std::vector<xnn_external_value> values = externals(data);
-  ETX_RETURN_IF_ERROR(
-      check_xnn(xnn_setup_runtime(runtime_.get(), values.size(), values.data()), "xnn_setup_runtime"));
+  et_xnnpack_forget_plan(runtime_.get());
+  ETX_RETURN_IF_ERROR(check_xnn(xnn_reshape_runtime(runtime_.get()), "xnn_reshape_runtime"));
   for (size_t id = num_inputs_; id < values_.size(); ++id) {
     Shape shape;
     ETX_RETURN_IF_ERROR(check_xnn(
@@ -74,7 +71,7 @@ Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pt
         shape.to_string().c_str(),
         expected.to_string().c_str());
   }
-  return {};
+  return set_data(data);
 }
 
 Status Segment::set_data(Span<char* const> data) {

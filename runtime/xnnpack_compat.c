@@ -6,3 +6,7 @@
 void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
   runtime->threadpool = pool;
 }
+
+void et_xnnpack_forget_plan(xnn_runtime_t runtime) {
+  runtime->memory_planned = false;
+}

@@ -22,6 +22,11 @@ extern "C" {
 // per-thread memory for the number of threads.
 void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool);
 
+// Makes the next xnn_reshape_runtime plan memory again. By itself it does so only when
+// something grows, and else keeps writing an output over an input of the same size even
+// if that input is smaller by now and broadcast.
+void et_xnnpack_forget_plan(xnn_runtime_t runtime);
+
 #ifdef __cplusplus
 }
 #endif

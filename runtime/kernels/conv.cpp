@@ -2,20 +2,31 @@
 #include "conv.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "../ops/op.h"
+#include "depthwise.h"
+#include "matrix_product.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// What both directions share. `Attributes` has stride, padding, dilation, groups, clamp.
-template <typename Attributes, bool kTransposed>
+float min_of(const schema::Clamp* clamp) {
+  return clamp == nullptr ? -kInfinity : clamp->min();
+}
+float max_of(const schema::Clamp* clamp) {
+  return clamp == nullptr ? kInfinity : clamp->max();
+}
+
+// A matrix product with the patches of the image that the taps of each output pixel see,
+// gathered for as many pixels at a time as fit the scratch memory.
+template <typename Attributes>
 class Conv final : public Kernel {
  public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const auto& attributes = node.attributes<Attributes>();
     input_ = node.input(0).shape;
     weight_ = node.input(1).shape;
@@ -24,49 +35,67 @@ class Conv final : public Kernel {
     padding_ = *attributes.padding();
     dilation_ = *attributes.dilation();
     groups_ = attributes.groups();
-    min_ = attributes.clamp() == nullptr ? -kInfinity : attributes.clamp()->min();
-    max_ = attributes.clamp() == nullptr ? kInfinity : attributes.clamp()->max();
-    return size_t{0};
+
+    product_ = {};
+    product_.depth = weight_.numel(1, 4);
+    product_.columns = weight_[0] / groups_;
+    product_.b_stride = product_.depth;
+    product_.b_transposed = true;
+    product_.c_stride = weight_[0];
+    product_.min = min_of(attributes.clamp());
+    product_.max = max_of(attributes.clamp());
+    const size_t pixels = output_.numel(0, 3);
+    const bool pointwise = weight_[1] * weight_[2] == 1 && input_.numel(0, 3) == pixels && stride_.height() == 1 &&
+        stride_.width() == 1 && padding_.top() == 0 && padding_.left() == 0;
+    if (pointwise) {
+      product_.rows = chunk_ = pixels;
+      product_.a_stride = input_[3];
+      patches_ = 0;
+    } else {
+      chunk_ = std::min(pixels, std::max(kMinPixels, kPatchFloats / std::max<size_t>(product_.depth, 1)));
+      product_.rows = chunk_;
+      product_.a_stride = product_.depth;
+      patches_ = (chunk_ * product_.depth * sizeof(float) + 63) / 64 * 64;
+    }
+    return patches_ + matrix_product_scratch(product_, num_threads);
   }
 
   void run(const KernelArguments& arguments) override {
-    const float* input = static_cast<const float*>(arguments.inputs[0]);
-    const float* weight = static_cast<const float*>(arguments.inputs[1]);
-    const float* bias = arguments.inputs.size() > 2 ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
-    float* output = static_cast<float*>(arguments.outputs[0]);
-    const size_t outputs = output_[3] / groups_;
-    const size_t channels = weight_[3];
-    for (size_t n = 0; n < output_[0]; ++n) {
-      for (size_t oh = 0; oh < output_[1]; ++oh) {
-        for (size_t ow = 0; ow < output_[2]; ++ow) {
-          for (size_t oc = 0; oc < output_[3]; ++oc) {
-            float sum = bias == nullptr ? 0 : bias[oc];
-            for (size_t kh = 0; kh < weight_[1]; ++kh) {
-              size_t ih;
-              if (!source(oh, kh, stride_.height(), padding_.top(), dilation_.height(), input_[1], &ih)) {
-                continue;
-              }
-              for (size_t kw = 0; kw < weight_[2]; ++kw) {
-                size_t iw;
-                if (!source(ow, kw, stride_.width(), padding_.left(), dilation_.width(), input_[2], &iw)) {
-                  continue;
-                }
-                const float* x = input + ((n * input_[1] + ih) * input_[2] + iw) * input_[3] + oc / outputs * channels;
-                const float* w = weight + ((oc * weight_[1] + kh) * weight_[2] + kw) * channels;
-                for (size_t c = 0; c < channels; ++c) {
-                  sum += x[c] * w[c];
-                }
-              }
+    const float* x = arguments.input<float>(0);
+    const float* weight = arguments.input<float>(1);
+    const float* bias = arguments.input<float>(2);
+    float* y = arguments.output<float>(0);
+    float* patches = static_cast<float*>(arguments.scratch);
+    void* scratch = static_cast<char*>(arguments.scratch) + patches_;
+    const size_t pixels = output_.numel(0, 3);
+    for (size_t group = 0; group < groups_; ++group) {
+      const float* channels = x + group * weight_[3];
+      MatrixProduct product = product_;
+      product.b = weight + group * product.columns * product.depth;
+      product.bias = bias == nullptr ? nullptr : bias + group * product.columns;
+      for (size_t pixel = 0; pixel < pixels; pixel += chunk_) {
+        product.rows = std::min(chunk_, pixels - pixel);
+        product.c = y + pixel * product.c_stride + group * product.columns;
+        if (patches_ == 0) {
+          product.a = channels;
+        } else {
+          const size_t grain = kGrain / (product.depth + 1) + 1;
+          parallel_for(arguments.pool, product.rows, grain, [&](size_t begin, size_t end) {
+            for (size_t i = begin; i < end; ++i) {
+              gather(channels, pixel + i, patches + i * product.depth);
             }
-            sum = sum < min_ ? min_ : sum;
-            *output++ = sum > max_ ? max_ : sum;
-          }
+          });
+          product.a = patches;
         }
+        multiply_matrices(product, scratch, arguments.pool);
       }
     }
   }
 
  private:
+  static constexpr size_t kPatchFloats = 1 << 18, kMinPixels = 120, kGrain = 16384;
+  static constexpr bool kTransposed = std::is_same_v<Attributes, schema::ConvTranspose2d>;
+
   // Gives the input position that tap k of output o reads; false if there is none.
   static bool source(size_t o, size_t k, size_t stride, size_t padding, size_t dilation, size_t size, size_t* i) {
     if (kTransposed) {
@@ -78,21 +107,92 @@ class Conv final : public Kernel {
     return *i < size; // also false if it wrapped below 0
   }
 
+  // Writes what the taps of one output pixel see, [KH, KW, IC].
+  void gather(const float* x, size_t pixel, float* patch) const {
+    const size_t channels = weight_[3];
+    const size_t column = pixel % output_[2];
+    const size_t row = pixel / output_[2] % output_[1];
+    const float* image = x + pixel / output_[2] / output_[1] * input_.numel(1, 4);
+    for (size_t kh = 0; kh < weight_[1]; ++kh) {
+      size_t h;
+      const bool row_inside = source(row, kh, stride_.height(), padding_.top(), dilation_.height(), input_[1], &h);
+      for (size_t kw = 0; kw < weight_[2]; ++kw, patch += channels) {
+        size_t w;
+        if (row_inside && source(column, kw, stride_.width(), padding_.left(), dilation_.width(), input_[2], &w)) {
+          std::memcpy(patch, image + (h * input_[2] + w) * input_[3], channels * sizeof(float));
+        } else {
+          std::fill_n(patch, channels, 0.0f);
+        }
+      }
+    }
+  }
+
   Shape input_, weight_, output_;
   schema::Size2D stride_, dilation_;
   schema::Padding2D padding_;
   size_t groups_ = 1;
-  float min_ = -kInfinity, max_ = kInfinity;
+  MatrixProduct product_;
+  size_t chunk_ = 0; // pixels
+  size_t patches_ = 0; // bytes; 0: the image itself is the matrix
+};
+
+class DepthwiseConv final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    const auto& attributes = node.attributes<schema::Conv2d>();
+    const Shape& x = node.input(0).shape;
+    const Shape& weight = node.input(1).shape;
+    const Shape& y = node.output().shape;
+    conv_.images = x[0];
+    conv_.channels = x[3];
+    conv_.height = {
+        x[1], y[1], weight[1], attributes.stride()->height(), attributes.padding()->top(), attributes.dilation()->height()};
+    conv_.width = {
+        x[2], y[2], weight[2], attributes.stride()->width(), attributes.padding()->left(), attributes.dilation()->width()};
+    conv_.min = min_of(attributes.clamp());
+    conv_.max = max_of(attributes.clamp());
+    return weight.numel() * sizeof(float);
+  }
+
+  void run(const KernelArguments& arguments) override {
+    Depthwise conv = conv_;
+    if (conv.channels == 0) {
+      return;
+    }
+    float* packed = static_cast<float*>(arguments.scratch);
+    const size_t taps = conv.height.kernel * conv.width.kernel;
+    pack_depthwise(arguments.input<float>(1), conv.channels, taps, packed);
+    conv.input = arguments.input<float>(0);
+    conv.weight = packed;
+    conv.bias = arguments.input<float>(2);
+    conv.output = arguments.output<float>(0);
+    const size_t grain = kGrain / (conv.width.output * conv.channels * taps + 1) + 1;
+    parallel_for(arguments.pool, conv.images * conv.height.output, grain, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) {
+        row_(conv, row);
+      }
+    });
+  }
+
+ private:
+  static constexpr size_t kGrain = 65536; // multiplications
+
+  const DepthwiseRow row_ = choose_depthwise_row();
+  Depthwise conv_;
 };
 
 } // namespace
 
-std::unique_ptr<Kernel> make_conv2d(const NodeContext&) {
-  return std::make_unique<Conv<schema::Conv2d, false>>();
+std::unique_ptr<Kernel> make_conv2d(const NodeContext& node) {
+  const Shape& weight = node.input(1).shape;
+  if (weight[3] == 1 && weight[0] == node.input(0).shape[3]) {
+    return std::make_unique<DepthwiseConv>();
+  }
+  return std::make_unique<Conv<schema::Conv2d>>();
 }
 
 std::unique_ptr<Kernel> make_conv_transpose2d(const NodeContext&) {
-  return std::make_unique<Conv<schema::ConvTranspose2d, true>>();
+  return std::make_unique<Conv<schema::ConvTranspose2d>>();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -65,10 +65,11 @@ Window window_width(const NodeContext& node) {
       attributes.padding()->right()};
 }
 
-// XNNPACK packs weights when it creates the operator.
+// XNNPACK packs weights when it creates the operator, and counts channels in 32 bits.
 bool weights_fit_xnnpack(const NodeContext& node) {
+  constexpr size_t kMaxChannels = 1 << 24;
   return node.is_constant(1) && (!node.has_input(2) || node.is_constant(2)) &&
-      node.input(0).shape[3] <= UINT32_MAX && node.input(1).shape[0] <= UINT32_MAX;
+      node.input(0).shape[3] <= kMaxChannels && node.input(1).shape[0] <= kMaxChannels;
 }
 
 struct ConvOperands {

@@ -1,5 +1,4 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <array>
 #include <cmath>
 
 #include "../kernels/elementwise.h"
@@ -28,7 +27,7 @@ Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
 }
 
-// How XNNPACK computes a kind: as one operator (`type`), or by a function of its own.
+// How XNNPACK computes a kind: as one operator (`type`), or as `compose` defines it.
 struct UnaryDefinition {
   xnn_unary_operator type = xnn_unary_invalid;
   Status (*compose)(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) = nullptr;
@@ -65,45 +64,6 @@ Status define_sigmoid(SubgraphBuilder& subgraph, const TensorType& type, uint32_
   return define(subgraph, xnn_unary_sigmoid, nullptr, clamped, y);
 }
 
-// x * sigmoid(x)
-Status define_silu(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
-  ETX_ASSIGN_OR_RETURN(const uint32_t sigmoid, subgraph.internal(type));
-  ETX_RETURN_IF_ERROR(define_sigmoid(subgraph, type, x, sigmoid));
-  return define(subgraph, xnn_binary_multiply, x, sigmoid, y);
-}
-
-// clamp(x + 3, 0, 6) / 6
-Status define_hard_sigmoid(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
-  ETX_ASSIGN_OR_RETURN(const uint32_t three, subgraph.scalar(3));
-  ETX_ASSIGN_OR_RETURN(const uint32_t six, subgraph.scalar(6));
-  ETX_ASSIGN_OR_RETURN(const uint32_t shifted, subgraph.internal(type));
-  ETX_ASSIGN_OR_RETURN(const uint32_t clamped, subgraph.internal(type));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_add, x, three, shifted));
-  ETX_RETURN_IF_ERROR(define_clamp(subgraph, 0, 6, shifted, clamped));
-  return define(subgraph, xnn_binary_divide, clamped, six, y);
-}
-
-// x / 2 * (1 + tanh(x * (k + k * 0.044715 * x * x))), k = sqrt(2 / pi)
-Status define_gelu_tanh(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
-  constexpr float kScale = 0.7978845608f;
-  std::array<uint32_t, 7> t{};
-  for (uint32_t& id : t) {
-    ETX_ASSIGN_OR_RETURN(id, subgraph.internal(type));
-  }
-  ETX_ASSIGN_OR_RETURN(const uint32_t half, subgraph.scalar(0.5f));
-  ETX_ASSIGN_OR_RETURN(const uint32_t one, subgraph.scalar(1));
-  ETX_ASSIGN_OR_RETURN(const uint32_t linear, subgraph.scalar(kScale));
-  ETX_ASSIGN_OR_RETURN(const uint32_t cubic, subgraph.scalar(kScale * 0.044715f));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_unary_square, nullptr, x, t[0]));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_multiply, t[0], cubic, t[1]));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_add, t[1], linear, t[2]));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_multiply, t[2], x, t[3]));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_unary_tanh, nullptr, t[3], t[4]));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_add, t[4], one, t[5]));
-  ETX_RETURN_IF_ERROR(define(subgraph, xnn_binary_multiply, x, half, t[6]));
-  return define(subgraph, xnn_binary_multiply, t[5], t[6], y);
-}
-
 UnaryDefinition unary_definition(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::Abs:
@@ -116,16 +76,10 @@ UnaryDefinition unary_definition(UnaryKind kind) {
       return {xnn_unary_invalid, define_copy};
     case UnaryKind::Elu:
       return {xnn_unary_elu};
-    case UnaryKind::Exp:
-      return {xnn_unary_exp};
     case UnaryKind::Floor:
       return {xnn_unary_floor};
     case UnaryKind::Gelu:
       return {xnn_unary_gelu};
-    case UnaryKind::GeluTanh:
-      return {xnn_unary_invalid, define_gelu_tanh};
-    case UnaryKind::HardSigmoid:
-      return {xnn_unary_invalid, define_hard_sigmoid};
     case UnaryKind::HardSwish:
       return {xnn_unary_hardswish};
     case UnaryKind::LeakyRelu:
@@ -138,8 +92,6 @@ UnaryDefinition unary_definition(UnaryKind kind) {
       return {xnn_unary_bankers_rounding};
     case UnaryKind::Sigmoid:
       return {xnn_unary_invalid, define_sigmoid};
-    case UnaryKind::Silu:
-      return {xnn_unary_invalid, define_silu};
     case UnaryKind::Square:
       return {xnn_unary_square};
     case UnaryKind::Tanh:
@@ -147,11 +99,16 @@ UnaryDefinition unary_definition(UnaryKind kind) {
     // NaN where the root is 0 or infinite.
     case UnaryKind::Rsqrt:
     case UnaryKind::Sqrt:
-    // Not vectorised.
+    // One function at a time, where the kernel computes a vector.
     case UnaryKind::Cos:
+    case UnaryKind::Exp:
     case UnaryKind::Log:
     case UnaryKind::Sign:
     case UnaryKind::Sin:
+    // Several passes, where the kernel needs one.
+    case UnaryKind::GeluTanh:
+    case UnaryKind::HardSigmoid:
+    case UnaryKind::Silu:
     // Not in XNNPACK.
     case UnaryKind::Acos:
     case UnaryKind::Acosh:

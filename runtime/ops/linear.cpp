@@ -63,7 +63,7 @@ Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
 
 Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
   ETX_ASSIGN_OR_RETURN(const uint32_t a, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t b, subgraph.input(1));
+  ETX_ASSIGN_OR_RETURN(const uint32_t b, subgraph.input(1, node.is_constant(1) ? Use::Packed : Use::Kept));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   const uint32_t flags = node.attributes<schema::BatchMatMul>().transpose_b() ? XNN_FLAG_TRANSPOSE_B : 0;
   return check_xnn(

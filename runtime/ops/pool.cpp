@@ -9,6 +9,8 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
+const schema::Padding2D kNoPadding(0, 0, 0, 0);
+
 Window window_height(const schema::AvgPool2d& pool) {
   return {pool.kernel()->height(), pool.stride()->height(), 1, pool.padding()->top(), pool.padding()->bottom()};
 }
@@ -88,27 +90,49 @@ Status infer_avg_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
 }
 
-// XNNPACK divides by the elements inside the image.
+bool equal(const schema::Padding2D& a, const schema::Padding2D& b) {
+  return a.top() == b.top() && a.right() == b.right() && a.bottom() == b.bottom() && a.left() == b.left();
+}
+
+// XNNPACK divides by the elements inside the image, which padding of our own becomes
+// part of.
 bool avg_pool2d_in_xnnpack(const NodeContext& node) {
   const auto& pool = node.attributes<schema::AvgPool2d>();
   const schema::Padding2D& counted = *pool.padding_counted();
-  const bool counts_padding = (counted.top() | counted.right() | counted.bottom() | counted.left()) != 0;
   const bool is_copy = pool.kernel()->height() == 1 && pool.kernel()->width() == 1;
-  return !counts_padding && !is_copy && pool.divisor_override() == 0 && fits_xnnpack(node) &&
-      fits_xnnpack(window_height(pool), window_width(pool));
+  return (equal(counted, kNoPadding) || equal(counted, *pool.padding())) && !is_copy &&
+      pool.divisor_override() == 0 && fits_xnnpack(node) && fits_xnnpack(window_height(pool), window_width(pool));
+}
+
+// The input with a border of zeros.
+StatusOr<uint32_t> define_border(const NodeContext& node, const schema::Padding2D& padding, SubgraphBuilder& subgraph) {
+  TensorType type = node.input(0);
+  type.shape[1] += size_t{padding.top()} + padding.bottom();
+  type.shape[2] += size_t{padding.left()} + padding.right();
+  const std::array<size_t, 4> before{0, padding.top(), padding.left(), 0};
+  const std::array<size_t, 4> after{0, padding.bottom(), padding.right(), 0};
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.internal(type));
+  ETX_RETURN_IF_ERROR(check_xnn(
+      xnn_define_static_constant_pad(subgraph.get(), before.data(), after.data(), 0, x, y, 0),
+      "xnn_define_static_constant_pad"));
+  return y;
 }
 
 Status define_avg_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
   const auto& pool = node.attributes<schema::AvgPool2d>();
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  const bool counts = !equal(*pool.padding_counted(), kNoPadding);
+  const schema::Padding2D& padding = counts ? kNoPadding : *pool.padding();
+  ETX_ASSIGN_OR_RETURN(
+      const uint32_t x, counts ? define_border(node, *pool.padding(), subgraph) : subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   return check_xnn(
       xnn_define_average_pooling_2d(
           subgraph.get(),
-          pool.padding()->top(),
-          pool.padding()->right(),
-          pool.padding()->bottom(),
-          pool.padding()->left(),
+          padding.top(),
+          padding.right(),
+          padding.bottom(),
+          padding.left(),
           pool.kernel()->height(),
           pool.kernel()->width(),
           pool.stride()->height(),

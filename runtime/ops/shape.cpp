@@ -1,5 +1,4 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cmath>
@@ -41,21 +40,6 @@ Status infer_transpose(const NodeContext& node, Span<TensorType> outputs) {
     y.append(x.shape[axis]);
   }
   return set_output(outputs, x.dtype, y);
-}
-
-bool transpose_in_xnnpack(const NodeContext& node) {
-  return node.input(0).shape.rank >= 1 && fits_xnnpack(node);
-}
-
-Status define_transpose(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto* attribute = node.attributes<schema::Transpose>().perm();
-  std::array<size_t, kMaxRank> perm{};
-  std::copy(attribute->begin(), attribute->end(), perm.begin());
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  return check_xnn(
-      xnn_define_static_transpose(subgraph.get(), attribute->size(), perm.data(), x, y, 0),
-      "xnn_define_static_transpose");
 }
 
 Status infer_expand(const NodeContext& node, Span<TensorType> outputs) {
@@ -219,31 +203,13 @@ Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, x.dtype, y);
 }
 
-bool pad_in_xnnpack(const NodeContext& node) {
-  return node.input(0).shape.rank >= 1 && fits_xnnpack(node);
-}
-
-Status define_pad(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& attributes = node.attributes<schema::Pad>();
-  std::array<size_t, kMaxRank> before{};
-  std::array<size_t, kMaxRank> after{};
-  std::copy(attributes.before()->begin(), attributes.before()->end(), before.begin());
-  std::copy(attributes.after()->begin(), attributes.after()->end(), after.begin());
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  return check_xnn(
-      xnn_define_static_constant_pad(
-          subgraph.get(), before.data(), after.data(), attributes.value(), x, y, 0),
-      "xnn_define_static_constant_pad");
-}
-
 } // namespace
 
 const OpImpl kReshapeOp{infer_reshape, nullptr, nullptr, make_copy, /*is_view=*/true};
-const OpImpl kTransposeOp{infer_transpose, transpose_in_xnnpack, define_transpose, make_transpose};
+const OpImpl kTransposeOp{infer_transpose, nullptr, nullptr, make_transpose};
 const OpImpl kExpandOp{infer_expand, nullptr, nullptr, make_expand};
 const OpImpl kConcatOp{infer_concat, concat_in_xnnpack, define_concat, make_concat};
 const OpImpl kSliceOp{infer_slice, slice_in_xnnpack, define_slice, make_slice};
-const OpImpl kPadOp{infer_pad, pad_in_xnnpack, define_pad, make_pad};
+const OpImpl kPadOp{infer_pad, nullptr, nullptr, make_pad};
 
 } // namespace executorch::backends::et_xnnpack

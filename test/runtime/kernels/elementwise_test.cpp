@@ -69,6 +69,38 @@ double reference(UnaryKind kind, double x) {
       return x * x;
     case UnaryKind::Tanh:
       return std::tanh(x);
+    case UnaryKind::Acos:
+      return std::acos(x);
+    case UnaryKind::Acosh:
+      return std::acosh(x);
+    case UnaryKind::Asin:
+      return std::asin(x);
+    case UnaryKind::Asinh:
+      return std::asinh(x);
+    case UnaryKind::Atan:
+      return std::atan(x);
+    case UnaryKind::Atanh:
+      return std::atanh(x);
+    case UnaryKind::Cosh:
+      return std::cosh(x);
+    case UnaryKind::Erf:
+      return std::erf(x);
+    case UnaryKind::Exp2:
+      return std::exp2(x);
+    case UnaryKind::Expm1:
+      return std::expm1(x);
+    case UnaryKind::Log10:
+      return std::log10(x);
+    case UnaryKind::Log1p:
+      return std::log1p(x);
+    case UnaryKind::Log2:
+      return std::log2(x);
+    case UnaryKind::Sinh:
+      return std::sinh(x);
+    case UnaryKind::Tan:
+      return std::tan(x);
+    case UnaryKind::Trunc:
+      return std::trunc(x);
   }
   return x;
 }

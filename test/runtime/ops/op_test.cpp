@@ -1,8 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "op_test.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <deque>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <runtime/subgraph_builder.h>
@@ -32,12 +34,23 @@ std::vector<float> padded(std::vector<float> data) {
 class Constants : public SubgraphBuilder::ConstantSource {
  public:
   explicit Constants(const std::vector<std::vector<float>>& data) : data_(data) {}
-  StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use) override {
-    return static_cast<const void*>(data_[value].data());
+  StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override {
+    if (use == SubgraphBuilder::Use::Kept) {
+      return static_cast<const void*>(data_[value].data());
+    }
+    packed_.push_back(data_[value]);
+    return static_cast<const void*>(packed_.back().data());
+  }
+  // Shows in the result if a packed weight is read later.
+  void spoil_packed() {
+    for (std::vector<float>& data : packed_) {
+      std::fill(data.begin(), data.end(), std::numeric_limits<float>::quiet_NaN());
+    }
   }
 
  private:
   const std::vector<std::vector<float>>& data_;
+  std::deque<std::vector<float>> packed_;
 };
 
 void expect_ok(const Status& status) {
@@ -136,6 +149,7 @@ std::vector<float> OpCase::run_in_xnnpack() const {
       xnn_create_runtime_v4((*builder)->get(), nullptr, nullptr, nullptr, XNN_FLAG_NO_OPERATOR_FUSION, &raw),
       "xnn_create_runtime_v4"));
   const std::unique_ptr<xnn_runtime, DeleteRuntime> runtime(raw);
+  constants.spoil_packed();
   std::vector<xnn_external_value> values;
   for (uint32_t id = 0; id < externals.size(); ++id) {
     values.push_back({id, data[externals[id]].data()});

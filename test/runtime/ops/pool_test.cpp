@@ -133,6 +133,8 @@ TEST(AvgPool2d, XnnpackAgrees) {
   large.padding = Padding2D(2, 2, 2, 2);
   large.stride = Size2D(2, 2);
   expect_agreement(average(large, {kImage}));
+  large.counted = large.padding;
+  expect_agreement(average(large, {kImage}));
 }
 
 TEST(AvgPool2d, KernelTakesOtherDivisors) {

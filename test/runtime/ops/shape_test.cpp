@@ -85,18 +85,6 @@ TEST(Transpose, Refuses) {
   expect_refused(none, "permutes 0 axes");
 }
 
-TEST(Transpose, XnnpackAgrees) {
-  expect_agreement(transpose(tensor({3}), {0}), 0);
-  expect_agreement(transpose(tensor({3, 5}), {1, 0}), 0);
-  expect_agreement(transpose(tensor({2, 3, 4, 5}), {0, 2, 3, 1}), 0);
-  expect_agreement(transpose(tensor({2, 3, 4, 5}), {0, 3, 1, 2}), 0);
-  expect_agreement(transpose(tensor({2, 3, 4, 5}), {3, 2, 1, 0}), 0);
-  expect_agreement(transpose(tensor({2, 1, 3, 1, 2, 5}), {5, 1, 3, 0, 4, 2}), 0);
-  expect_agreement(transpose(tensor({1, 1}), {1, 0}), 0);
-  EXPECT_FALSE(transpose(typed(DType::Int32, {2, 3}), {1, 0}).in_xnnpack());
-  EXPECT_FALSE(transpose(tensor({}), {}).in_xnnpack());
-}
-
 TEST(Expand, Broadcasts) {
   expect_shape(expand(tensor({3, 1}), {2, 3, 4}), {2, 3, 4});
   expect_shape(expand(tensor({}), {}), {});
@@ -198,17 +186,6 @@ TEST(Pad, Refuses) {
   expect_refused(pad(typed(DType::Int32, {2}), {1}, {1}, 1e10f), "pads Int32[2] with 1e+10");
   expect_refused(pad(typed(DType::Bool, {2}), {1}, {1}, 2), "pads Bool[2] with 2");
   expect_refused(pad(tensor({2, 2}), {UINT32_MAX, UINT32_MAX}, {0, 0}), "larger than 1 TiB");
-}
-
-TEST(Pad, XnnpackAgrees) {
-  const float inf = std::numeric_limits<float>::infinity();
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const float value : {0.0f, -0.0f, 1.5f, -inf, nan}) {
-    expect_agreement(pad(tensor({3}), {2}, {1}, value), 0);
-    expect_agreement(pad(tensor({2, 3, 4, 5}), {0, 1, 2, 0}, {0, 3, 1, 0}, value), 0);
-    expect_agreement(pad(tensor({2, 3}), {0, 0}, {0, 0}, value), 0);
-    expect_agreement(pad(tensor({1, 2, 1, 2, 1, 3}), {1, 1, 1, 1, 1, 1}, {2, 0, 1, 0, 3, 4}, value), 0);
-  }
 }
 
 } // namespace

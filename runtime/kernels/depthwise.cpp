@@ -1,0 +1,210 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "depthwise.h"
+
+#include <algorithm>
+
+#include "isa.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/depthwise.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// The most pixels at once: each weight loaded serves them all.
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
+constexpr size_t kPixels = 12;
+#else
+constexpr size_t kPixels = 8;
+#endif
+constexpr size_t kEdgeVectors = 4;
+
+struct Taps {
+  size_t begin, end;
+};
+
+// The taps of a window that are inside the input if the first one lies at `origin`.
+Taps taps_inside(const Depthwise::Axis& axis, ptrdiff_t origin) {
+  const ptrdiff_t dilation = static_cast<ptrdiff_t>(axis.dilation);
+  const ptrdiff_t kernel = static_cast<ptrdiff_t>(axis.kernel);
+  const ptrdiff_t size = static_cast<ptrdiff_t>(axis.input);
+  const ptrdiff_t begin = origin >= 0 ? 0 : std::min((-origin + dilation - 1) / dilation, kernel);
+  const ptrdiff_t end = origin >= size ? 0 : std::min((size - origin + dilation - 1) / dilation, kernel);
+  return {static_cast<size_t>(begin), static_cast<size_t>(std::max(begin, end))};
+}
+
+ptrdiff_t origin_of(const Depthwise::Axis& axis, size_t position) {
+  return static_cast<ptrdiff_t>(position * axis.stride) - static_cast<ptrdiff_t>(axis.padding);
+}
+
+template <bool kPartial>
+HWY_INLINE Vector load(const float* x, size_t count) {
+  return kPartial ? hn::LoadN(kFloats, x, count) : hn::LoadU(kFloats, x);
+}
+
+HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
+  return hn::Min(hn::Set(kFloats, conv.max), hn::Max(hn::Set(kFloats, conv.min), sum)); // keeps NaN
+}
+
+// kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial
+// vector holds the last channels.
+template <size_t kCount, size_t N, bool kPartial>
+HWY_NOINLINE void convolve(
+    const Depthwise& conv,
+    const float* input, // where tap (0, 0) of the first pixel would be
+    Taps rows,
+    Taps columns,
+    size_t channel,
+    float* output) {
+  const size_t channels = conv.channels;
+  const size_t left = channels - channel;
+  const size_t pixel_step = conv.width.stride * channels;
+  const size_t tap_step = conv.width.dilation * channels;
+  const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
+  Vector sum[kCount][N];
+  HWY_UNROLL(4)
+  for (size_t n = 0; n < N; ++n) {
+    const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<kPartial>(conv.bias + channel + n * kLanes, left);
+    HWY_UNROLL(12)
+    for (size_t i = 0; i < kCount; ++i) {
+      sum[i][n] = bias;
+    }
+  }
+  for (size_t r = rows.begin; r < rows.end; ++r) {
+    const float* weight = conv.weight + (r * conv.width.kernel + columns.begin) * channels + channel;
+    const float* x = input + static_cast<ptrdiff_t>(r) * row_step +
+        static_cast<ptrdiff_t>(columns.begin * tap_step + channel);
+    for (size_t c = columns.begin; c < columns.end; ++c, weight += channels, x += tap_step) {
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        const Vector w = load<kPartial>(weight + n * kLanes, left);
+        const float* pixel = x + n * kLanes;
+        HWY_UNROLL(12)
+        for (size_t i = 0; i < kCount; ++i) {
+          sum[i][n] = hn::MulAdd(load<kPartial>(pixel + i * pixel_step, left), w, sum[i][n]);
+        }
+      }
+    }
+  }
+  HWY_UNROLL(12)
+  for (size_t i = 0; i < kCount; ++i) {
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      const Vector y = finish(conv, sum[i][n]);
+      float* to = output + i * channels + channel + n * kLanes;
+      if (kPartial) {
+        hn::StoreN(y, kFloats, to, left);
+      } else {
+        hn::StoreU(y, kFloats, to);
+      }
+    }
+  }
+}
+
+// What all pixels of one row of the output have in common.
+struct Row {
+  const Depthwise& conv;
+  const float* input; // where tap (0, 0) of the window of column 0 would be without padding
+  Taps taps;
+  float* output;
+
+  const float* input_at(size_t column) const {
+    return input + origin_of(conv.width, column) * static_cast<ptrdiff_t>(conv.channels);
+  }
+};
+
+// Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
+template <size_t kCount, size_t N>
+void convolve_inner(const Row& row, size_t begin, size_t end, size_t channels_begin, size_t channels_end) {
+  const Taps all{0, row.conv.width.kernel};
+  for (size_t channel = channels_begin; channel < channels_end; channel += N * kLanes) {
+    for (size_t i = begin; i < end; i += kCount) {
+      const size_t column = std::min(i, end - kCount); // the last ones overlap those before
+      convolve<kCount, N, false>(
+          row.conv, row.input_at(column), row.taps, all, channel, row.output + column * row.conv.channels);
+    }
+  }
+}
+
+void convolve_pixel(const Row& row, size_t column, size_t channel) {
+  const size_t channels = row.conv.channels;
+  const Taps columns = taps_inside(row.conv.width, origin_of(row.conv.width, column));
+  const float* input = row.input_at(column);
+  float* output = row.output + column * channels;
+  for (; channel + kEdgeVectors * kLanes <= channels; channel += kEdgeVectors * kLanes) {
+    convolve<1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
+  }
+  for (; channel + kLanes <= channels; channel += kLanes) {
+    convolve<1, 1, false>(row.conv, input, row.taps, columns, channel, output);
+  }
+  if (channel < channels) {
+    convolve<1, 1, true>(row.conv, input, row.taps, columns, channel, output);
+  }
+}
+
+void depthwise_row(const Depthwise& conv, size_t index) {
+  const Depthwise::Axis &height = conv.height, &width = conv.width;
+  const size_t channels = conv.channels;
+  const ptrdiff_t top = origin_of(height, index % height.output);
+  const float* image = conv.input + index / height.output * height.input * width.input * channels;
+  const Row row{
+      conv,
+      image + top * static_cast<ptrdiff_t>(width.input * channels),
+      taps_inside(height, top),
+      conv.output + index * width.output * channels};
+
+  // Pixels [begin, end) see whole rows of taps.
+  const size_t reach = (width.kernel - 1) * width.dilation + 1;
+  const size_t begin = std::min((width.padding + width.stride - 1) / width.stride, width.output);
+  size_t end = begin;
+  if (width.input + width.padding >= reach) {
+    end = std::max(begin, std::min((width.input + width.padding - reach) / width.stride + 1, width.output));
+  }
+  const size_t count = end - begin;
+  const size_t whole = channels / kLanes * kLanes;
+  const size_t pairs = channels / (2 * kLanes) * (2 * kLanes);
+  size_t inner_channels = whole;
+  if (count >= kPixels) {
+    convolve_inner<kPixels, 1>(row, begin, end, 0, whole);
+  } else if (kPixels > 8 && count >= 8) {
+    convolve_inner<8, 1>(row, begin, end, 0, whole);
+  } else if (count >= 4) {
+    convolve_inner<4, 2>(row, begin, end, 0, pairs);
+    convolve_inner<4, 1>(row, begin, end, pairs, whole);
+  } else {
+    inner_channels = 0;
+  }
+  for (size_t i = 0; i < width.output; ++i) {
+    const bool inside = i >= begin && i < end;
+    convolve_pixel(row, i, inside ? inner_channels : 0);
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(depthwise_row);
+
+void pack_depthwise(const float* weight, size_t channels, size_t taps, float* packed) {
+  for (size_t c = 0; c < channels; ++c) {
+    for (size_t t = 0; t < taps; ++t) {
+      packed[t * channels + c] = weight[c * taps + t];
+    }
+  }
+}
+
+DepthwiseRow choose_depthwise_row() {
+  return ETX_DISPATCH(depthwise_row);
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE
