@@ -2,6 +2,7 @@
 #include "arguments.h"
 
 #include <array>
+#include <limits>
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
@@ -127,6 +128,11 @@ Status prepare_output(const Blob& blob, size_t i, const Shape& shape, EValue& ar
   Tensor& tensor = arg.toTensor();
   std::array<SizesType, kMaxRank> sizes{};
   for (size_t k = 0; k < shape.rank; ++k) {
+    ETX_CHECK(
+        shape[k] <= static_cast<size_t>(std::numeric_limits<SizesType>::max()),
+        InvalidArgument,
+        "a tensor cannot have the sizes %s",
+        shape.to_string().c_str());
     sizes[axis_at(output.dim_order(), k)] = static_cast<SizesType>(shape[k]);
   }
   const Error resized = executorch::runtime::resize_tensor(tensor, {sizes.data(), shape.rank});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <new>
 
 namespace executorch::backends::et_xnnpack {
 
@@ -12,6 +13,7 @@ namespace {
 constexpr uint64_t kSupportedFeatures = static_cast<uint64_t>(schema::Feature::Core);
 constexpr size_t kMaxBlobBytes = size_t{1} << 31; // FlatBuffers offsets are 32 bits
 constexpr size_t kMaxEntries = 1 << 20; // of any vector of a graph
+constexpr size_t kMaxNodes = 1 << 16; // XNNPACK and the arena take time that is quadratic in these
 constexpr int64_t kMaxLiteralSize = int64_t{1} << 40;
 constexpr uint32_t kMaxDepth = 16;
 constexpr uint32_t kMaxTables = 1 << 22;
@@ -72,7 +74,8 @@ class BlobVerifier {
         bytes_.data()[7] >= 32 && bytes_.data()[7] < 127 ? bytes_.data()[7] : '?',
         schema::GraphIdentifier());
     // operator new[] aligns for every scalar of the schema.
-    blob_.bytes_ = std::make_unique<uint8_t[]>(bytes_.size());
+    blob_.bytes_.reset(new (std::nothrow) uint8_t[bytes_.size()]);
+    ETX_CHECK(blob_.bytes_ != nullptr, MemoryAllocationFailed, "no memory for %zu bytes", bytes_.size());
     std::memcpy(blob_.bytes_.get(), bytes_.data(), bytes_.size());
     flatbuffers::Verifier verifier(blob_.bytes_.get(), bytes_.size(), kMaxDepth, kMaxTables);
     ETX_CHECK(schema::VerifyGraphBuffer(verifier), InvalidProgram, "the blob is truncated or corrupt");
@@ -101,6 +104,7 @@ class BlobVerifier {
          length(graph().exprs()),
          length(graph().ranges())});
     ETX_CHECK(most <= kMaxEntries, InvalidProgram, "a vector of the graph has %zu entries", most);
+    ETX_CHECK(blob_.num_nodes() <= kMaxNodes, InvalidProgram, "the graph has %zu nodes", blob_.num_nodes());
     return {};
   }
 

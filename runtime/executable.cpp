@@ -294,26 +294,41 @@ Status Executable::bind_inputs(Span<const void* const> inputs) {
   return {};
 }
 
+bool Executable::overlaps_inputs(const void* data, size_t bytes, Span<const void* const> inputs) const {
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (input_value(k) != kNone && overlap(data, bytes, inputs[k], types_[input_value(k)].bytes())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Status Executable::bind_outputs(Span<const void* const> inputs, Span<void* const> outputs) {
-  for (const size_t i : direct_outputs_) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t root = output_root(i);
     const size_t bytes = types_[root].bytes();
-    bool overlaps = false;
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      overlaps = overlaps ||
-          (input_value(k) != kNone && overlap(outputs[i], bytes, inputs[k], types_[input_value(k)].bytes()));
-    }
     Stage& stage = output_stages_[i];
-    stage.active = bytes > 0 && (overlaps || (read_by_xnnpack_[root] && !is_tail_readable(outputs[i], bytes)));
+    stage.active = bytes > 0 &&
+        (overlaps_inputs(outputs[i], bytes, inputs) ||
+         (read_by_xnnpack_[root] && !is_tail_readable(outputs[i], bytes)));
     if (stage.active && stage.buffer.size() < bytes) {
       ETX_ASSIGN_OR_RETURN(stage.buffer, Buffer::allocate(bytes));
     }
-    data_[root] = stage.active ? stage.buffer.data() : static_cast<char*>(outputs[i]);
+  }
+  for (const size_t i : direct_outputs_) {
+    data_[output_root(i)] = output_data(i, outputs);
   }
   return {};
 }
 
 Status Executable::bind_steps() {
+  if (!is_planned_) {
+    for (RunnableStep& step : steps_) {
+      if (step.segment != nullptr) {
+        step.segment->forget_plan();
+      }
+    }
+  }
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
     if (step.is_empty) {
@@ -375,10 +390,10 @@ Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs
   }
   for (const CopyOut& copy : copies_out_) {
     if (types_[copy.root].bytes() > 0) {
-      std::memmove(outputs[copy.output], data_[copy.root], types_[copy.root].bytes());
+      std::memmove(output_data(copy.output, outputs), data_[copy.root], types_[copy.root].bytes());
     }
   }
-  for (const size_t i : direct_outputs_) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
     if (output_stages_[i].active) {
       std::memcpy(outputs[i], output_stages_[i].buffer.data(), types_[output_root(i)].bytes());
     }

@@ -84,6 +84,7 @@ class Executable {
   Status bind(Span<const void* const> inputs, Span<void* const> outputs);
   Status bind_inputs(Span<const void* const> inputs);
   Status bind_outputs(Span<const void* const> inputs, Span<void* const> outputs);
+  bool overlaps_inputs(const void* data, size_t bytes, Span<const void* const> inputs) const;
   Status bind_steps();
   Status run_step(size_t s);
   Status check_not_empty(const Step& step) const;
@@ -93,6 +94,11 @@ class Executable {
   }
   uint32_t output_root(size_t i) const {
     return plan_.root[blob_.graph().outputs()->Get(static_cast<uint32_t>(i))->value()];
+  }
+
+  // Where output `i` is written during run().
+  char* output_data(size_t i, Span<void* const> outputs) const {
+    return output_stages_[i].active ? output_stages_[i].buffer.data() : static_cast<char*>(outputs[i]);
   }
 
   const Blob blob_;

@@ -21,65 +21,58 @@ class Planner {
  public:
   Planner(const Blob& blob, Span<const TensorType> types, const Sizes& sizes) : blob_(blob) {
     plan_.root.resize(blob.num_values());
-    made_.resize(blob.num_values());
     for (uint32_t id = 0; id < blob.num_values(); ++id) {
       plan_.root[id] = id;
-      made_[id] = true;
     }
     for (uint32_t i = 0; i < blob.num_nodes(); ++i) {
       placements_.push_back(place(blob, i, types, sizes));
-      pending_.push_back(i);
-      for (const uint32_t id : *blob.node(i).outputs()) {
-        made_[id] = false;
-      }
     }
   }
 
   Plan run() && {
-    while (!pending_.empty()) {
-      // Kernels and views first: what is left then opens the largest XNNPACK step.
-      take([this](uint32_t node) { return placements_[node] != Placement::Xnnpack; }, nullptr);
-      Step step{Step::Kind::Xnnpack, {}, {}, {}};
-      take([this](uint32_t node) { return placements_[node] == Placement::Xnnpack; }, &step.nodes);
-      if (!step.nodes.empty()) {
-        plan_.steps.push_back(std::move(step));
-      }
+    for (const std::vector<uint32_t>& phase : phases()) {
+      add_steps(phase);
     }
     connect();
     return std::move(plan_);
   }
 
  private:
-  bool is_ready(uint32_t node) const {
-    const auto* inputs = blob_.node(node).inputs();
-    return inputs == nullptr || std::all_of(inputs->begin(), inputs->end(), [this](uint32_t id) {
-             return id == kNone || made_[id];
-           });
+  // Nodes by when they run. Phases 0, 2, ... hold kernels and views, 1, 3, ... each the
+  // nodes of one XNNPACK step. Every node is in the first phase that has its operands.
+  std::vector<std::vector<uint32_t>> phases() const {
+    std::vector<std::vector<uint32_t>> result;
+    std::vector<size_t> phase_of(blob_.num_values()); // in which a value is made
+    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
+      size_t phase = 0;
+      const auto* inputs = blob_.node(i).inputs();
+      for (uint32_t k = 0; inputs != nullptr && k < inputs->size(); ++k) {
+        if (inputs->Get(k) != kNone) {
+          phase = std::max(phase, phase_of[inputs->Get(k)]);
+        }
+      }
+      phase += (phase % 2 == 1) != (placements_[i] == Placement::Xnnpack);
+      result.resize(std::max(result.size(), phase + 1));
+      result[phase].push_back(i);
+      for (const uint32_t id : *blob_.node(i).outputs()) {
+        phase_of[id] = phase;
+      }
+    }
+    return result;
   }
 
-  // Moves the pending nodes that satisfy `wanted` and whose inputs are made, in order,
-  // to `segment`, or to steps of their own if that is null. One sweep finds them all,
-  // as nodes are in topological order.
-  template <typename Wanted>
-  void take(const Wanted& wanted, std::vector<uint32_t>* segment) {
-    std::vector<uint32_t> rest;
-    for (const uint32_t node : pending_) {
-      if (!wanted(node) || !is_ready(node)) {
-        rest.push_back(node);
-        continue;
+  void add_steps(const std::vector<uint32_t>& phase) {
+    for (const uint32_t node : phase) {
+      if (placements_[node] == Placement::Xnnpack) {
+        plan_.steps.push_back({Step::Kind::Xnnpack, phase, {}, {}});
+        return;
       }
-      for (const uint32_t id : *blob_.node(node).outputs()) {
-        made_[id] = true;
-      }
-      if (segment != nullptr) {
-        segment->push_back(node);
-      } else if (placements_[node] == Placement::View) {
+      if (placements_[node] == Placement::View) {
         plan_.root[blob_.node(node).outputs()->Get(0)] = plan_.root[blob_.node(node).inputs()->Get(0)];
       } else {
         plan_.steps.push_back({Step::Kind::Kernel, {node}, {}, {}});
       }
     }
-    pending_ = std::move(rest);
   }
 
   // Fills in what each step reads and makes.
@@ -101,8 +94,9 @@ class Planner {
         leaves[plan_.root[blob_.node(i).inputs()->Get(0)]] = true;
       }
     }
+    std::vector<uint32_t> reader(blob_.num_values(), kNone); // the last step known to read a value
     for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
-      connect_inputs(s, maker, leaves);
+      connect_inputs(s, maker, reader, leaves);
     }
     for (Step& step : plan_.steps) {
       for (const uint32_t node : step.nodes) {
@@ -115,7 +109,8 @@ class Planner {
     }
   }
 
-  void connect_inputs(uint32_t s, const std::vector<uint32_t>& maker, std::vector<bool>& leaves) {
+  void connect_inputs(
+      uint32_t s, const std::vector<uint32_t>& maker, std::vector<uint32_t>& reader, std::vector<bool>& leaves) {
     Step& step = plan_.steps[s];
     for (const uint32_t node : step.nodes) {
       const auto* inputs = blob_.node(node).inputs();
@@ -125,9 +120,10 @@ class Planner {
           continue;
         }
         leaves[plan_.root[id]] = true;
-        if (std::find(step.inputs.begin(), step.inputs.end(), id) == step.inputs.end()) {
+        if (reader[id] != s) {
           step.inputs.push_back(id);
         }
+        reader[id] = s;
       }
     }
   }
@@ -135,8 +131,6 @@ class Planner {
   const Blob& blob_;
   Plan plan_;
   std::vector<Placement> placements_; // by node
-  std::vector<uint32_t> pending_; // nodes without a step, in order
-  std::vector<bool> made_; // by value: is there once the steps so far have run
 };
 
 } // namespace

@@ -47,6 +47,10 @@ std::vector<xnn_external_value> Segment::externals(Span<char* const> data) const
   return result;
 }
 
+void Segment::forget_plan() {
+  et_xnnpack_forget_plan(runtime_.get());
+}
+
 Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pthreadpool_t pool) {
   et_xnnpack_set_threadpool(runtime_.get(), pool);
   for (uint32_t id = 0; id < num_inputs_; ++id) {
@@ -55,8 +59,9 @@ Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pt
         xnn_reshape_external_value(runtime_.get(), id, shape.rank, shape.dims.data()),
         "xnn_reshape_external_value"));
   }
-  et_xnnpack_forget_plan(runtime_.get());
+  // Not xnn_setup_runtime, which does the same but ignores that there may be no memory.
   ETX_RETURN_IF_ERROR(check_xnn(xnn_reshape_runtime(runtime_.get()), "xnn_reshape_runtime"));
+  ETX_RETURN_IF_ERROR(set_data(data));
   for (size_t id = num_inputs_; id < values_.size(); ++id) {
     Shape shape;
     ETX_RETURN_IF_ERROR(check_xnn(
@@ -71,7 +76,7 @@ Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pt
         shape.to_string().c_str(),
         expected.to_string().c_str());
   }
-  return set_data(data);
+  return {};
 }
 
 Status Segment::set_data(Span<char* const> data) {

@@ -39,6 +39,9 @@ class Segment {
       Weights& weights,
       xnn_workspace_t workspace);
 
+  // To be called for all segments that share a workspace before any of them is reshaped.
+  void forget_plan();
+
   // Takes over the types and addresses of all values, and the pool to run on. `types`
   // passed infer; `data` is by value, only those of the step's inputs and outputs count.
   Status reshape(Span<const TensorType> types, Span<char* const> data, pthreadpool_t pool);

@@ -9,4 +9,5 @@ void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
 
 void et_xnnpack_forget_plan(xnn_runtime_t runtime) {
   runtime->memory_planned = false;
+  runtime->has_been_setup = false;
 }

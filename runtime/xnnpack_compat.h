@@ -22,9 +22,10 @@ extern "C" {
 // per-thread memory for the number of threads.
 void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool);
 
-// Makes the next xnn_reshape_runtime plan memory again. By itself it does so only when
-// something grows, and else keeps writing an output over an input of the same size even
-// if that input is smaller by now and broadcast.
+// Makes the next xnn_reshape_runtime plan memory from scratch. By itself that plans again
+// only when something grows, and so keeps writing an output over an input that by now is
+// broadcast. Until then the runtime takes no part when another one moves the workspace that
+// they share.
 void et_xnnpack_forget_plan(xnn_runtime_t runtime);
 
 #ifdef __cplusplus
