@@ -1,0 +1,207 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "graph_def.h"
+
+#include <cstring>
+
+namespace executorch::backends::et_xnnpack::testing {
+
+using flatbuffers::FlatBufferBuilder;
+
+uint32_t GraphDef::value(const std::vector<int64_t>& dims, DType dtype) {
+  values.push_back({dtype, dims, std::nullopt});
+  return static_cast<uint32_t>(values.size() - 1);
+}
+
+uint32_t GraphDef::input(const std::vector<int64_t>& dims, DType dtype) {
+  const uint32_t id = value(dims, dtype);
+  inputs.push_back({id, {}});
+  return id;
+}
+
+uint32_t GraphDef::constant(const std::vector<int64_t>& dims, const std::vector<float>& data) {
+  const uint32_t id = value(dims);
+  std::vector<uint8_t> bytes(data.size() * sizeof(float));
+  if (!bytes.empty()) {
+    std::memcpy(bytes.data(), data.data(), bytes.size());
+  }
+  values[id].constant = ConstantDef{std::nullopt, std::move(bytes)};
+  return id;
+}
+
+uint32_t GraphDef::named(const std::vector<int64_t>& dims, const std::string& key, DType dtype) {
+  const uint32_t id = value(dims, dtype);
+  values[id].constant = ConstantDef{key, std::nullopt};
+  return id;
+}
+
+uint32_t GraphDef::node(
+    AttributesDef attributes_def, std::vector<uint32_t> operands, const std::vector<int64_t>& dims, DType dtype) {
+  const uint32_t id = value(dims, dtype);
+  nodes.push_back({std::move(attributes_def), std::move(operands), {id}, 0});
+  return id;
+}
+
+void GraphDef::output(uint32_t value_id) {
+  outputs.push_back({value_id, {}});
+}
+
+int64_t GraphDef::expr(schema::DimOp op, int64_t a, int64_t b) {
+  exprs.emplace_back(op, a, b);
+  return -static_cast<int64_t>(exprs.size());
+}
+
+int64_t GraphDef::ranged(schema::DimOp op, int64_t a, int64_t b, int64_t min, int64_t max, int64_t planned) {
+  const int64_t entry = expr(op, a, b);
+  ranges.emplace_back(static_cast<uint32_t>(-1 - entry), min, max, planned);
+  return entry;
+}
+
+std::vector<uint8_t> GraphDef::build() const {
+  FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<schema::Value>> value_offsets;
+  for (const ValueDef& def : values) {
+    flatbuffers::Offset<schema::Constant> constant_offset;
+    if (def.constant) {
+      constant_offset = schema::CreateConstantDirect(
+          builder,
+          def.constant->key ? def.constant->key->c_str() : nullptr,
+          def.constant->data ? &*def.constant->data : nullptr);
+    }
+    value_offsets.push_back(schema::CreateValueDirect(builder, def.dtype, &def.dims, constant_offset));
+  }
+  std::vector<flatbuffers::Offset<schema::Node>> node_offsets;
+  for (const NodeDef& def : nodes) {
+    flatbuffers::Offset<void> attributes_offset;
+    if (def.attributes.make) {
+      attributes_offset = def.attributes.make(builder);
+    }
+    node_offsets.push_back(schema::CreateNodeDirect(
+        builder, def.attributes.type, attributes_offset, &def.inputs, &def.outputs, def.debug_handle));
+  }
+  const auto order = [](const ArgumentDef& def) { return def.dim_order.empty() ? nullptr : &def.dim_order; };
+  std::vector<flatbuffers::Offset<schema::Input>> input_offsets;
+  for (const ArgumentDef& def : inputs) {
+    input_offsets.push_back(schema::CreateInputDirect(builder, def.value, order(def)));
+  }
+  std::vector<flatbuffers::Offset<schema::Output>> output_offsets;
+  for (const ArgumentDef& def : outputs) {
+    output_offsets.push_back(schema::CreateOutputDirect(builder, def.value, order(def)));
+  }
+  builder.Finish(
+      schema::CreateGraphDirect(
+          builder, required_features, &exprs, &ranges, &value_offsets, &node_offsets, &input_offsets, &output_offsets),
+      identifier.c_str());
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+AttributesDef unary(schema::UnaryKind kind, float alpha) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateUnary(b, kind, alpha); });
+}
+
+AttributesDef clamp(float min, float max) {
+  return attributes([=](FlatBufferBuilder& b) {
+    const schema::Clamp range(min, max);
+    return schema::CreateUnary(b, schema::UnaryKind::Clamp, 1, &range);
+  });
+}
+
+AttributesDef binary(schema::BinaryKind kind) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateBinary(b, kind); });
+}
+
+AttributesDef linear() {
+  return attributes([](FlatBufferBuilder& b) { return schema::CreateLinear(b); });
+}
+
+AttributesDef batch_matmul(bool transpose_b) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateBatchMatMul(b, transpose_b); });
+}
+
+AttributesDef conv2d(schema::Size2D stride, schema::Padding2D padding, schema::Size2D dilation, uint32_t groups) {
+  return attributes(
+      [=](FlatBufferBuilder& b) { return schema::CreateConv2d(b, &stride, &padding, &dilation, groups); });
+}
+
+AttributesDef conv_transpose2d(
+    schema::Size2D stride,
+    schema::Padding2D padding,
+    schema::Size2D output_padding,
+    schema::Size2D dilation,
+    uint32_t groups) {
+  return attributes([=](FlatBufferBuilder& b) {
+    return schema::CreateConvTranspose2d(b, &stride, &padding, &output_padding, &dilation, groups);
+  });
+}
+
+AttributesDef avg_pool2d(schema::Size2D kernel, schema::Size2D stride, schema::Padding2D padding) {
+  return attributes([=](FlatBufferBuilder& b) {
+    const schema::Padding2D counted;
+    return schema::CreateAvgPool2d(b, &kernel, &stride, &padding, &counted);
+  });
+}
+
+AttributesDef max_pool2d(schema::Size2D kernel, schema::Size2D stride, schema::Padding2D padding) {
+  return attributes([=](FlatBufferBuilder& b) {
+    const schema::Size2D dilation(1, 1);
+    return schema::CreateMaxPool2d(b, &kernel, &stride, &padding, &dilation);
+  });
+}
+
+AttributesDef adaptive_pool2d(schema::AdaptivePoolKind kind, schema::Size2D output) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateAdaptivePool2d(b, kind, &output); });
+}
+
+AttributesDef reduce(schema::ReduceKind kind, std::vector<uint8_t> axes, bool keep_dims) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateReduceDirect(b, kind, &axes, keep_dims); });
+}
+
+AttributesDef softmax(uint8_t axis) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSoftmax(b, axis); });
+}
+
+AttributesDef layer_norm(uint8_t axes, float epsilon) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateLayerNorm(b, axes, epsilon); });
+}
+
+AttributesDef attention(float scale, bool causal) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateAttention(b, scale, causal); });
+}
+
+AttributesDef reshape(std::vector<int64_t> shape) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateReshapeDirect(b, &shape); });
+}
+
+AttributesDef transpose(std::vector<uint8_t> perm) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateTransposeDirect(b, &perm); });
+}
+
+AttributesDef expand(std::vector<int64_t> shape) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateExpandDirect(b, &shape); });
+}
+
+AttributesDef concat(uint8_t axis) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateConcat(b, axis); });
+}
+
+AttributesDef slice(uint8_t axis, int64_t start, int64_t size, uint32_t step) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSlice(b, axis, start, size, step); });
+}
+
+AttributesDef pad(std::vector<uint32_t> before, std::vector<uint32_t> after, float value) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreatePadDirect(b, &before, &after, value); });
+}
+
+Span<const uint8_t> span(const std::vector<uint8_t>& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+std::vector<float> some_numbers(size_t count, uint32_t seed) {
+  std::vector<float> numbers(count);
+  for (float& number : numbers) {
+    seed = seed * 1664525 + 1013904223;
+    number = static_cast<float>(seed >> 8) / (1 << 23) - 1;
+  }
+  return numbers;
+}
+
+} // namespace executorch::backends::et_xnnpack::testing

@@ -1,0 +1,145 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "sample_graphs.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::BinaryKind;
+using schema::DimOp;
+using schema::UnaryKind;
+
+GraphDef elementwise() {
+  GraphDef g;
+  const int64_t batch = g.ranged(DimOp::InputDim, 0, 0, 0, 8, 3);
+  const uint32_t x = g.input({batch, 4});
+  const uint32_t y = g.input({4});
+  uint32_t last = x;
+  for (const UnaryKind kind : schema::EnumValuesUnaryKind()) {
+    last = g.node(kind == UnaryKind::Clamp ? clamp(-1, 1) : unary(kind), {last}, {batch, 4});
+  }
+  for (const BinaryKind kind : schema::EnumValuesBinaryKind()) {
+    last = g.node(binary(kind), {last, y}, {batch, 4});
+  }
+  g.output(last);
+  return g;
+}
+
+GraphDef matmul() {
+  GraphDef g;
+  const int64_t batch = g.ranged(DimOp::InputDim, 0, 0, 1, 16, 2);
+  const uint32_t x = g.input({batch, 5});
+  const uint32_t w = g.constant({4, 5}, some_numbers(20));
+  const uint32_t b = g.constant({4}, some_numbers(4));
+  const uint32_t y = g.node(linear(), {x, w, b}, {batch, 4});
+  const uint32_t dynamic_weight = g.input({3, 4});
+  const uint32_t z = g.node(linear(), {y, dynamic_weight}, {batch, 3});
+  const uint32_t product = g.node(batch_matmul(true), {y, y}, {batch, batch});
+  const uint32_t other = g.node(batch_matmul(), {product, z}, {batch, 3});
+  const uint32_t scale = g.constant({3}, some_numbers(3));
+  const uint32_t norm = g.node(layer_norm(), {other, scale, kNone}, {batch, 3});
+  g.output(g.node(softmax(1), {norm}, {batch, 3}));
+  g.output(z);
+  return g;
+}
+
+GraphDef images() {
+  GraphDef g;
+  const int64_t height = g.ranged(DimOp::InputDim, 0, 1, 4, 12, 8);
+  const int64_t two = g.expr(DimOp::Const, 2);
+  const int64_t half = g.expr(DimOp::FloorDiv, -1 - height, -1 - two);
+  const uint32_t x = g.input({1, height, 6, 4});
+  g.inputs[0].dim_order = {0, 2, 3, 1};
+  const uint32_t w = g.constant({6, 3, 3, 2}, some_numbers(108));
+  const uint32_t b = g.constant({6}, some_numbers(6));
+  const uint32_t conv = g.node(conv2d({1, 1}, {1, 1, 1, 1}, {1, 1}, 2), {x, w, b}, {1, height, 6, 6});
+  const uint32_t dw = g.constant({6, 3, 3, 1}, some_numbers(54));
+  const uint32_t depthwise = g.node(conv2d({1, 1}, {1, 1, 1, 1}, {1, 1}, 6), {conv, dw}, {1, height, 6, 6});
+  const uint32_t average = g.node(avg_pool2d({2, 2}, {2, 2}), {depthwise}, {1, half, 3, 6});
+  const uint32_t maximum = g.node(max_pool2d({2, 2}, {2, 2}), {depthwise}, {1, half, 3, 6});
+  const uint32_t sum = g.node(binary(BinaryKind::Add), {average, maximum}, {1, half, 3, 6});
+  const int64_t even = g.expr(DimOp::Mul, -1 - half, -1 - two);
+  const uint32_t tw = g.constant({4, 2, 2, 6}, some_numbers(96));
+  const uint32_t up = g.node(conv_transpose2d({2, 2}), {sum, tw}, {1, even, 6, 4});
+  g.output(up);
+  g.outputs[0].dim_order = {0, 2, 3, 1};
+  const uint32_t pooled =
+      g.node(adaptive_pool2d(schema::AdaptivePoolKind::Average, {1, 1}), {up}, {1, 1, 1, 4});
+  g.output(g.node(adaptive_pool2d(schema::AdaptivePoolKind::Max, {2, 3}), {up}, {1, 2, 3, 4}));
+  g.output(g.node(reduce(schema::ReduceKind::Sum, {1, 2}), {up}, {1, 4}));
+  g.output(g.node(reduce(schema::ReduceKind::Mean, {3}, true), {pooled}, {1, 1, 1, 1}));
+  return g;
+}
+
+GraphDef attend() {
+  GraphDef g;
+  const int64_t length = g.ranged(DimOp::InputDim, 0, 1, 1, 10, 5);
+  const uint32_t query = g.input({4, length, 8});
+  const uint32_t key = g.input({2, length, 8});
+  const uint32_t value = g.input({2, length, 6});
+  const uint32_t mask = g.input({length, length}, DType::Bool);
+  const uint32_t masked = g.node(attention(0.25f), {query, key, value, mask}, {4, length, 6});
+  const uint32_t causal = g.node(attention(0.25f, true), {query, key, value}, {4, length, 6});
+  g.output(g.node(binary(BinaryKind::Sub), {masked, causal}, {4, length, 6}));
+  return g;
+}
+
+GraphDef shapes() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 0, 9, 4);
+  const int64_t start = g.ranged(DimOp::InputInt, 1, 0, 0, 4, 1);
+  const int64_t two = g.expr(DimOp::Const, 2);
+  const int64_t three = g.expr(DimOp::Const, 3);
+  const int64_t twice = g.expr(DimOp::Mul, -1 - rows, -1 - two);
+  const int64_t longer = g.expr(DimOp::Add, -1 - rows, -1 - two);
+  const int64_t rest = g.expr(DimOp::Mod, -1 - rows, -1 - three);
+  const int64_t least = g.expr(DimOp::Min, -1 - rows, -1 - three);
+  const int64_t most = g.expr(DimOp::Max, -1 - rest, -1 - least);
+  const uint32_t x = g.input({rows, 2, 6}, DType::Int64);
+  g.inputs.push_back({kNone, {}});
+  const uint32_t flat = g.node(reshape({twice, 6}), {x}, {twice, 6}, DType::Int64);
+  g.output(g.node(slice(1, start, 2), {flat}, {twice, 2}, DType::Int64));
+  g.output(g.node(slice(0, 0, most), {x}, {most, 2, 6}, DType::Int64));
+  const uint32_t y = g.input({rows, 3});
+  const uint32_t turned = g.node(transpose({1, 0}), {y}, {3, rows});
+  const uint32_t padded = g.node(pad({0, 1}, {0, 1}, 0.5f), {turned}, {3, longer});
+  const uint32_t one = g.constant({1}, {2});
+  const uint32_t expanded = g.node(expand({2, longer}), {one}, {2, longer});
+  g.output(g.node(concat(0), {padded, expanded, padded}, {8, longer}));
+  g.output(g.node(slice(0, 0, 2, 2), {padded}, {2, longer}));
+  const uint32_t weights = g.named({2, 3}, "table", DType::Int32);
+  g.output(g.node(transpose({1, 0}), {weights}, {3, 2}, DType::Int32));
+  return g;
+}
+
+} // namespace
+
+std::vector<SampleGraph> sample_graphs() {
+  return {
+      {"small", small_graph()},
+      {"elementwise", elementwise()},
+      {"matmul", matmul()},
+      {"images", images()},
+      {"attend", attend()},
+      {"shapes", shapes()},
+  };
+}
+
+GraphDef small_graph() {
+  GraphDef g;
+  const int64_t batch = g.ranged(DimOp::InputDim, 0, 0, 1, 6, 2);
+  const int64_t two = g.expr(DimOp::Const, 2);
+  const int64_t twice = g.expr(DimOp::Mul, -1 - batch, -1 - two);
+  const uint32_t x = g.input({batch, 3}); // 0
+  const uint32_t w = g.named({4, 3}, "w"); // 1
+  const uint32_t b = g.constant({4}, {1, 2, 3, 4}); // 2
+  const uint32_t negative = g.node(unary(UnaryKind::Neg), {x}, {batch, 3}); // 3
+  const uint32_t y = g.node(linear(), {negative, w, b}, {batch, 4}); // 4
+  const uint32_t norm = g.node(layer_norm(), {y, kNone, b}, {batch, 4}); // 5
+  g.output(g.node(reshape({twice, 2}), {norm}, {twice, 2})); // 6
+  for (uint32_t i = 0; i < g.nodes.size(); ++i) {
+    g.nodes[i].debug_handle = 10 + i;
+  }
+  return g;
+}
+
+} // namespace executorch::backends::et_xnnpack::testing

@@ -1,0 +1,13 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+// Sanitizers: a failed allocation is a null pointer, as without them, and 2 GiB is too much.
+
+extern "C" {
+const char* __asan_default_options();
+const char* __asan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=2048:detect_stack_use_after_return=1";
+}
+const char* __tsan_default_options();
+const char* __tsan_default_options() {
+  return "allocator_may_return_null=1";
+}
+}
