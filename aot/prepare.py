@@ -32,18 +32,30 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
     The checks of the Edge dialect run ``split_with_sizes_copy`` on symbolic shapes, and that
     turns every dynamic size of its operand into a constant.
     """
+    if any(user.target is not operator.getitem for user in node.users):
+        return
     x = node.args[0]
     dim = node.args[2] if len(node.args) > 2 else node.kwargs.get("dim", 0)
     parts = node.meta["val"]
-    sizes = [part.shape[dim] for part in parts]
-    if any(isinstance(size, torch.SymInt) for size in sizes):
-        return
-    if any(user.target is not operator.getitem for user in node.users):
-        return
+    sizes = node.args[1]
+    if not isinstance(sizes, (list, tuple)):
+        sizes = [part.shape[dim] for part in parts]
+    starts = [0]
+    with graph.inserting_before(node):
+        for size in sizes:
+            starts.append(_add(graph, starts[-1], size))
     for user in list(node.users):
         index = user.args[1]
-        start = sum(sizes[:index])
         user.target = _aten.slice.Tensor
-        user.args = (x, dim, start, start + sizes[index])
+        user.args = (x, dim, starts[index], starts[index + 1])
         user.meta = {**node.meta, "val": parts[index]}
     graph.erase_node(node)
+
+
+def _add(graph: Graph, a, b):
+    """The sum of two sizes, which are nodes where they depend on an input."""
+    if not isinstance(a, FxNode) and not isinstance(b, FxNode):
+        return a + b
+    result = graph.call_function(operator.add, (a, b))
+    result.meta["val"] = sum(i.meta["val"] if isinstance(i, FxNode) else i for i in (a, b))
+    return result

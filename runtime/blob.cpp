@@ -367,7 +367,7 @@ StatusOr<std::vector<TensorType>> Blob::infer_types(const Sizes& sizes) const {
       return Status(shape.status()).in("value " + std::to_string(id));
     }
     declared[id].shape = *shape;
-    ETX_RETURN_IF_ERROR(check_size(declared[id]));
+    ETX_RETURN_IF_ERROR(check_size(declared[id]).in("value " + std::to_string(id)));
   }
   std::vector<TensorType> made;
   for (size_t i = 0; i < num_nodes(); ++i) {

@@ -12,7 +12,7 @@ from executorch.backends.et_xnnpack.aot.ir import Graph
 from executorch.backends.et_xnnpack.aot.lower import lower, target_name
 from executorch.backends.et_xnnpack.aot.partitioner import Report
 from executorch.backends.et_xnnpack.aot.passes import optimize
-from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from samples import Sample, flat
@@ -59,18 +59,19 @@ class Lowered:
         return {name: optimize(graph) for name, graph in self.graphs.items()}
 
 
-def lower_exported(exported: torch.export.ExportedProgram, core: bool = True) -> Lowered:
+def lower_exported(exported: torch.export.ExportedProgram, preserve: bool = True, **config) -> Lowered:
     partitioner = EtXnnpackPartitioner()
-    config = EdgeCompileConfig(_check_ir_validity=core)
-    manager = to_edge_transform_and_lower(
-        exported, partitioner=[partitioner], compile_config=config
-    )
+    config = EdgeCompileConfig(**config)
+    if preserve:
+        manager = to_edge_transform_and_lower(exported, partitioner=[partitioner], compile_config=config)
+    else:
+        manager = to_edge(exported, compile_config=config).to_backend(partitioner)
     return Lowered(manager, partitioner.report)
 
 
 @functools.lru_cache(maxsize=8)
 def lower_sample(sample: Sample) -> Lowered:
-    lowered = lower_exported(sample.export(), sample.core)
+    lowered = lower_exported(sample.export(), sample.preserve, **sample.config)
     _coverage[sample] = _cover(lowered)
     return lowered
 

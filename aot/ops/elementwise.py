@@ -109,8 +109,6 @@ def clamp_tensor(c, self, min, max):
 @op(
     "aten.clone.default",
     "aten.alias_copy.default",
-    "aten.detach_copy.default",
-    "aten.lift_fresh_copy.default",
     "aten._to_copy.default",
     "dim_order_ops._clone_dim_order.default",
     "dim_order_ops._to_dim_order_copy.default",
@@ -143,7 +141,6 @@ _binary(BinaryKind.Mul, "aten.mul.Tensor", "aten.mul.Scalar")
 _binary(BinaryKind.Div, "aten.div.Tensor", "aten.div.Scalar")
 _binary(BinaryKind.Maximum, "aten.maximum.default")
 _binary(BinaryKind.Minimum, "aten.minimum.default")
-_binary(BinaryKind.FloorDiv, "aten.floor_divide.default")
 _binary(BinaryKind.Remainder, "aten.remainder.Tensor", "aten.remainder.Scalar")
 _binary(BinaryKind.Fmod, "aten.fmod.Tensor", "aten.fmod.Scalar")
 _binary(BinaryKind.Atan2, "aten.atan2.default")
@@ -197,11 +194,6 @@ def add(c, self, other, alpha):
 @op("aten.sub.Tensor", "aten.sub.Scalar", dtypes=DType)
 def sub(c, self, other, alpha):
     return _scaled(c, BinaryKind.Sub, self, other, alpha)
-
-
-@op("aten.rsub.Scalar", "aten.rsub.Tensor", dtypes=DType)
-def rsub(c, self, other, alpha):
-    return _scaled(c, BinaryKind.Sub, other, self, alpha)
 
 
 @op("aten.div.Tensor_mode", "aten.div.Scalar_mode", dtypes=DType)

@@ -76,16 +76,6 @@ def mm(c, self, mat2):
     return _matmul(c, self, mat2, c.out.shape)
 
 
-@op("aten.mv.default")
-def mv(c, self, vec):
-    return _matmul(c, self, vec, c.out.shape)
-
-
-@op("aten.dot.default")
-def dot(c, self, tensor):
-    return _matmul(c, self, tensor, c.out.shape)
-
-
 @op("aten.addmm.default")
 def addmm(c, self, mat1, mat2, beta, alpha):
     shape = c.out.shape

@@ -79,7 +79,7 @@ def _where(c, condition, a, b):
     return c.node(schema.Where(), condition, a, b, shape=c.out.shape, dtype=c.out.dtype)
 
 
-@_logic("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar")
+@_logic("aten.where.self")
 def where(c, condition, self, other):
     return _where(c, condition, self, other)
 
@@ -89,24 +89,10 @@ def masked_fill(c, self, mask, value):
     return _where(c, mask, value, self)
 
 
-def _full(c, value):
-    x = c.operand(value, c.out.dtype)
-    return c.node(schema.Expand(shape=c.out.shape), x, shape=c.out.shape)
-
-
-@_logic("aten.full.default", "aten.full_like.default", "aten.new_full.default", plumbing=True)
+@_logic("aten.full.default", "aten.full_like.default", plumbing=True)
 def full(c, fill_value):
-    return _full(c, fill_value)
-
-
-@_logic("aten.zeros.default", "aten.zeros_like.default", "aten.new_zeros.default", plumbing=True)
-def zeros(c):
-    return _full(c, 0)
-
-
-@_logic("aten.ones.default", "aten.ones_like.default", "aten.new_ones.default", plumbing=True)
-def ones(c):
-    return _full(c, 1)
+    x = c.operand(fill_value, c.out.dtype)
+    return c.node(schema.Expand(shape=c.out.shape), x, shape=c.out.shape)
 
 
 @_logic("aten.scalar_tensor.default", plumbing=True)

@@ -8,34 +8,24 @@ from ...serialization.schema import BinaryKind
 from .registry import op
 
 
-def _batch_norm(c, x, weight, bias, mean, var, eps):
+@op("aten._native_batch_norm_legit_no_training.default")
+def batch_norm(c, input, weight, bias, running_mean, running_var, eps):
     """x * scale + shift for each channel, axis 1; only the first result is computed."""
-    for value in (weight, bias, mean, var):
+    for value in (weight, bias, running_mean, running_var):
         if value is not None:
             c.require_constant(value, "a parameter")
-    scale = 1 / np.sqrt(var.array.astype(np.float64) + eps)
+    scale = 1 / np.sqrt(running_var.array.astype(np.float64) + eps)
     if weight is not None:
         scale = scale * weight.array
-    shift = -mean.array * scale
+    shift = -running_mean.array * scale
     if bias is not None:
         shift = shift + bias.array
+    x = input
     channels = (-1, *[1] * (x.rank - 2))
     for kind, factor in ((BinaryKind.Mul, scale), (BinaryKind.Add, shift)):
         constant = c.constant(factor.astype(np.float32).reshape(channels))
         x = c.node(schema.Binary(kind=kind), x, constant, shape=x.shape)
     return x, None, None
-
-
-@op("aten._native_batch_norm_legit_no_training.default")
-def batch_norm(c, input, weight, bias, running_mean, running_var, eps):
-    return _batch_norm(c, input, weight, bias, running_mean, running_var, eps)
-
-
-@op("aten.native_batch_norm.default")
-def native_batch_norm(c, input, weight, bias, running_mean, running_var, training, eps):
-    c.require(not training, "batch norm in training mode")
-    c.require(running_mean is not None and running_var is not None, "no running statistics")
-    return _batch_norm(c, input, weight, bias, running_mean, running_var, eps)
 
 
 def _layer_norm(c, x, normalized_shape, weight, bias, eps):

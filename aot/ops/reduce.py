@@ -27,8 +27,3 @@ def sum(c, self, dim, keepdim):
 @op("aten.mean.default")
 def mean_all(c, self):
     return _reduce(c, ReduceKind.Mean, self, None, False)
-
-
-@op("aten.sum.default")
-def sum_all(c, self):
-    return _reduce(c, ReduceKind.Sum, self, None, False)

@@ -31,26 +31,12 @@ def upsample_nearest2d_vec(c, input, scale_factors):
     return _resize(c, input, ResizeKind.Nearest, False, _given(scale_factors))
 
 
-@op("aten.upsample_nearest2d.default")
-def upsample_nearest2d(c, self, scales_h, scales_w):
-    return _resize(c, self, ResizeKind.Nearest, False, (scales_h, scales_w))
-
-
 @op("aten.upsample_bilinear2d.vec", preserve=True)
 def upsample_bilinear2d_vec(c, input, align_corners, scale_factors):
     return _resize(c, input, ResizeKind.Bilinear, align_corners, _given(scale_factors))
 
 
-@op("aten.upsample_bilinear2d.default")
-def upsample_bilinear2d(c, self, align_corners, scales_h, scales_w):
-    return _resize(c, self, ResizeKind.Bilinear, align_corners, (scales_h, scales_w))
-
 
 @op("aten.upsample_bicubic2d.vec", preserve=True)
 def upsample_bicubic2d_vec(c, input, align_corners, scale_factors):
     return _resize(c, input, ResizeKind.Bicubic, align_corners, _given(scale_factors))
-
-
-@op("aten.upsample_bicubic2d.default")
-def upsample_bicubic2d(c, self, align_corners, scales_h, scales_w):
-    return _resize(c, self, ResizeKind.Bicubic, align_corners, (scales_h, scales_w))

@@ -14,38 +14,18 @@ _shape = functools.partial(op, plumbing=True, dtypes=DType)
 
 @_shape(
     "aten.view_copy.default",
-    "aten._unsafe_view.default",
     "aten.unsqueeze_copy.default",
-    "aten.squeeze_copy.default",
-    "aten.squeeze_copy.dim",
     "aten.squeeze_copy.dims",
 )
 def reshape(c, self):
     return c.reshape(self, c.out.shape)
 
 
-def _permute(c, x, perm):
-    if x.rank < 2:
-        return c.node(schema.Unary(kind=UnaryKind.Copy), x, shape=x.shape)
-    return c.transpose(x, perm)
-
-
 @_shape("aten.permute_copy.default")
 def permute(c, self, dims):
-    return _permute(c, self, [c.axis(d, self.rank) for d in dims])
-
-
-@_shape("aten.transpose_copy.int")
-def transpose(c, self, dim0, dim1):
-    perm = list(range(self.rank))
-    if perm:
-        perm[dim0], perm[dim1] = perm[dim1], perm[dim0]
-    return _permute(c, self, perm)
-
-
-@_shape("aten.t_copy.default")
-def t(c, self):
-    return _permute(c, self, (1, 0))
+    if self.rank < 2:
+        return c.node(schema.Unary(kind=UnaryKind.Copy), self, shape=self.shape)
+    return c.transpose(self, [c.axis(d, self.rank) for d in dims])
 
 
 def _expand(c, x, shape):
@@ -109,7 +89,7 @@ def select(c, self, dim, index):
     return c.reshape(_slice(c, self, axis, _bound(index, self.shape[axis]), 1), c.out.shape)
 
 
-@_shape("aten.split_copy.Tensor", "aten.split_with_sizes_copy.default")
+@_shape("aten.split_with_sizes_copy.default")
 def split(c, self, dim):
     axis = c.axis(dim, self.rank)
     parts, start = [], 0
@@ -117,13 +97,6 @@ def split(c, self, dim):
         parts.append(_slice(c, self, axis, start, out.shape[axis]))
         start = start + out.shape[axis]
     return parts
-
-
-@_shape("aten.unbind_copy.int")
-def unbind(c, self, dim):
-    axis = c.axis(dim, self.rank)
-    parts = (_slice(c, self, axis, i, 1) for i in range(len(c.outs)))
-    return [c.reshape(part, out.shape) for part, out in zip(parts, c.outs)]
 
 
 @op("aten.constant_pad_nd.default", plumbing=True)

@@ -15,6 +15,7 @@ from .merge_duplicates import merge_duplicates
 from .recognize_activations import recognize_activations
 from .recognize_attention import recognize_attention
 from .recognize_layer_norm import recognize_layer_norm
+from .recognize_squared_difference import recognize_squared_difference
 from .remove_no_ops import remove_no_ops
 from .sink_reshapes import sink_reshapes
 from .transpose_matmul import transpose_matmul
@@ -34,6 +35,7 @@ PIPELINE = [
     collapse_views,  # a reshape that sank onto another
     remove_no_ops,
     recognize_layer_norm,  # over the last axes in memory
+    recognize_squared_difference,  # a layer norm has one, too
     fold_batch_norm,  # before clamps, which would end a chain of products and sums
     fuse_pad,
     fuse_clamp,

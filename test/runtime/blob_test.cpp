@@ -676,7 +676,7 @@ const BadNode kBadNodes[] = {
     {"ConvKernelLargerThanInput", one_node(conv2d(), {{1, 2, 4, 3}, {2, 3, 3, 3}}, {1, 1, 2, 2}), "does not fit"},
     {"ConvPaddingOverflow",
      one_node(conv2d({1, 1}, {~0u, 0, ~0u, 0}), {{1, 4, 4, 3}, {2, 3, 3, 3}}, {1, 2, 2, 2}),
-     "declared"},
+     "table of windows"},
     {"ConvDilationOverflow",
      one_node(conv2d({1, 1}, {}, {~0u, 1}), {{1, 4, 4, 3}, {2, 3, 3, 3}}, {1, 2, 2, 2}),
      "does not fit"},

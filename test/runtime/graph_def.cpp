@@ -179,6 +179,38 @@ AttributesDef expand(std::vector<int64_t> shape) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateExpandDirect(b, &shape); });
 }
 
+AttributesDef compare(schema::CompareKind kind) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateCompare(b, kind); });
+}
+
+AttributesDef where() {
+  return attributes([](FlatBufferBuilder& b) { return schema::CreateWhere(b); });
+}
+
+AttributesDef cast(DType dtype) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateCast(b, dtype); });
+}
+
+AttributesDef iota(int64_t size) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateIota(b, size); });
+}
+
+AttributesDef size_value(int64_t size) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSizeValue(b, size); });
+}
+
+AttributesDef index(uint8_t axis) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateIndex(b, axis); });
+}
+
+AttributesDef gather(uint8_t axis) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateGather(b, axis); });
+}
+
+AttributesDef resize2d(schema::ResizeKind kind, std::vector<int64_t> shape) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateResize2dDirect(b, kind, &shape); });
+}
+
 AttributesDef concat(uint8_t axis) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateConcat(b, axis); });
 }

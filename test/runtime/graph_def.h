@@ -76,6 +76,14 @@ struct GraphDef {
 };
 
 // Attributes of each kind, written as in the schema.
+AttributesDef compare(schema::CompareKind kind);
+AttributesDef where();
+AttributesDef cast(DType dtype);
+AttributesDef iota(int64_t size);
+AttributesDef size_value(int64_t size);
+AttributesDef index(uint8_t axis);
+AttributesDef gather(uint8_t axis);
+AttributesDef resize2d(schema::ResizeKind kind, std::vector<int64_t> shape);
 AttributesDef unary(schema::UnaryKind kind, float alpha = 1);
 AttributesDef clamp(float min, float max);
 AttributesDef binary(schema::BinaryKind kind);

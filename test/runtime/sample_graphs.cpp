@@ -18,7 +18,9 @@ GraphDef elementwise() {
     last = g.node(kind == UnaryKind::Clamp ? clamp(-1, 1) : unary(kind), {last}, {batch, 4});
   }
   for (const BinaryKind kind : schema::EnumValuesBinaryKind()) {
-    last = g.node(binary(kind), {last, y}, {batch, 4});
+    if (kind < BinaryKind::BitAnd) {
+      last = g.node(binary(kind), {last, y}, {batch, 4});
+    }
   }
   g.output(last);
   return g;
@@ -111,6 +113,26 @@ GraphDef shapes() {
   return g;
 }
 
+GraphDef integers() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 9, 4);
+  const uint32_t table = g.input({rows, 3});
+  const uint32_t size = g.node(size_value(rows), {}, {}, DType::Int64);
+  const uint32_t counted = g.node(iota(rows), {}, {rows}, DType::Int64);
+  const uint32_t doubled = g.node(binary(BinaryKind::Add), {counted, counted}, {rows}, DType::Int64);
+  const uint32_t places = g.node(binary(BinaryKind::Remainder), {doubled, size}, {rows}, DType::Int64);
+  const uint32_t picked = g.node(index(0), {table, places}, {rows, 3});
+  const uint32_t column = g.node(reshape({rows, 1}), {places}, {rows, 1}, DType::Int64);
+  const uint32_t gathered = g.node(gather(0), {table, column}, {rows, 1});
+  const uint32_t less = g.node(compare(schema::CompareKind::Less), {picked, gathered}, {rows, 3}, DType::Bool);
+  const uint32_t both = g.node(binary(BinaryKind::BitAnd), {less, less}, {rows, 3}, DType::Bool);
+  const uint32_t chosen = g.node(where(), {both, picked, gathered}, {rows, 3});
+  const uint32_t image = g.node(reshape({1, rows, 3, 1}), {chosen}, {1, rows, 3, 1});
+  g.output(g.node(resize2d(schema::ResizeKind::Bilinear, {rows, 7}), {image}, {1, rows, 7, 1}));
+  g.output(g.node(cast(DType::Int32), {less}, {rows, 3}, DType::Int32));
+  return g;
+}
+
 } // namespace
 
 std::vector<SampleGraph> sample_graphs() {
@@ -121,6 +143,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"images", images()},
       {"attend", attend()},
       {"shapes", shapes()},
+      {"integers", integers()},
   };
 }
 

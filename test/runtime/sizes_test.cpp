@@ -63,10 +63,10 @@ class SizesTest : public ::testing::Test {
 TEST_F(SizesTest, ReadsArguments) {
   StatusOr<Sizes> sizes = evaluate(def_, 5, -7);
   ASSERT_TRUE(sizes.ok());
-  EXPECT_EQ(sizes->resolve(-1), 5);
-  EXPECT_EQ(sizes->resolve(-2), -7);
-  EXPECT_EQ(sizes->resolve(9), 9) << "a literal";
-  EXPECT_EQ(sizes->resolve(0), 0) << "a literal";
+  EXPECT_EQ(sizes->resolve(int64_t{-1}), 5);
+  EXPECT_EQ(sizes->resolve(int64_t{-2}), -7);
+  EXPECT_EQ(sizes->resolve(int64_t{9}), 9) << "a literal";
+  EXPECT_EQ(sizes->resolve(int64_t{0}), 0) << "a literal";
 }
 
 TEST_F(SizesTest, ComputesEveryOp) {
@@ -133,9 +133,9 @@ TEST_F(SizesTest, PlansForThePlannedSizes) {
   bytes_ = def_.build();
   StatusOr<Sizes> sizes = planned_sizes(*schema::GetGraph(bytes_.data()));
   ASSERT_TRUE(sizes.ok());
-  EXPECT_EQ(sizes->resolve(-1), 6);
-  EXPECT_EQ(sizes->resolve(-2), 4);
-  EXPECT_EQ(sizes->resolve(-3), 36);
+  EXPECT_EQ(sizes->resolve(int64_t{-1}), 6);
+  EXPECT_EQ(sizes->resolve(int64_t{-2}), 4);
+  EXPECT_EQ(sizes->resolve(int64_t{-3}), 36);
 }
 
 // A symbol may be known only through 2 * s: then the range is that of s.

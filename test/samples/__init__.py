@@ -36,6 +36,9 @@ class Size:
         return sorted(set(self.calls))[-2]
 
 
+#: Lets operators pass that the Edge dialect does not know.
+ANY_OPERATOR = {"_check_ir_validity": False}
+
 BATCH = Size("batch", 5, (5, 1, 2, 5, 3, 3, 1))
 LENGTH = Size("length", 17, (17, 4, 16, 1, 17, 3, 2))
 HEIGHT = Size("height", 12, (12, 7, 12, 9, 8, 12, 6))
@@ -128,10 +131,11 @@ class Sample:
     arguments: tuple[Argument, ...]
     rtol: float
     atol: float
-    core: bool  #: False: the Edge dialect must be told to let an operator pass
+    config: dict[str, object]  #: options of ``EdgeCompileConfig``
+    preserve: bool  #: False: let ExecuTorch decompose first and the partitioner come later
 
-    def __init__(self, name, program, *arguments, rtol=1e-5, atol=1e-5, core=True):
-        values = (name, program, arguments, rtol, atol, core)
+    def __init__(self, name, program, *arguments, rtol=1e-5, atol=1e-5, config=(), preserve=True):
+        values = (name, program, arguments, rtol, atol, dict(config), preserve)
         for field, value in zip(dataclasses.fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from . import BATCH, LENGTH, Sample, bools, integers, new, rand, values
+from . import ANY_OPERATOR, BATCH, LENGTH, Sample, bools, integers, new, rand, values
 
 SPECIAL = values(0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan)
 
@@ -90,8 +90,12 @@ SAMPLES = [
     ),
     *(Sample(n, f, rand(2, 3, 5), rand(2, 3, 5)) for n, f in _BINARY.items()),
     *(Sample(f"{n}_broadcast", f, rand(2, 1, 5), rand(3, 1)) for n, f in _BINARY.items()),
-    Sample("copysign", torch.copysign, rand(2, 3, 5), rand(2, 3, 5), core=False),
-    Sample("copysign_special", torch.copysign, SPECIAL, rand(12), core=False),
+    Sample("copysign", torch.copysign, rand(2, 3, 5), rand(2, 3, 5), config=ANY_OPERATOR),
+    Sample("copysign_special", torch.copysign, SPECIAL, rand(12), config=ANY_OPERATOR),
+    Sample("silu_decomposed", F.silu, rand(4, 9), preserve=False),
+    Sample("hardswish_decomposed", F.hardswish, rand(4, 9), preserve=False),
+    Sample("hardsigmoid_decomposed", F.hardsigmoid, rand(4, 9), preserve=False),
+    Sample("relu6_decomposed", F.relu6, rand(4, 9), preserve=False),
     Sample("relu_rank0", F.relu, rand()),
     Sample("relu_rank1", F.relu, rand(1)),
     Sample("relu_rank5", F.relu, rand(2, 1, 3, 2, 3)),
@@ -127,8 +131,13 @@ SAMPLES = [
     Sample("add_dynamic", torch.add, rand(BATCH, 3), rand(BATCH, 3)),
     Sample("add_dynamic_broadcast", torch.add, rand(BATCH, 3), rand(1, 3)),
     Sample("add_dynamic_outer", torch.add, rand(BATCH, 1), rand(1, LENGTH)),
+    Sample("add_scalar_overload", lambda x: torch.ops.aten.add.Scalar(x, 1.5), rand(4, 9)),
+    Sample("sub_scalar_overload", lambda x: torch.ops.aten.sub.Scalar(x, 1.5), rand(4, 9)),
+    Sample("mul_scalar_overload", lambda x: torch.ops.aten.mul.Scalar(x, 1.5), rand(4, 9)),
+    Sample("div_scalar_overload", lambda x: torch.ops.aten.div.Scalar(x, 1.5), rand(4, 9)),
     Sample("sub_scalar", lambda x: x - 1.5, rand(4, 9)),
     Sample("sub_alpha", lambda x, y: torch.sub(x, y, alpha=2), rand(4, 9), rand(4, 9)),
+    Sample("squared_difference", lambda x, y: (x - y) ** 2, rand(4, 9), rand(9)),
     Sample("rsub", lambda x: 1 - x, rand(4, 9)),
     Sample("mul_scalar", lambda x: x * 0.25, rand(4, 9)),
     Sample("div_scalar", lambda x: x / 3, rand(4, 9)),
@@ -138,11 +147,12 @@ SAMPLES = [
     Sample("minimum_special", torch.minimum, SPECIAL, rand(12)),
     Sample("minimum_special_second", torch.minimum, rand(12), SPECIAL),
     Sample("mul_zero_size", torch.mul, rand(0, 3), rand(3)),
-    Sample("exp2", torch.exp2, rand(4, 9), core=False),
+    Sample("exp2", torch.exp2, rand(4, 9), config=ANY_OPERATOR),
     Sample("clone", lambda x: x.clone() + 1, rand(4, 9)),
     Sample("clone_only", torch.clone, rand(4, 9)),
     Sample("contiguous", lambda x: x.permute(1, 0).contiguous() * 2, rand(4, 9)),
     Sample("to_channels_last", lambda x: x.to(memory_format=torch.channels_last) * 2, rand(2, 3, 4, 5)),
+    Sample("clone_without_dim_order", lambda x: x.t().clone() + 1, rand(4, 9), config={"_skip_dim_order": True}),
     Sample("clone_of_integers", lambda x: x.clone(), integers(4, 9)),
     Sample("clone_of_bools", lambda x: x.clone(), bools(4, 9)),
 ]

@@ -44,6 +44,7 @@ def _addmm(**options):
 SAMPLES = [
     Sample("linear", new(nn.Linear, 7, 5), rand(3, 7)),
     Sample("linear_no_bias", new(nn.Linear, 7, 5, bias=False), rand(3, 7)),
+    Sample("linear_decomposed", new(nn.Linear, 7, 5), rand(2, 3, 7), preserve=False),
     Sample("linear_rank1", new(nn.Linear, 7, 5), rand(7)),
     Sample("linear_rank3", new(nn.Linear, 7, 5), rand(2, 3, 7)),
     Sample("linear_rank5", new(nn.Linear, 7, 5), rand(2, 1, 2, 3, 7)),
@@ -72,6 +73,7 @@ SAMPLES = [
     Sample("matmul_rank4", torch.matmul, rand(2, 3, 4, 7), rand(2, 3, 7, 5)),
     Sample("matmul_rank5", torch.matmul, rand(2, 1, 3, 4, 7), rand(2, 1, 3, 7, 5)),
     Sample("matmul_rank6", torch.matmul, rand(2, 1, 2, 3, 4, 7), rand(2, 1, 2, 3, 7, 5)),
+    Sample("matmul_decomposed", torch.matmul, rand(2, 3, 4, 7), rand(2, 3, 7, 5), preserve=False),
     Sample("matmul_broadcast", torch.matmul, rand(2, 1, 4, 7), rand(3, 7, 5)),
     Sample("matmul_rank3_by_rank2", torch.matmul, rand(2, 4, 7), rand(7, 5)),
     Sample("matmul_rank2_by_rank3", torch.matmul, rand(4, 7), rand(2, 7, 5)),

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from . import BATCH, EVEN, HEIGHT, WIDTH, Argument, Sample, new, rand
+from . import ANY_OPERATOR, BATCH, EVEN, HEIGHT, WIDTH, Argument, Sample, new, rand
 
 _WITH_NAN = Argument(
     (1, 2, 6, 6),
@@ -54,6 +54,8 @@ SAMPLES = [
     Sample("max_pool2d_nan", new(nn.MaxPool2d, 2), _WITH_NAN),
     Sample("max_pool2d_unbatched", new(nn.MaxPool2d, 2), rand(3, 8, 6)),
     Sample("max_pool2d_dynamic", new(nn.MaxPool2d, 3, stride=2, padding=1), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("max_pool2d_decomposed", new(nn.MaxPool2d, 2), rand(2, 3, 8, 6), preserve=False),
+    Sample("max_pool2d_unused_indices", lambda x: F.max_pool2d(x, 2, return_indices=True)[0], rand(2, 3, 8, 6)),
     Sample("max_pool1d", new(nn.MaxPool1d, 3, stride=2, padding=1), rand(2, 3, 9)),
     Sample("adaptive_avg_pool2d_1x1", new(nn.AdaptiveAvgPool2d, 1), rand(2, 3, 8, 6)),
     Sample("adaptive_avg_pool2d_dynamic", new(nn.AdaptiveAvgPool2d, 1), rand(BATCH, 3, HEIGHT, WIDTH)),
@@ -61,9 +63,10 @@ SAMPLES = [
     Sample("adaptive_avg_pool2d", new(nn.AdaptiveAvgPool2d, (3, 5)), rand(2, 3, 8, 7)),
     Sample("adaptive_avg_pool2d_larger", new(nn.AdaptiveAvgPool2d, 7), rand(2, 3, 3, 4)),
     Sample("adaptive_avg_pool2d_dynamic_size", new(nn.AdaptiveAvgPool2d, 3), rand(2, 3, HEIGHT, WIDTH)),
+    Sample("adaptive_avg_pool2d_decomposed", new(nn.AdaptiveAvgPool2d, (3, 5)), rand(2, 3, 8, 7), preserve=False),
     Sample("adaptive_avg_pool1d", new(nn.AdaptiveAvgPool1d, 4), rand(2, 3, 9)),
     Sample("adaptive_avg_pool1d_one", new(nn.AdaptiveAvgPool1d, 1), rand(2, 3, 9)),
-    Sample("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 5)), rand(2, 3, 8, 7), core=False),
-    Sample("adaptive_max_pool2d_divisible", lambda x: F.adaptive_max_pool2d(x, 2), rand(2, 3, 8, 6), core=False),
-    Sample("adaptive_max_pool2d_nan", lambda x: F.adaptive_max_pool2d(x, 4), _WITH_NAN, core=False),
+    Sample("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 5)), rand(2, 3, 8, 7), config=ANY_OPERATOR),
+    Sample("adaptive_max_pool2d_divisible", lambda x: F.adaptive_max_pool2d(x, 2), rand(2, 3, 8, 6), config=ANY_OPERATOR),
+    Sample("adaptive_max_pool2d_nan", lambda x: F.adaptive_max_pool2d(x, 4), _WITH_NAN, config=ANY_OPERATOR),
 ]
