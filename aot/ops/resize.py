@@ -36,7 +36,6 @@ def upsample_bilinear2d_vec(c, input, align_corners, scale_factors):
     return _resize(c, input, ResizeKind.Bilinear, align_corners, _given(scale_factors))
 
 
-
 @op("aten.upsample_bicubic2d.vec", preserve=True)
 def upsample_bicubic2d_vec(c, input, align_corners, scale_factors):
     return _resize(c, input, ResizeKind.Bicubic, align_corners, _given(scale_factors))

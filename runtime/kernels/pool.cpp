@@ -2,32 +2,125 @@
 #include "pool.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "../ops/op.h"
+#include "isa.h"
+#include "pool_row.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/pool.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
-namespace {
+namespace HWY_NAMESPACE {
 
-// The input positions begin, begin + step, ... below end that one output position
-// reads along one axis, and how many it counts.
-struct Window {
-  size_t begin, end, step, counted;
-};
+// N vectors of channels from `channel` on; a partial vector holds the last ones.
+template <bool kMaximum, size_t N, bool kPartial>
+HWY_INLINE void pool_channels(const PoolRow& p, const PoolWindow& column, size_t channel, float* output) {
+  const size_t rest = p.channels - channel;
+  const auto load = [rest](const float* x) HWY_ATTR {
+    return kPartial ? hn::LoadN(kFloats, x, rest) : hn::LoadU(kFloats, x);
+  };
+  const float start = kMaximum ? -std::numeric_limits<float>::infinity() : 0.0f;
+  Vector result[N];
+  HWY_UNROLL(4)
+  for (size_t n = 0; n < N; ++n) {
+    result[n] = hn::Set(kFloats, start);
+  }
+  for (size_t h = p.row.begin; h < p.row.end; h += p.row.step) {
+    // Averages add up each row by itself: long sums lose less that way.
+    Vector sum[N];
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      sum[n] = hn::Zero(kFloats);
+    }
+    for (size_t w = column.begin; w < column.end; w += column.step) {
+      const float* x = p.image + (h * p.width + w) * p.channels + channel;
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        const Vector v = load(x + n * kLanes);
+        if (kMaximum) {
+          const auto wins = hn::Or(hn::Gt(v, result[n]), hn::IsNaN(v));
+          result[n] = hn::IfThenElse(wins, v, result[n]);
+        } else {
+          sum[n] = hn::Add(sum[n], v);
+        }
+      }
+    }
+    if (!kMaximum) {
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        result[n] = hn::Add(result[n], sum[n]);
+      }
+    }
+  }
+  const size_t counted = p.divisor > 0 ? p.divisor : p.row.counted * column.counted;
+  const Vector divisor = hn::Set(kFloats, static_cast<float>(counted));
+  HWY_UNROLL(4)
+  for (size_t n = 0; n < N; ++n) {
+    const Vector y = kMaximum ? result[n] : hn::Div(result[n], divisor);
+    if (kPartial) {
+      hn::StoreN(y, kFloats, output + channel, rest);
+    } else {
+      hn::StoreU(y, kFloats, output + channel + n * kLanes);
+    }
+  }
+}
+
+template <bool kMaximum>
+void pool_row(const PoolRow& p) {
+  constexpr size_t kVectors = 4;
+  float* output = p.output;
+  for (size_t i = 0; i < p.num_columns; ++i, output += p.channels) {
+    size_t channel = 0;
+    for (; channel + kVectors * kLanes <= p.channels; channel += kVectors * kLanes) {
+      pool_channels<kMaximum, kVectors, false>(p, p.columns[i], channel, output);
+    }
+    for (; channel + kLanes <= p.channels; channel += kLanes) {
+      pool_channels<kMaximum, 1, false>(p, p.columns[i], channel, output);
+    }
+    if (channel < p.channels) {
+      pool_channels<kMaximum, 1, true>(p, p.columns[i], channel, output);
+    }
+  }
+}
+
+void average_row(const PoolRow& p) {
+  pool_row<false>(p);
+}
+void maximum_row(const PoolRow& p) {
+  pool_row<true>(p);
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(average_row);
+HWY_EXPORT(maximum_row);
+
+namespace {
 
 class Pool final : public Kernel {
  public:
-  using Windows = void (*)(const NodeContext& node, size_t axis, std::vector<Window>& windows);
+  using Windows = void (*)(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows);
 
-  Pool(Windows windows, bool maximum) : windows_(windows), maximum_(maximum) {}
+  Pool(Windows windows, bool maximum)
+      : windows_(windows), function_(maximum ? ETX_DISPATCH(maximum_row) : ETX_DISPATCH(average_row)) {}
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     input_ = node.input(0).shape;
-    output_ = node.output().shape;
-    rows_.resize(output_[1]);
-    columns_.resize(output_[2]);
+    rows_.resize(node.output().shape[1]);
+    columns_.resize(node.output().shape[2]);
     windows_(node, 0, rows_);
     windows_(node, 1, columns_);
     divisor_ = node.node().attributes_type() == schema::Attributes::AvgPool2d
@@ -37,37 +130,37 @@ class Pool final : public Kernel {
   }
 
   void run(const KernelArguments& arguments) override {
-    const float* input = static_cast<const float*>(arguments.inputs[0]);
-    float* output = static_cast<float*>(arguments.outputs[0]);
+    const float* x = arguments.input<float>(0);
+    float* y = arguments.output<float>(0);
     const size_t channels = input_[3];
-    for (size_t n = 0; n < input_[0]; ++n) {
-      for (const Window& row : rows_) {
-        for (const Window& column : columns_) {
-          const size_t counted = divisor_ > 0 ? divisor_ : row.counted * column.counted;
-          for (size_t c = 0; c < channels; ++c) {
-            float value = maximum_ ? -std::numeric_limits<float>::infinity() : 0;
-            for (size_t h = row.begin; h < row.end; h += row.step) {
-              for (size_t w = column.begin; w < column.end; w += column.step) {
-                const float x = input[((n * input_[1] + h) * input_[2] + w) * channels + c];
-                if (!maximum_) {
-                  value += x;
-                } else if (x > value || std::isnan(x)) {
-                  value = x;
-                }
-              }
-            }
-            *output++ = maximum_ ? value : value / static_cast<float>(counted);
-          }
-        }
-      }
+    if (columns_.empty() || channels == 0) {
+      return;
     }
+    // About as many elements as all windows of one row read.
+    const size_t reads = (input_.numel() / std::max<size_t>(input_[0] * rows_.size(), 1)) + columns_.size() * channels;
+    parallel_for(arguments.pool, input_[0] * rows_.size(), kGrain / reads + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        PoolRow row{};
+        row.image = x + i / rows_.size() * input_.numel(1, 4);
+        row.width = input_[2];
+        row.channels = channels;
+        row.row = rows_[i % rows_.size()];
+        row.columns = columns_.data();
+        row.num_columns = columns_.size();
+        row.divisor = divisor_;
+        row.output = y + i * columns_.size() * channels;
+        function_(row);
+      }
+    });
   }
 
  private:
+  static constexpr size_t kGrain = 16384; // elements
+
   const Windows windows_;
-  const bool maximum_;
-  Shape input_, output_;
-  std::vector<Window> rows_, columns_;
+  const decltype(ETX_DISPATCH(average_row)) function_;
+  Shape input_;
+  std::vector<PoolWindow> rows_, columns_;
   size_t divisor_ = 0;
 };
 
@@ -82,7 +175,7 @@ size_t after(const schema::Padding2D& padding, size_t axis) {
   return axis == 0 ? padding.bottom() : padding.right();
 }
 
-void average_windows(const NodeContext& node, size_t axis, std::vector<Window>& windows) {
+void average_windows(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows) {
   const auto& attributes = node.attributes<schema::AvgPool2d>();
   const auto size = static_cast<int64_t>(node.input(0).shape[1 + axis]);
   const auto kernel = static_cast<int64_t>(along(*attributes.kernel(), axis));
@@ -102,7 +195,7 @@ void average_windows(const NodeContext& node, size_t axis, std::vector<Window>& 
   }
 }
 
-void max_windows(const NodeContext& node, size_t axis, std::vector<Window>& windows) {
+void max_windows(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows) {
   const auto& attributes = node.attributes<schema::MaxPool2d>();
   const auto size = static_cast<int64_t>(node.input(0).shape[1 + axis]);
   const auto kernel = static_cast<int64_t>(along(*attributes.kernel(), axis));
@@ -120,7 +213,7 @@ void max_windows(const NodeContext& node, size_t axis, std::vector<Window>& wind
   }
 }
 
-void adaptive_windows(const NodeContext& node, size_t axis, std::vector<Window>& windows) {
+void adaptive_windows(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows) {
   const size_t size = node.input(0).shape[1 + axis];
   for (size_t i = 0; i < windows.size(); ++i) {
     const size_t begin = i * size / windows.size();
@@ -145,3 +238,4 @@ std::unique_ptr<Kernel> make_adaptive_pool2d(const NodeContext& node) {
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE
