@@ -234,6 +234,7 @@ def measure_load(programs: Sequence[Program], times: int = 3) -> dict[str, float
     return {name: statistics.median(s) for name, s in samples.items()}
 
 
+MAX_SECONDS = 15  # for one input; reached on a busy machine only
 METHOD = (
     "Median time of a call. All engines use the same inputs and number of threads and take turns: "
     "in each round an engine makes 2 calls that do not count, then 5 that do."
@@ -244,7 +245,8 @@ def measure(engines: Mapping[str, Callable[[], object]], repeat: int) -> dict[st
     """Median milliseconds of a call, as METHOD explains."""
     samples = collections.defaultdict(list)
     order = list(engines)
-    while len(samples[order[0]]) < repeat:
+    enough = time.perf_counter() + MAX_SECONDS
+    while not samples or (len(samples[order[0]]) < repeat and time.perf_counter() < enough):
         for name in order:
             call = engines[name]
             call()
