@@ -23,6 +23,13 @@ size_t length(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
+// Whether the 8-byte elements of a vector lie where they may be read in place; the
+// FlatBuffers verifier only looks at the vector's length.
+template <typename T>
+bool is_aligned(const flatbuffers::Vector<T>* vector) {
+  return length(vector) == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
+}
+
 // Whether `order` holds each of 0 .. rank - 1 once.
 bool is_permutation(const flatbuffers::Vector<uint8_t>* order, size_t rank) {
   uint32_t seen = 0;
@@ -104,6 +111,10 @@ class BlobVerifier {
          length(graph().exprs()),
          length(graph().ranges())});
     ETX_CHECK(most <= kMaxEntries, InvalidProgram, "a vector of the graph has %zu entries", most);
+    ETX_CHECK(
+        is_aligned(graph().exprs()) && is_aligned(graph().ranges()),
+        InvalidProgram,
+        "size expressions or ranges are not aligned");
     ETX_CHECK(blob_.num_nodes() <= kMaxNodes, InvalidProgram, "the graph has %zu nodes", blob_.num_nodes());
     return {};
   }
@@ -131,6 +142,7 @@ class BlobVerifier {
     const schema::Value& value = blob_.value(id);
     ETX_CHECK(value.dtype() <= DType::MAX, InvalidProgram, "unknown dtype %d", static_cast<int>(value.dtype()));
     ETX_CHECK(length(value.dims()) <= kMaxRank, InvalidProgram, "rank %zu", length(value.dims()));
+    ETX_CHECK(is_aligned(value.dims()), InvalidProgram, "its sizes are not aligned");
     if (value.dims() != nullptr) {
       for (const int64_t dim : *value.dims()) {
         ETX_RETURN_IF_ERROR(entry(dim));
@@ -330,6 +342,7 @@ class BlobVerifier {
     } else if (const auto* value = node.attributes_as_SizeValue()) {
       ETX_RETURN_IF_ERROR(entry(value->size()));
     }
+    ETX_CHECK(is_aligned(shape), InvalidProgram, "its shape is not aligned");
     for (uint32_t i = 0; i < length(shape); ++i) {
       ETX_RETURN_IF_ERROR(entry(shape->Get(i)));
     }

@@ -31,8 +31,7 @@ Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, 
     case schema::DimOp::FloorDiv:
     case schema::DimOp::Mod: {
       ETX_CHECK(b > 0, InvalidArgument, "a size is divided by %" PRId64, b);
-      const int64_t quotient = floor_div(a, b);
-      *result = expr.op() == schema::DimOp::FloorDiv ? quotient : a - b * quotient;
+      *result = expr.op() == schema::DimOp::FloorDiv ? floor_div(a, b) : (a % b < 0 ? a % b + b : a % b);
       break;
     }
     case schema::DimOp::Min:

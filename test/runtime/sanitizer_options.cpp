@@ -3,11 +3,11 @@
 
 extern "C" {
 const char* __asan_default_options();
-const char* __asan_default_options() {
+__attribute__((visibility("default"))) const char* __asan_default_options() {
   return "allocator_may_return_null=1:max_allocation_size_mb=2048:detect_stack_use_after_return=1";
 }
 const char* __tsan_default_options();
-const char* __tsan_default_options() {
+__attribute__((visibility("default"))) const char* __tsan_default_options() {
   return "allocator_may_return_null=1";
 }
 }
