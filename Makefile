@@ -33,7 +33,7 @@ help:
 	@echo "make test        set up, build, and run every test"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
-	@echo "make asan, tsan  C++ tests under the sanitizers"
+	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs asan"
 	@echo "make lint        ruff and clang-format (checks only)"
 	@echo "make clean       remove the build   make distclean    and the environment"
 
@@ -56,7 +56,7 @@ python-test: build $(stamps)/test
 	$(call say,Python tests)
 	@$(bin)/python -m pytest
 
-sanitizers: asan tsan
+sanitizers: asan
 
 asan tsan: build
 	$(call say,C++ tests with $@)

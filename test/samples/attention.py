@@ -69,7 +69,6 @@ SAMPLES = [
     Sample("attention_dynamic", _attention, *_qkv((BATCH, 2), LENGTH, _KEYS)),
     Sample("attention_dynamic_mask", _masked, *_qkv((BATCH, 2), LENGTH, _KEYS), rand(LENGTH, _KEYS)),
     Sample("attention_dynamic_causal", _option(is_causal=True), *_qkv((BATCH, 2), LENGTH, LENGTH)),
-    Sample("attention_decomposed", _attention, *_qkv((2, 3)), preserve=False),
     Sample("self_attention", new(SelfAttention), rand(2, 7, 16)),
     Sample("self_attention_dynamic", new(SelfAttention), rand(BATCH, LENGTH, 16)),
 ]

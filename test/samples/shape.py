@@ -66,7 +66,6 @@ SAMPLES = [
     Sample("split_sizes", lambda x: x.split((1, 4), 1), rand(2, 5, 3)),
     Sample("split_one_used", lambda x: x.split((1, 4), 1)[1] * 2, rand(2, 5, 3)),
     Sample("split_decomposed", lambda x: x.split((1, 4), 1), rand(2, 5, 3), preserve=False),
-    Sample("split_sizes_dynamic", lambda x, y: x.split((y.shape[0], 9 - y.shape[0]), 1), rand(2, 9), rand(BATCH)),
     Sample("chunk", lambda x: x.chunk(2, -1), rand(BATCH, 6)),
     Sample("unbind", lambda x: x.unbind(1), rand(2, 3, 4)),
     Sample("pad", lambda x: F.pad(x, (1, 2)), rand(2, 3)),
