@@ -334,6 +334,8 @@ class BlobVerifier {
       shape = expand->shape();
     } else if (const auto* resize = node.attributes_as_Resize2d()) {
       shape = resize->shape();
+    } else if (const auto* scatter = node.attributes_as_SliceScatter()) {
+      shape = scatter->start();
     } else if (const auto* slice = node.attributes_as_Slice()) {
       ETX_RETURN_IF_ERROR(entry(slice->start()));
       ETX_RETURN_IF_ERROR(entry(slice->size()));

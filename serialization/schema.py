@@ -45,6 +45,8 @@ AdaptivePoolKind = _enum("AdaptivePoolKind")
 ReduceKind = _enum("ReduceKind")
 CompareKind = _enum("CompareKind")
 ResizeKind = _enum("ResizeKind")
+UpdateKind = _enum("UpdateKind")
+BagKind = _enum("BagKind")
 AttributesType = _enum("Attributes")
 Feature = _enum("Feature")
 
@@ -61,6 +63,9 @@ _ENUM_FIELDS = {
     ("Compare", "kind"): CompareKind,
     ("Cast", "dtype"): DType,
     ("Resize2d", "kind"): ResizeKind,
+    ("IndexPut", "kind"): UpdateKind,
+    ("Scatter", "kind"): UpdateKind,
+    ("EmbeddingBag", "kind"): BagKind,
 }
 
 

@@ -183,7 +183,8 @@ def serialize(graph) -> Serialized:
         }
         for name in ("start", "size"):
             if hasattr(attributes, name):
-                encoded[name] = dims.encode(getattr(attributes, name))
+                value = getattr(attributes, name)
+                encoded[name] = tuple(sizes(value)) if isinstance(value, tuple) else dims.encode(value)
         attributes = dataclasses.replace(attributes, **encoded)
         nodes.append(
             _fill(

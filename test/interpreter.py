@@ -12,11 +12,13 @@ from executorch.backends.et_xnnpack.aot.ir import Graph
 from executorch.backends.et_xnnpack.aot.ir.graph import NUMPY_DTYPES
 from executorch.backends.et_xnnpack.serialization.schema import (
     AdaptivePoolKind,
+    BagKind,
     BinaryKind,
     CompareKind,
     ReduceKind,
     ResizeKind,
     UnaryKind,
+    UpdateKind,
 )
 
 _UNARY = {
@@ -117,9 +119,7 @@ def _conv_transpose2d(a, x, weight, bias=None):
     outputs, *kernel, inputs = weight.shape
     weight = weight.reshape(a.groups, outputs // a.groups, *kernel, inputs)
     weight = weight.permute(0, 4, 1, 2, 3).reshape(a.groups * inputs, -1, *kernel)
-    y = F.conv_transpose2d(
-        _nchw(x), weight, bias, tuple(a.stride), 0, 0, a.groups, tuple(a.dilation)
-    )
+    y = F.conv_transpose2d(_nchw(x), weight, bias, tuple(a.stride), 0, 0, a.groups, tuple(a.dilation))
     if bias is None:
         bias = torch.zeros(outputs)
     extra = a.output_padding
@@ -204,6 +204,41 @@ def _resize(a, x):
     return _nhwc(y)
 
 
+_REDUCE = {
+    UpdateKind.Add: "sum",
+    UpdateKind.Multiply: "prod",
+    UpdateKind.Minimum: "amin",
+    UpdateKind.Maximum: "amax",
+}
+
+
+def _index_put(a, x, values, *indices):
+    places = [None] * a.axis + [i.long() for i in indices]
+    return torch.ops.aten.index_put(x, places, values, a.kind == UpdateKind.Add)
+
+
+def _scatter(a, x, values, index):
+    if a.kind == UpdateKind.Assign:
+        return x.scatter(a.axis, index.long(), values)
+    if x.dtype == torch.bool:
+        either = a.kind in (UpdateKind.Add, UpdateKind.Maximum)
+        return x.int().scatter_reduce(a.axis, index.long(), values.int(), "amax" if either else "amin").bool()
+    return x.scatter_reduce(a.axis, index.long(), values, _REDUCE[a.kind])
+
+
+def _slice_scatter(a, x, values):
+    y = x.clone()
+    y[tuple(slice(b, b + n * s, s) for b, n, s in zip(a.start, values.shape, a.step))] = values
+    return y
+
+
+def _embedding_bag(a, table, indices, offsets, weights=None):
+    mode = {BagKind.Sum: "sum", BagKind.Mean: "mean", BagKind.Max: "max"}[a.kind]
+    padding = None if a.padding < 0 else a.padding
+    indices, offsets = indices.long(), offsets.long()
+    return F.embedding_bag(indices, table, offsets, None, 2, False, mode, False, weights, a.last_offset, padding)
+
+
 _OPERATORS = {
     "Unary": lambda a, x: _UNARY[a.kind](x, a),
     "Binary": lambda a, x, y: _clamped(_BINARY[a.kind](x, y), a.clamp),
@@ -231,6 +266,11 @@ _OPERATORS = {
     "Index": lambda a, x, *indices: x[(slice(None),) * a.axis + indices],
     "Gather": lambda a, x, index: x.gather(a.axis, index.long()),
     "Resize2d": _resize,
+    "IndexPut": _index_put,
+    "Scatter": _scatter,
+    "SliceScatter": _slice_scatter,
+    "MaskedScatter": lambda a, x, mask, values: x.masked_scatter(mask, values),
+    "EmbeddingBag": _embedding_bag,
     "SizeValue": lambda a: torch.tensor(a.size),
 }
 
@@ -286,9 +326,7 @@ def run(graph: Graph, arguments) -> list[torch.Tensor]:
         if source.value is not None:
             env[source.value] = check(source.value, argument)
     for node in graph.nodes:
-        attributes = type(node.attributes)(
-            **{k: numbers(v) for k, v in vars(node.attributes).items()}
-        )
+        attributes = type(node.attributes)(**{k: numbers(v) for k, v in vars(node.attributes).items()})
         operands = [None if i is None else env[i] for i in node.inputs]
         (output,) = node.outputs
         env[output] = check(output, _OPERATORS[node.op](attributes, *operands))

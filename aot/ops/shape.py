@@ -32,6 +32,11 @@ def _expand(c, x, shape):
     return c.node(schema.Expand(shape=tuple(shape)), x, shape=shape)
 
 
+def expand_to(c, x, shape):
+    """``x`` broadcast to ``shape``, itself if it has that."""
+    return x if x.shape == tuple(shape) else _expand(c, x, tuple(shape))
+
+
 @_shape("aten.expand_copy.default")
 def expand(c, self):
     return _expand(c, self, c.out.shape)
@@ -62,12 +67,13 @@ def cat(c, tensors, dim):
     return c.node(schema.Concat(axis=c.axis(dim, c.out.rank)), *tensors, shape=c.out.shape)
 
 
-def _slice(c, x, axis, start, size, step=1):
+def slice_axis(c, x, axis, start, size, step=1):
+    """``size`` elements of one axis from ``start`` on by ``step``."""
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
     return c.node(schema.Slice(axis=axis, start=start, size=size, step=step), x, shape=shape)
 
 
-def _bound(index, size):
+def place(index, size):
     """Where ``index``, perhaps counted from the end or beyond it, lies in an axis of ``size``."""
     if not isinstance(index, sympy.Expr) and index < 0:
         index = index + size
@@ -80,13 +86,13 @@ def _bound(index, size):
 def slice(c, self, dim, start, step):
     axis = c.axis(dim, self.rank)
     c.require_static(step, "a step")
-    return _slice(c, self, axis, _bound(start or 0, self.shape[axis]), c.out.shape[axis], step)
+    return slice_axis(c, self, axis, place(start or 0, self.shape[axis]), c.out.shape[axis], step)
 
 
 @_shape("aten.select_copy.int")
 def select(c, self, dim, index):
     axis = c.axis(dim, self.rank)
-    return c.reshape(_slice(c, self, axis, _bound(index, self.shape[axis]), 1), c.out.shape)
+    return c.reshape(slice_axis(c, self, axis, place(index, self.shape[axis]), 1), c.out.shape)
 
 
 @_shape("aten.split_with_sizes_copy.default")
@@ -94,7 +100,7 @@ def split(c, self, dim):
     axis = c.axis(dim, self.rank)
     parts, start = [], 0
     for out in c.outs:
-        parts.append(_slice(c, self, axis, start, out.shape[axis]))
+        parts.append(slice_axis(c, self, axis, start, out.shape[axis]))
         start = start + out.shape[axis]
     return parts
 
@@ -111,7 +117,7 @@ def pad(c, self, pad, value):
         left, right = pad[2 * i : 2 * i + 2]
         if left < 0 or right < 0:
             size = x.shape[axis] + min(left, 0) + min(right, 0)
-            x = _slice(c, x, axis, max(-left, 0), size)
+            x = slice_axis(c, x, axis, max(-left, 0), size)
         before[axis], after[axis] = max(left, 0), max(right, 0)
     if not any(before) and not any(after) and x is not self:
         return x

@@ -1,70 +1,39 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "index.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
-#include <vector>
 
 #include "../ops/op.h"
-#include "strided_copy.h"
+#include "index_places.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
 constexpr size_t kGrain = 65536; // bytes
 
-// Element `i` of an index tensor.
-int64_t read(const void* indices, DType dtype, size_t i) {
-  return dtype == DType::Int32 ? static_cast<const int32_t*>(indices)[i] : static_cast<const int64_t*>(indices)[i];
-}
-
-// Where `index` is on an axis of `size`; false if nowhere.
-bool locate(int64_t index, size_t size, size_t* place) {
-  const int64_t from_start = index < 0 ? index + static_cast<int64_t>(size) : index;
-  *place = static_cast<size_t>(from_start);
-  return from_start >= 0 && *place < size;
-}
-
-Status out_of_range(int64_t index, size_t size) {
-  return failure(
-      Error::InvalidArgument, "index %" PRId64 " is out of range on an axis of %zu", index, size);
-}
-
 class Index final : public Kernel {
  public:
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    const auto& attributes = node.attributes<schema::Index>();
     const Shape& x = node.input(0).shape;
-    const Shape& y = node.output().shape;
-    const size_t axis = node.attributes<schema::Index>().axis();
+    const size_t axis = attributes.axis();
     const size_t last = axis + node.num_inputs() - 1;
-    places_ = {};
-    for (size_t i = axis; i + x.rank < y.rank + last; ++i) {
-      places_.append(y[i]);
-    }
-    operands_.clear();
-    for (size_t k = 1; k < node.num_inputs(); ++k) {
-      Operand operand{node.input(k).dtype, x[axis + k - 1], x.numel(axis + k, last), {}};
-      const Shape& shape = node.input(k).shape;
-      const Strides dense = dense_strides(shape);
-      for (size_t i = 0; i < shape.rank; ++i) {
-        operand.strides[places_.rank - shape.rank + i] = shape[i] == 1 ? 0 : dense[i];
-      }
-      operands_.push_back(operand);
-    }
+    places_.reshape(node, 1, axis, attributes.wrap());
     outer_ = x.numel(0, axis);
     indexed_ = x.numel(axis, last);
     block_bytes_ = x.numel(last, x.rank) * element_size(node.output().dtype);
-    return places_.numel() * sizeof(size_t);
+    return places_.count() * sizeof(size_t);
   }
 
   void run(const KernelArguments& arguments) override {
     size_t* const blocks = static_cast<size_t*>(arguments.scratch);
-    const size_t count = places_.numel();
-    for (size_t i = 0; i < count; ++i) {
-      if (!find_block(arguments, i, &blocks[i])) {
-        return;
-      }
+    *arguments.status = places_.find(arguments, blocks);
+    if (!arguments.status->ok()) {
+      return;
     }
+    const size_t count = places_.count();
     const char* const x = arguments.input<char>(0);
     char* const y = arguments.output<char>(0);
     parallel_for(arguments.pool, outer_ * count, kGrain / (block_bytes_ + 1) + 1, [&](size_t begin, size_t end) {
@@ -76,34 +45,7 @@ class Index final : public Kernel {
   }
 
  private:
-  struct Operand {
-    DType dtype;
-    size_t size; // of the axis it indexes
-    size_t stride; // of that axis, in blocks
-    Strides strides; // over places_
-  };
-
-  bool find_block(const KernelArguments& arguments, size_t i, size_t* block) const {
-    *block = 0;
-    for (size_t k = 0; k < operands_.size(); ++k) {
-      const Operand& operand = operands_[k];
-      size_t rest = i, offset = 0;
-      for (size_t axis = places_.rank; axis-- > 0; rest /= places_[axis]) {
-        offset += rest % places_[axis] * operand.strides[axis];
-      }
-      const int64_t index = read(arguments.inputs[k + 1], operand.dtype, offset);
-      size_t place = 0;
-      if (!locate(index, operand.size, &place)) {
-        *arguments.status = out_of_range(index, operand.size);
-        return false;
-      }
-      *block += place * operand.stride;
-    }
-    return true;
-  }
-
-  Shape places_; // that the indices broadcast to
-  std::vector<Operand> operands_;
+  IndexPlaces places_;
   size_t outer_ = 0, indexed_ = 0; // elements before, blocks on the indexed axes
   size_t block_bytes_ = 0;
 };
@@ -111,40 +53,124 @@ class Index final : public Kernel {
 class Gather final : public Kernel {
  public:
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    axis_ = node.attributes<schema::Gather>().axis();
-    x_ = node.input(0).shape;
-    y_ = node.output().shape;
-    index_dtype_ = node.input(1).dtype;
+    places_.reshape(node, 1, node.attributes<schema::Gather>().axis());
     element_size_ = element_size(node.output().dtype);
-    strides_ = dense_strides(x_);
+    return places_.count() * sizeof(size_t);
+  }
+
+  void run(const KernelArguments& arguments) override {
+    size_t* const offsets = static_cast<size_t*>(arguments.scratch);
+    *arguments.status = places_.find(arguments, offsets);
+    if (!arguments.status->ok()) {
+      return;
+    }
+    const char* const x = arguments.input<char>(0);
+    char* const y = arguments.output<char>(0);
+    parallel_for(arguments.pool, places_.count(), kGrain / element_size_, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        std::memcpy(y + i * element_size_, x + offsets[i] * element_size_, element_size_);
+      }
+    });
+  }
+
+ private:
+  AxisPlaces places_;
+  size_t element_size_ = 0;
+};
+
+class EmbeddingBag final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    const auto& attributes = node.attributes<schema::EmbeddingBag>();
+    kind_ = attributes.kind();
+    padding_ = attributes.padding();
+    rows_ = node.input(0).shape[0];
+    columns_ = node.input(0).shape[1];
+    indices_ = node.input(1).shape[0];
+    offsets_ = node.input(2).shape[0];
+    bags_ = node.output().shape[0];
+    index_dtype_ = node.input(1).dtype;
+    offset_dtype_ = node.input(2).dtype;
     return size_t{0};
   }
 
   void run(const KernelArguments& arguments) override {
-    const char* const x = arguments.input<char>(0);
-    char* const y = arguments.output<char>(0);
-    for (size_t i = 0; i < y_.numel(); ++i) {
-      size_t rest = i, offset = 0;
-      for (size_t axis = y_.rank; axis-- > 0; rest /= y_[axis]) {
-        offset += axis == axis_ ? 0 : rest % y_[axis] * strides_[axis];
-      }
-      const int64_t index = read(arguments.inputs[1], index_dtype_, i);
-      size_t place = 0;
-      if (!locate(index, x_[axis_], &place)) {
-        *arguments.status = out_of_range(index, x_[axis_]);
-        return;
-      }
-      offset += place * strides_[axis_];
-      std::memcpy(y + i * element_size_, x + offset * element_size_, element_size_);
+    *arguments.status = check(arguments);
+    if (!arguments.status->ok()) {
+      return;
     }
+    const size_t grain = kGrain / sizeof(float) / (columns_ * (indices_ / (bags_ + 1) + 1) + 1) + 1;
+    parallel_for(arguments.pool, bags_, grain, [&](size_t begin, size_t end) {
+      for (size_t bag = begin; bag < end; ++bag) {
+        reduce(arguments, bag);
+      }
+    });
   }
 
  private:
-  size_t axis_ = 0;
-  Shape x_, y_;
-  DType index_dtype_ = DType::Int64;
-  size_t element_size_ = 0;
-  Strides strides_{};
+  int64_t offset(const KernelArguments& arguments, size_t bag) const {
+    return bag < offsets_ ? read_index(arguments.inputs[2], offset_dtype_, bag) : static_cast<int64_t>(indices_);
+  }
+
+  Status check(const KernelArguments& arguments) const {
+    int64_t before = 0;
+    for (size_t bag = 0; bag < offsets_; ++bag) {
+      const int64_t begin = offset(arguments, bag);
+      ETX_CHECK(
+          begin >= before && begin <= static_cast<int64_t>(indices_) && (bag > 0 || begin == 0),
+          InvalidArgument,
+          "offset %zu is %" PRId64 "; offsets begin with 0 and ascend to the number of indices, %zu, at most",
+          bag,
+          begin,
+          indices_);
+      before = begin;
+    }
+    for (size_t i = 0; i < indices_; ++i) {
+      const int64_t index = read_index(arguments.inputs[1], index_dtype_, i);
+      if (index < 0 || index >= static_cast<int64_t>(rows_)) {
+        return out_of_range(index, rows_);
+      }
+    }
+    return {};
+  }
+
+  void reduce(const KernelArguments& arguments, size_t bag) const {
+    const float* const table = arguments.input<float>(0);
+    const float* const weights = arguments.input<float>(3);
+    float* const y = arguments.output<float>(0) + bag * columns_;
+    size_t count = 0;
+    const size_t end = static_cast<size_t>(offset(arguments, bag + 1));
+    for (size_t i = static_cast<size_t>(offset(arguments, bag)); i < end; ++i) {
+      const int64_t index = read_index(arguments.inputs[1], index_dtype_, i);
+      if (index == padding_) {
+        continue;
+      }
+      const float* const row = table + static_cast<size_t>(index) * columns_;
+      if (kind_ == schema::BagKind::Max) {
+        for (size_t k = 0; k < columns_; ++k) {
+          y[k] = count > 0 && !(row[k] > y[k]) ? y[k] : row[k];
+        }
+      } else {
+        const float weight = weights == nullptr ? 1 : weights[i];
+        for (size_t k = 0; k < columns_; ++k) {
+          y[k] = (count > 0 ? y[k] : 0) + weight * row[k];
+        }
+      }
+      ++count;
+    }
+    if (count == 0) {
+      std::fill_n(y, columns_, 0.0f);
+    } else if (kind_ == schema::BagKind::Mean) {
+      for (size_t k = 0; k < columns_; ++k) {
+        y[k] /= static_cast<float>(count);
+      }
+    }
+  }
+
+  schema::BagKind kind_ = schema::BagKind::Sum;
+  int64_t padding_ = -1;
+  size_t rows_ = 0, columns_ = 0, indices_ = 0, offsets_ = 0, bags_ = 0;
+  DType index_dtype_ = DType::Int64, offset_dtype_ = DType::Int64;
 };
 
 } // namespace
@@ -154,6 +180,9 @@ std::unique_ptr<Kernel> make_index(const NodeContext&) {
 }
 std::unique_ptr<Kernel> make_gather(const NodeContext&) {
   return std::make_unique<Gather>();
+}
+std::unique_ptr<Kernel> make_embedding_bag(const NodeContext&) {
+  return std::make_unique<EmbeddingBag>();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -9,5 +9,6 @@ namespace executorch::backends::et_xnnpack {
 
 std::unique_ptr<Kernel> make_index(const NodeContext& node);
 std::unique_ptr<Kernel> make_gather(const NodeContext& node);
+std::unique_ptr<Kernel> make_embedding_bag(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

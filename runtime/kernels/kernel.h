@@ -15,13 +15,16 @@ using executorch::runtime::Span;
 class NodeContext;
 
 // What a kernel runs on. Pointers are aligned to the element type at least; an absent
-// optional input is null. Inputs and outputs do not overlap.
+// optional input is null. Inputs and outputs do not overlap, but output 0 may be input 0 if the
+// operator is `in_place`.
 struct KernelArguments {
   Span<const void* const> inputs;
   Span<void* const> outputs;
   void* scratch; // 64-byte aligned, as many bytes as the last reshape() asked for
   pthreadpool_t pool; // null: run on the calling thread
   Status* status; // where a kernel says that it cannot compute with the numbers it got
+  // Where a kernel that works in place saves what undo() needs; null: nowhere.
+  void* undo = nullptr;
 
   // Null if absent.
   template <typename T>
@@ -45,8 +48,16 @@ class Kernel {
   // threads in the pool changed. Operand types passed `infer`.
   virtual StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) = 0;
 
-  // Computes; allocates nothing.
+  // Computes; allocates nothing. If it fails nothing that it got in place has changed.
   virtual void run(const KernelArguments& arguments) = 0;
+
+  // Bytes that `undo` of the arguments needs, 64-byte aligned.
+  virtual size_t undo_bytes() const {
+    return 0;
+  }
+  // Gives the memory that the last run() worked on in place its old content.
+  // REQUIRES: the arguments are those of that run(), with `undo`
+  virtual void undo(const KernelArguments&) {}
 };
 
 // Calls function(begin, end) for parts of [0, count) of about `grain` items each, on

@@ -60,6 +60,16 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kGatherOp;
     case schema::Attributes::Resize2d:
       return kResize2dOp;
+    case schema::Attributes::IndexPut:
+      return kIndexPutOp;
+    case schema::Attributes::Scatter:
+      return kScatterOp;
+    case schema::Attributes::SliceScatter:
+      return kSliceScatterOp;
+    case schema::Attributes::MaskedScatter:
+      return kMaskedScatterOp;
+    case schema::Attributes::EmbeddingBag:
+      return kEmbeddingBagOp;
     case schema::Attributes::NONE:
       break;
   }

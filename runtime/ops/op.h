@@ -89,6 +89,8 @@ struct OpImpl {
   std::unique_ptr<Kernel> (*kernel)(const NodeContext& node) = nullptr;
   // Whether the output has the elements of input 0 in the same order: no code runs.
   bool is_view = false;
+  // Whether the kernel may write output 0 where input 0 is.
+  bool in_place = false;
 };
 
 inline bool always(const NodeContext&) {
@@ -108,7 +110,8 @@ extern const OpImpl kLayerNormOp; // norm
 extern const OpImpl kAttentionOp; // attention
 extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
 extern const OpImpl kCompareOp, kWhereOp, kCastOp, kIotaOp, kSizeValueOp; // logic
-extern const OpImpl kIndexOp, kGatherOp; // index
+extern const OpImpl kIndexOp, kGatherOp, kIndexPutOp, kScatterOp, kSliceScatterOp, kMaskedScatterOp,
+    kEmbeddingBagOp; // index
 extern const OpImpl kResize2dOp; // resize
 
 } // namespace executorch::backends::et_xnnpack

@@ -631,6 +631,7 @@ TEST(BlobTest, RefusesUnknownSizeExpressionOfAttributes) {
       one_node(expand({-9, 2}), {{2}}, {3, 2}),
       one_node(slice(0, -1, 1), {{2}}, {1}),
       one_node(slice(0, 0, -1), {{2}}, {1}),
+      one_node(slice_scatter({-1}, {1}), {{2}, {1}}, {2}),
       one_node(slice(0, std::numeric_limits<int64_t>::min(), 1), {{2}}, {1}),
   };
   for (const GraphDef& g : bad) {

@@ -207,6 +207,26 @@ AttributesDef gather(uint8_t axis) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateGather(b, axis); });
 }
 
+AttributesDef index_put(uint8_t axis, schema::UpdateKind kind) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateIndexPut(b, axis, kind); });
+}
+
+AttributesDef scatter(uint8_t axis, schema::UpdateKind kind) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateScatter(b, axis, kind); });
+}
+
+AttributesDef slice_scatter(std::vector<int64_t> start, std::vector<uint32_t> step) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSliceScatterDirect(b, &start, &step); });
+}
+
+AttributesDef masked_scatter() {
+  return attributes([](FlatBufferBuilder& b) { return schema::CreateMaskedScatter(b); });
+}
+
+AttributesDef embedding_bag(schema::BagKind kind) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateEmbeddingBag(b, kind); });
+}
+
 AttributesDef resize2d(schema::ResizeKind kind, std::vector<int64_t> shape) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateResize2dDirect(b, kind, &shape); });
 }

@@ -133,6 +133,23 @@ GraphDef integers() {
   return g;
 }
 
+GraphDef writes() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 9, 4);
+  const uint32_t x = g.input({rows, 3});
+  const uint32_t counted = g.node(iota(rows), {}, {rows}, DType::Int64);
+  const uint32_t put = g.node(index_put(0), {x, x, counted}, {rows, 3});
+  const uint32_t column = g.node(slice(1, 1, 1), {put}, {rows, 1});
+  const uint32_t written = g.node(slice_scatter({0, 2}, {1, 1}), {put, column}, {rows, 3});
+  const uint32_t places = g.node(reshape({rows, 1}), {counted}, {rows, 1}, DType::Int64);
+  const uint32_t scattered =
+      g.node(scatter(0, schema::UpdateKind::Add), {written, column, places}, {rows, 3});
+  const uint32_t less = g.node(compare(schema::CompareKind::Less), {scattered, x}, {rows, 3}, DType::Bool);
+  const uint32_t masked = g.node(masked_scatter(), {x, less, scattered}, {rows, 3});
+  g.output(g.node(embedding_bag(schema::BagKind::Max), {masked, counted, counted}, {rows, 3}));
+  return g;
+}
+
 } // namespace
 
 std::vector<SampleGraph> sample_graphs() {
@@ -144,6 +161,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"attend", attend()},
       {"shapes", shapes()},
       {"integers", integers()},
+      {"writes", writes()},
   };
 }
 
