@@ -14,6 +14,7 @@ import torch
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.tensor import dim_order_from_stride
 from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 from torch.utils._sympy import functions as torch_sympy
 
@@ -68,18 +69,24 @@ def target_name(node: FxNode) -> str:
 
 def constant_tensor(program: ExportedProgram, node: FxNode) -> torch.Tensor | None:
     """The tensor behind a placeholder whose content never changes, else None."""
-    if node.op != "placeholder":
+    if node.op != "placeholder" or mutated_buffer(program, node) is not None:
         return None
     signature = program.graph_signature
     name = signature.inputs_to_parameters.get(node.name)
     if name is None:
         name = signature.inputs_to_buffers.get(node.name)
-        if name in signature.buffers_to_mutate.values():
-            return None
     if name is None:
         name = signature.inputs_to_lifted_tensor_constants.get(node.name)
-    if name is None:
-        return None
+    return None if name is None else _tensor(program, name)
+
+
+def mutated_buffer(program: ExportedProgram, node: FxNode) -> str | None:
+    """The name of the buffer behind a placeholder that the program writes to, else None."""
+    name = program.graph_signature.inputs_to_buffers.get(node.name)
+    return name if name in program.graph_signature.buffers_to_mutate.values() else None
+
+
+def _tensor(program: ExportedProgram, name: str) -> torch.Tensor:
     return program.state_dict[name] if name in program.state_dict else program.constants[name]
 
 
@@ -305,7 +312,11 @@ class Lowering(Builder):
     def placeholder(self, node: FxNode) -> None:
         tensor = constant_tensor(self.program, node)
         value = node.meta["val"]
-        if tensor is not None:
+        state = mutated_buffer(self.program, node)
+        if state is not None:  # the delegate owns it
+            self._meta(value)
+            self.env[node] = self.state(state, _tensor(self.program, state).detach().cpu().numpy())
+        elif tensor is not None:
             self._meta(tensor)
             self.env[node] = self.constant(tensor.detach().cpu().numpy(), node.name)
         elif isinstance(value, torch.Tensor):
@@ -346,8 +357,11 @@ def lower(program: ExportedProgram) -> Graph:
         if node.op == "placeholder":
             lowering.placeholder(node)
         elif node.op == "output":
-            for result in node.args[0]:
-                lowering.border_output(result)
+            for spec, result in zip(program.graph_signature.output_specs, node.args[0], strict=True):
+                if spec.kind == OutputKind.BUFFER_MUTATION:
+                    lowering.update(spec.target, lowering.env[result])
+                else:
+                    lowering.border_output(result)
         elif is_size(node):
             continue  # sizes are expressions of the graph's inputs
         else:

@@ -11,11 +11,12 @@ from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
 from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
 from . import ops
 from .backend import EtXnnpackBackend
-from .lower import Support, is_size, target_name
+from .lower import Support, is_size, mutated_buffer, target_name
 from .prepare import prepare
 
 logger = logging.getLogger(__name__)
@@ -119,6 +120,24 @@ def _place_sizes(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> N
                 group_of[node] = readers[0]
 
 
+def _tag_states(program: ExportedProgram) -> None:
+    """Gives a buffer that the program writes to to the delegate that alone reads and writes it.
+
+    Any other one stays with ExecuTorch: an input, and a result that ExecuTorch copies back.
+    """
+    placeholders = {mutated_buffer(program, n): n for n in program.graph.nodes if n.op == "placeholder"}
+    results = program.graph.output_node().args[0]
+    for spec, result in zip(program.graph_signature.output_specs, results, strict=True):
+        if spec.kind != OutputKind.BUFFER_MUTATION:
+            continue
+        buffer = placeholders[spec.target]
+        tag = result.meta.get("delegation_tag")
+        readers = [*buffer.users, *(user for user in result.users if user.op != "output")]
+        alone = all(reader.meta.get("delegation_tag") == tag for reader in readers)
+        if tag is not None and buffer.users and alone and results.count(result) == 1:
+            buffer.meta["delegation_tag"] = tag
+
+
 class EtXnnpackPartitioner(Partitioner):
     """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower``.
 
@@ -171,6 +190,7 @@ class EtXnnpackPartitioner(Partitioner):
             if reason is not None and node.target is not operator.getitem:
                 refusals.append(Refusal(node.name, target_name(node), reason))
         tag_constant_data(exported_program)
+        _tag_states(exported_program)
         self.report = Report(tuple(partitions), tuple(refusals))
         logger.info("%s", self.report)
         return PartitionResult(exported_program, tags)

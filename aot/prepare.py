@@ -6,6 +6,7 @@ import operator
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import ExportGraphSignature, OutputKind, OutputSpec, TensorArgument
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
 
@@ -15,15 +16,45 @@ _SPLITS = (_aten.split.Tensor, _aten.split_with_sizes.default, _aten.chunk.defau
 
 def prepare(program: ExportedProgram) -> ExportedProgram:
     """A program with the same results; ``program`` itself stays as it is."""
-    if not any(node.target in _SPLITS for node in program.graph.nodes):
-        return program
     graph = copy.deepcopy(program.graph)
+    signature = copy.deepcopy(program.graph_signature)
+    changed = _clone_states(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
+            changed = True
+    if not changed:
+        return program
     module = GraphModule(program.graph_module, graph)
     module.meta.update(program.graph_module.meta)
-    return program._update(module, program.graph_signature)
+    return program._update(module, signature)
+
+
+def _clone_states(graph: Graph, signature: ExportGraphSignature) -> bool:
+    """``return buffer`` -> ``return clone(buffer)``; whether there is any.
+
+    A result that is also the new content of a buffer would keep the buffer out of the delegate.
+    """
+    output = graph.output_node()
+    results = list(output.args[0])
+    for i, spec in enumerate(signature.output_specs):
+        result = results[i]
+        if spec.kind == OutputKind.USER_OUTPUT and _may_be_buffer(result, signature):
+            with graph.inserting_before(output):
+                results[i] = graph.call_function(_aten.clone.default, (result,))
+            results[i].meta = dict(result.meta)
+            signature.output_specs[i] = OutputSpec(spec.kind, TensorArgument(name=results[i].name), spec.target)
+    changed = tuple(results) != tuple(output.args[0])
+    output.args = (tuple(results),)
+    return changed
+
+
+def _may_be_buffer(node, signature: ExportGraphSignature) -> bool:
+    if not isinstance(node, FxNode):
+        return False
+    if node.op == "placeholder":
+        return node.name in signature.inputs_to_buffers
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
 
 
 def _split_to_slices(graph: Graph, node: FxNode) -> None:

@@ -25,6 +25,14 @@ def verify(graph: Graph) -> None:
     for output in graph.outputs:
         if output.value not in known:
             raise ValueError(f"output %{output.value} is not made by anything")
+    types = {i.state.name: graph.values[i.value] for i in graph.inputs if i.state is not None}
+    for output in graph.outputs:
+        if output.state is not None:
+            state, update = types.pop(output.state, None), graph.values[output.value]
+            if state is None or (state.dtype, state.shape) != (update.dtype, update.shape):
+                raise ValueError(f"%{output.value} cannot be the content of state {output.state}")
+    if types:
+        raise ValueError(f"states without a content after the call: {', '.join(types)}")
     for value in graph.values.values():
         if value.constant is not None and value.array.shape != value.shape:
             raise ValueError(f"constant %{value.name} holds {value.array.shape}, not {value.shape}")
@@ -37,7 +45,7 @@ def check_border(before: Graph, after: Graph) -> None:
 
     def kinds(graph):
         values = (graph.values[o.value] for o in graph.outputs)
-        return [(v.dtype, v.shape, o.dim_order) for v, o in zip(values, graph.outputs)]
+        return [(v.dtype, v.shape, o.dim_order, o.state) for v, o in zip(values, graph.outputs)]
 
     if kinds(before) != kinds(after):
         raise ValueError("the outputs changed")

@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "backend.h"
 
+#include <memory>
 #include <new>
+#include <unordered_map>
 
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -26,6 +28,7 @@ using executorch::runtime::Result;
 struct Delegate {
   std::mutex mutex; // held while it executes
   Options options;
+  std::shared_ptr<States> states; // of its group, null without one
   std::unique_ptr<Executable> executable;
   std::vector<ArgumentSize> inputs; // of the current call, kept to reuse the memory
   std::vector<const void*> input_data;
@@ -44,6 +47,19 @@ Error report(const Status& status, const char* what) {
     last_error_of_this_thread() = status.message();
   }
   return status.code();
+}
+
+// The states that methods of this group share, as long as one of them is loaded.
+std::shared_ptr<States> states_of_group(int group) {
+  static std::mutex* const mutex = new std::mutex;
+  static auto* const groups = new std::unordered_map<int, std::weak_ptr<States>>;
+  const std::lock_guard<std::mutex> lock(*mutex);
+  std::shared_ptr<States> states = (*groups)[group].lock();
+  if (states == nullptr) {
+    states = std::make_shared<States>();
+    (*groups)[group] = states;
+  }
+  return states;
 }
 
 Status check_compile_specs(ArrayRef<CompileSpec> specs) {
@@ -66,8 +82,13 @@ StatusOr<std::unique_ptr<Delegate>> load(
   std::unique_ptr<Delegate> delegate(new (std::nothrow) Delegate);
   ETX_CHECK(delegate != nullptr, MemoryAllocationFailed, "no memory");
   delegate->options = options;
+  std::unique_lock<std::mutex> lock;
+  if (blob.num_states() > 0 && options.state_group != 0) {
+    delegate->states = states_of_group(options.state_group);
+    lock = std::unique_lock<std::mutex>(delegate->states->mutex());
+  }
   ETX_ASSIGN_OR_RETURN(
-      delegate->executable, Executable::create(std::move(blob), context.get_named_data_map()));
+      delegate->executable, Executable::create(std::move(blob), context.get_named_data_map(), delegate->states));
   return delegate;
 }
 
@@ -84,6 +105,10 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
     ETX_CHECK(arg != nullptr, InvalidArgument, "output %zu is absent", i);
     Status status = prepare_output(blob, i, executable.output_type(i).shape, *arg, &delegate.output_data[i]);
     ETX_RETURN_IF_ERROR(std::move(status).in("output " + std::to_string(i)));
+  }
+  std::unique_lock<std::mutex> lock;
+  if (delegate.states != nullptr) {
+    lock = std::unique_lock<std::mutex>(delegate.states->mutex());
   }
   return executable.run(
       {delegate.input_data.data(), delegate.input_data.size()},

@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstring>
 #include <new>
+#include <unordered_set>
 
 namespace executorch::backends::et_xnnpack {
 
@@ -55,10 +56,12 @@ class BlobVerifier {
     ETX_RETURN_IF_ERROR(counts());
     ETX_RETURN_IF_ERROR(values());
     ETX_RETURN_IF_ERROR(inputs());
+    ETX_RETURN_IF_ERROR(states());
     ETX_RETURN_IF_ERROR(expressions());
     ETX_RETURN_IF_ERROR(ranges());
     ETX_RETURN_IF_ERROR(nodes());
     ETX_RETURN_IF_ERROR(outputs());
+    ETX_RETURN_IF_ERROR(updates());
     ETX_RETURN_IF_ERROR(types());
     return std::move(blob_);
   }
@@ -102,12 +105,16 @@ class BlobVerifier {
 
   Status counts() {
     ETX_CHECK(length(graph().values()) > 0, InvalidProgram, "the graph has no values");
-    ETX_CHECK(length(graph().outputs()) > 0, InvalidProgram, "the graph has no outputs");
+    ETX_CHECK(
+        length(graph().outputs()) + length(graph().states()) > 0,
+        InvalidProgram,
+        "the graph has no outputs and no states");
     const size_t most = std::max(
         {length(graph().values()),
          length(graph().nodes()),
          length(graph().inputs()),
          length(graph().outputs()),
+         length(graph().states()),
          length(graph().exprs()),
          length(graph().ranges())});
     ETX_CHECK(most <= kMaxEntries, InvalidProgram, "a vector of the graph has %zu entries", most);
@@ -148,7 +155,11 @@ class BlobVerifier {
         ETX_RETURN_IF_ERROR(entry(dim));
       }
     }
-    return value.constant() == nullptr ? Status() : constant(id, *value.constant());
+    if (value.constant() != nullptr) {
+      ETX_RETURN_IF_ERROR(constant(id, *value.constant()));
+      origins_[id] = Origin::Constant;
+    }
+    return {};
   }
 
   Status constant(uint32_t id, const schema::Constant& constant) {
@@ -169,7 +180,6 @@ class BlobVerifier {
         "a constant %s has %u bytes",
         type.to_string().c_str(),
         constant.data()->size());
-    origins_[id] = Origin::Constant;
     return {};
   }
 
@@ -197,6 +207,53 @@ class BlobVerifier {
     ETX_CHECK(origin == Origin::Unknown, InvalidProgram, "value %u is a constant or another input", input.value());
     origin = Origin::Input;
     return dim_order(input.dim_order(), input.value());
+  }
+
+  Status states() {
+    std::unordered_set<std::string> names;
+    for (uint32_t i = 0; i < length(graph().states()); ++i) {
+      const schema::State& state = *graph().states()->Get(i);
+      const std::string where = "state " + std::to_string(i);
+      ETX_RETURN_IF_ERROR(this->state(state).in(where));
+      if (!names.insert(state.name()->str()).second) {
+        return failure(Error::InvalidProgram, "there is another one named %s", state.name()->c_str()).in(where);
+      }
+    }
+    return {};
+  }
+
+  Status state(const schema::State& state) {
+    ETX_CHECK(state.name() != nullptr && state.name()->size() > 0, InvalidProgram, "it has no name");
+    ETX_CHECK(
+        state.value() < origins_.size() && origins_[state.value()] == Origin::Unknown,
+        InvalidProgram,
+        "value %u does not exist or is a constant, an input or another state",
+        state.value());
+    ETX_CHECK(state.initial() != nullptr, InvalidProgram, "it has no initial content");
+    origins_[state.value()] = Origin::Input;
+    return constant(state.value(), *state.initial());
+  }
+
+  Status updates() {
+    for (uint32_t i = 0; i < length(graph().states()); ++i) {
+      const schema::State& state = *graph().states()->Get(i);
+      const uint32_t id = state.update();
+      ETX_CHECK(
+          id < origins_.size() && origins_[id] == Origin::Node,
+          InvalidProgram,
+          "the update of state %u is value %u, which no node makes or which is an output",
+          i,
+          id);
+      origins_[id] = Origin::Output;
+      const auto* from = blob_.value(id).dims();
+      const auto* to = blob_.value(state.value()).dims();
+      bool same = blob_.value(id).dtype() == blob_.value(state.value()).dtype() && length(from) == length(to);
+      for (uint32_t axis = 0; same && axis < length(from); ++axis) {
+        same = from->Get(axis) == to->Get(axis);
+      }
+      ETX_CHECK(same, InvalidProgram, "the update of state %u is of another type", i);
+    }
+    return {};
   }
 
   Status expressions() {

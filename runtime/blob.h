@@ -21,8 +21,8 @@ constexpr uint32_t kNone = 0xFFFFFFFF;
 // property that the rest of the runtime relies on, and nothing is checked again:
 //  - all ids, axes and expression operands are in range;
 //  - nodes are in topological order, every value is written once, and what is read is
-//    an input, a constant or written before;
-//  - graph outputs are written by nodes, each is a different value;
+//    an input, a constant, the content of a state or written before;
+//  - graph outputs and updates of states are written by nodes, each is a different value;
 //  - at the planned sizes every node passed its op's `infer` and makes the types declared.
 // Owns a copy of the bytes, so the caller may free them. Immutable, so any thread may
 // read it.
@@ -45,7 +45,13 @@ class Blob {
     return graph_->inputs() == nullptr ? 0 : graph_->inputs()->size();
   }
   size_t num_outputs() const {
-    return graph_->outputs()->size();
+    return graph_->outputs() == nullptr ? 0 : graph_->outputs()->size();
+  }
+  size_t num_states() const {
+    return graph_->states() == nullptr ? 0 : graph_->states()->size();
+  }
+  const schema::State& state(size_t i) const {
+    return *graph_->states()->Get(static_cast<uint32_t>(i));
   }
   const schema::Node& node(size_t i) const {
     return *graph_->nodes()->Get(static_cast<uint32_t>(i));

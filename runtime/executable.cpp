@@ -28,8 +28,10 @@ Span<const T> view(const std::vector<T>& items) {
 
 } // namespace
 
-StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedDataMap* named_data) {
+StatusOr<std::unique_ptr<Executable>> Executable::create(
+    Blob blob, const NamedDataMap* named_data, std::shared_ptr<States> states) {
   std::unique_ptr<Executable> executable(new Executable(std::move(blob)));
+  executable->states_ = states == nullptr ? std::make_shared<States>() : std::move(states);
   ETX_RETURN_IF_ERROR(executable->load(named_data));
   return executable;
 }
@@ -56,6 +58,7 @@ Status Executable::load(const NamedDataMap* named_data) {
     ETX_RETURN_IF_ERROR(load_step(step, sizes, weights));
   }
   place_values();
+  ETX_RETURN_IF_ERROR(load_states(weights));
   ETX_RETURN_IF_ERROR(load_constants(weights));
   constants_ = std::move(weights).take_kept();
   return {};
@@ -109,6 +112,20 @@ void Executable::place_values() {
       places_[input_value(i)] = Place::Input;
     }
   }
+  for (size_t i = 0; i < blob_.num_states(); ++i) {
+    places_[blob_.state(i).value()] = Place::State;
+  }
+  for (size_t i = 0; i < blob_.num_states(); ++i) {
+    const uint32_t root = plan_.root[blob_.state(i).update()];
+    place_constant(root);
+    if (root != blob_.state(i).value()) {
+      updates_.push_back({root, blob_.state(i).value()});
+    }
+  }
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const uint32_t root = plan_.root[plan_.steps[s].outputs.front()];
+    steps_[s].writes_state = plan_.steps[s].kind == Step::Kind::Kernel && places_[root] == Place::State;
+  }
   for (size_t i = 0; i < blob_.num_outputs(); ++i) {
     const uint32_t root = output_root(i);
     place_constant(root);
@@ -119,6 +136,15 @@ void Executable::place_values() {
       copies_out_.push_back({root, i});
     }
   }
+}
+
+Status Executable::load_states(Weights& weights) {
+  for (size_t i = 0; i < blob_.num_states(); ++i) {
+    const uint32_t id = blob_.state(i).value();
+    ETX_ASSIGN_OR_RETURN(data_[id], states_->find_or_add(blob_.state(i), types_[id], weights));
+  }
+  weights.release_packed();
+  return {};
 }
 
 Status Executable::load_constants(Weights& weights) {
@@ -194,6 +220,7 @@ Status Executable::reshape_steps(const Sizes& sizes) {
         return Status(scratch.status()).in(blob_.describe(node));
       }
       step.scratch_bytes = *scratch;
+      step.undo_bytes = step.writes_state ? step.kernel->undo_bytes() : 0;
     }
   }
   return {};
@@ -230,6 +257,7 @@ Status Executable::reserve_arena() {
     pieces[piece_of[root]].last = step;
   };
   std::vector<size_t> scratch_of(steps_.size(), SIZE_MAX);
+  std::vector<size_t> undo_of(steps_.size(), SIZE_MAX);
   for (size_t s = 0; s < steps_.size(); ++s) {
     for (const uint32_t id : plan_.steps[s].inputs) {
       touch(id, s);
@@ -240,6 +268,10 @@ Status Executable::reserve_arena() {
     if (steps_[s].scratch_bytes > 0) {
       scratch_of[s] = pieces.size();
       pieces.push_back({steps_[s].scratch_bytes, s, s});
+    }
+    if (steps_[s].undo_bytes > 0) {
+      undo_of[s] = pieces.size();
+      pieces.push_back({steps_[s].undo_bytes, s, steps_.size()});
     }
   }
   const ArenaLayout layout = lay_out_arena(pieces);
@@ -254,6 +286,7 @@ Status Executable::reserve_arena() {
   }
   for (size_t s = 0; s < steps_.size(); ++s) {
     steps_[s].scratch_offset = scratch_of[s] == SIZE_MAX ? 0 : layout.offsets[scratch_of[s]];
+    steps_[s].undo_offset = undo_of[s] == SIZE_MAX ? 0 : layout.offsets[undo_of[s]];
   }
   return {};
 }
@@ -357,6 +390,16 @@ Status Executable::bind_steps() {
   return {};
 }
 
+KernelArguments Executable::kernel_arguments(const RunnableStep& step, Status* status) const {
+  return {
+      {step.inputs.data(), step.inputs.size()},
+      {const_cast<void**>(step.outputs.data()), step.outputs.size()},
+      arena_.data() + step.scratch_offset,
+      pool_,
+      status,
+      step.undo_bytes == 0 ? nullptr : arena_.data() + step.undo_offset};
+}
+
 Status Executable::run_step(size_t s) {
   RunnableStep& step = steps_[s];
   if (step.is_empty) {
@@ -366,13 +409,24 @@ Status Executable::run_step(size_t s) {
     return step.segment->run();
   }
   Status status;
-  step.kernel->run(
-      {{step.inputs.data(), step.inputs.size()},
-       {step.outputs.data(), step.outputs.size()},
-       arena_.data() + step.scratch_offset,
-       pool_,
-       &status});
+  step.kernel->run(kernel_arguments(step, &status));
   return status.ok() ? status : std::move(status).in(blob_.describe(plan_.steps[s].nodes.front()));
+}
+
+Status Executable::run_steps() {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    Status status = run_step(s);
+    if (status.ok()) {
+      continue;
+    }
+    while (s-- > 0) {
+      if (steps_[s].writes_state && !steps_[s].is_empty) {
+        steps_[s].kernel->undo(kernel_arguments(steps_[s], nullptr));
+      }
+    }
+    return status;
+  }
+  return {};
 }
 
 Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs) {
@@ -385,9 +439,7 @@ Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs
       std::memcpy(input_stages_[i].buffer.data(), inputs[i], types_[input_value(i)].bytes());
     }
   }
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    ETX_RETURN_IF_ERROR(run_step(s));
-  }
+  ETX_RETURN_IF_ERROR(run_steps());
   for (const CopyOut& copy : copies_out_) {
     if (types_[copy.root].bytes() > 0) {
       std::memmove(output_data(copy.output, outputs), data_[copy.root], types_[copy.root].bytes());
@@ -396,6 +448,11 @@ Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (output_stages_[i].active) {
       std::memcpy(outputs[i], output_stages_[i].buffer.data(), types_[output_root(i)].bytes());
+    }
+  }
+  for (const Update& update : updates_) {
+    if (types_[update.state].bytes() > 0) {
+      std::memcpy(data_[update.state], data_[update.root], types_[update.state].bytes());
     }
   }
   return {};

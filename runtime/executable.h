@@ -9,16 +9,19 @@
 #include "memory.h"
 #include "plan.h"
 #include "segment.h"
+#include "states.h"
 #include "weights.h"
 
 namespace executorch::backends::et_xnnpack {
 
 // A loaded graph. Owns packed weights, activations and XNNPACK objects. One thread at a
-// time; different executables share nothing.
+// time; different executables share nothing but States.
 class Executable {
  public:
-  // `named_data` is only used here; null if the blob refers to none.
-  static StatusOr<std::unique_ptr<Executable>> create(Blob blob, const NamedDataMap* named_data);
+  // `named_data` is only used here; null if the blob refers to none. Without `states`, of
+  // which the caller holds the mutex, the content of states belongs to this executable alone.
+  static StatusOr<std::unique_ptr<Executable>> create(
+      Blob blob, const NamedDataMap* named_data, std::shared_ptr<States> states = nullptr);
 
   const Blob& blob() const {
     return blob_;
@@ -34,8 +37,10 @@ class Executable {
     return types_[blob_.graph().outputs()->Get(static_cast<uint32_t>(i))->value()];
   }
 
-  // Computes. Integer arguments have no data. Inputs and outputs may overlap.
-  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types
+  // Computes. Integer arguments have no data. Inputs and outputs may overlap. If it fails
+  // the states are as before.
+  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types; the mutex
+  // of shared states is held
   Status run(Span<const void* const> inputs, Span<void* const> outputs);
 
   // Bytes of activations at the current sizes, without XNNPACK's workspace.
@@ -45,12 +50,18 @@ class Executable {
 
  private:
   // Where the memory of a root value is.
-  enum class Place : uint8_t { Nowhere, Constant, Input, Output, Arena };
+  enum class Place : uint8_t { Nowhere, Constant, Input, Output, Arena, State };
 
   // An output whose value has its memory elsewhere: in an input, a constant, another output.
   struct CopyOut {
     uint32_t root;
     size_t output;
+  };
+
+  // A state whose new content has its memory elsewhere.
+  struct Update {
+    uint32_t root;
+    uint32_t state; // value
   };
 
   // Memory that stands in for an argument's.
@@ -64,6 +75,9 @@ class Executable {
     std::unique_ptr<Kernel> kernel;
     size_t scratch_bytes = 0;
     size_t scratch_offset = 0; // in the arena
+    bool writes_state = false; // in place
+    size_t undo_bytes = 0;
+    size_t undo_offset = 0; // in the arena, kept until all steps have run
     bool is_empty = false; // no output has elements: nothing to run
     std::vector<const void*> inputs; // of the kernel
     std::vector<void*> outputs;
@@ -74,6 +88,7 @@ class Executable {
   Status load(const NamedDataMap* named_data);
   Status load_step(const Step& step, const Sizes& sizes, Weights& weights);
   void place_values();
+  Status load_states(Weights& weights);
   Status load_constants(Weights& weights);
 
   Status reshape_to(Span<const ArgumentSize> inputs);
@@ -86,7 +101,9 @@ class Executable {
   Status bind_outputs(Span<const void* const> inputs, Span<void* const> outputs);
   bool overlaps_inputs(const void* data, size_t bytes, Span<const void* const> inputs) const;
   Status bind_steps();
+  KernelArguments kernel_arguments(const RunnableStep& step, Status* status) const;
   Status run_step(size_t s);
+  Status run_steps();
   Status check_not_empty(const Step& step) const;
 
   uint32_t input_value(size_t i) const {
@@ -103,6 +120,7 @@ class Executable {
 
   const Blob blob_;
   Plan plan_;
+  std::shared_ptr<States> states_;
   std::vector<Buffer> constants_; // outlive steps_
   WorkspacePtr workspace_; // outlives steps_
   std::vector<RunnableStep> steps_; // like plan_.steps
@@ -115,6 +133,7 @@ class Executable {
   std::vector<char*> data_; // by value: where it is during run()
   std::vector<size_t> direct_outputs_; // outputs that steps write
   std::vector<CopyOut> copies_out_; // all others
+  std::vector<Update> updates_; // of states that no step writes in place
 
   // The sizes and the pool that everything is prepared for.
   std::vector<ArgumentSize> inputs_;

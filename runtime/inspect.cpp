@@ -58,6 +58,9 @@ std::string inspect(const Blob& blob) {
     const uint32_t id = graph.inputs()->Get(i)->value();
     text += "in " + (id == kNone ? std::string("integer") : type(blob, id)) + "\n";
   }
+  for (size_t i = 0; i < blob.num_states(); ++i) {
+    text += "state " + type(blob, blob.state(i).value()) + " of " + blob.state(i).name()->str() + "\n";
+  }
   for (uint32_t id = 0; id < blob.num_values(); ++id) {
     if (const schema::Constant* constant = blob.value(id).constant()) {
       text += "const " + type(blob, id) + " = " +
@@ -75,8 +78,11 @@ std::string inspect(const Blob& blob) {
     text += outputs + " = " + schema::EnumNameAttributes(node.attributes_type()) + "(" + operands(node.inputs()) +
         ") @" + std::to_string(node.debug_handle()) + "\n";
   }
-  for (const schema::Output* output : *graph.outputs()) {
-    text += "out %" + std::to_string(output->value()) + "\n";
+  for (uint32_t i = 0; i < blob.num_outputs(); ++i) {
+    text += "out %" + std::to_string(graph.outputs()->Get(i)->value()) + "\n";
+  }
+  for (size_t i = 0; i < blob.num_states(); ++i) {
+    text += "set " + blob.state(i).name()->str() + " %" + std::to_string(blob.state(i).update()) + "\n";
   }
   return text;
 }

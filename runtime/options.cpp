@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct Integer {
 constexpr Integer kIntegers[] = {
     // Threads that execute() runs on. 0: those of ExecuTorch's pool. 1: the calling thread.
     {"num_threads", &Options::num_threads, 0, 1},
+    // Methods of one group share the states of the same name. 0: a method has its own.
+    {"state_group", &Options::state_group, 0, std::numeric_limits<int>::max()},
 };
 
 std::string name_of(const BackendOption& option) {

@@ -14,6 +14,7 @@ using executorch::runtime::Span;
 // The options of one loaded method. The table in options.cpp names and documents them.
 struct Options {
   int num_threads = 0;
+  int state_group = 0;
 };
 
 // Sets what `given` names. Fails with InvalidArgument, changing nothing, for a name that

@@ -2,6 +2,10 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -17,6 +21,9 @@ Placement place(const Blob& blob, size_t node, Span<const TensorType> types, con
   return op.in_xnnpack != nullptr && op.in_xnnpack(bound.context()) ? Placement::Xnnpack : Placement::Kernel;
 }
 
+// Finding out whether a node may work in place takes time linear in the graph.
+constexpr size_t kMaxInPlace = 1024;
+
 class Planner {
  public:
   Planner(const Blob& blob, Span<const TensorType> types, const Sizes& sizes) : blob_(blob) {
@@ -30,6 +37,7 @@ class Planner {
   }
 
   Plan run() && {
+    find_roots();
     for (const std::vector<uint32_t>& phase : phases()) {
       add_steps(phase);
     }
@@ -38,17 +46,181 @@ class Planner {
   }
 
  private:
+  // Node inputs that are not absent.
+  template <typename Function>
+  void for_each_input(uint32_t node, const Function& function) const {
+    const auto* inputs = blob_.node(node).inputs();
+    for (uint32_t k = 0; inputs != nullptr && k < inputs->size(); ++k) {
+      if (inputs->Get(k) != kNone) {
+        function(inputs->Get(k));
+      }
+    }
+  }
+
+  // Lets views have the memory of what they see, and nodes that can write in place that of
+  // their input, wherever no one reads the old content afterwards.
+  void find_roots() {
+    std::vector<uint32_t> state_of(blob_.num_values(), kNone); // by value: what it is the update of
+    for (size_t s = 0; s < blob_.num_states(); ++s) {
+      state_of[blob_.state(s).update()] = blob_.state(s).value();
+      is_state_.insert(blob_.state(s).value());
+    }
+    readers_.resize(blob_.num_values());
+    users_.resize(blob_.num_values());
+    std::vector<uint32_t> candidates;
+    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
+      for_each_input(i, [&](uint32_t id) { users_[id].push_back(i); });
+      const uint32_t output = blob_.node(i).outputs()->Get(0);
+      if (placements_[i] == Placement::View) {
+        const uint32_t root = plan_.root[blob_.node(i).inputs()->Get(0)];
+        // An update that were another state's old content would change when that is set.
+        if (state_of[output] != kNone && is_state_.count(root) > 0) {
+          placements_[i] = Placement::Kernel;
+        } else {
+          plan_.root[output] = root;
+          continue;
+        }
+      }
+      for_each_input(i, [&](uint32_t id) { readers_[plan_.root[id]].push_back(i); });
+      if (placements_[i] == Placement::Kernel && op_impl(blob_.node(i).attributes_type()).in_place) {
+        candidates.push_back(i);
+      }
+    }
+    if (candidates.empty()) {
+      return;
+    }
+    // Memory whose content matters after all steps.
+    is_kept_.resize(blob_.num_values());
+    for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
+      is_kept_[plan_.root[blob_.graph().outputs()->Get(i)->value()]] = true;
+    }
+    for (size_t s = 0; s < blob_.num_states(); ++s) {
+      is_kept_[plan_.root[blob_.state(s).update()]] = true;
+    }
+    for (uint32_t i = 0; i < blob_.num_inputs(); ++i) {
+      const uint32_t id = blob_.graph().inputs()->Get(i)->value();
+      if (id != kNone) {
+        is_kept_[id] = true;
+      }
+    }
+    candidates.resize(std::min(candidates.size(), kMaxInPlace));
+    for (const uint32_t i : candidates) {
+      work_in_place(i);
+    }
+  }
+
+  void work_in_place(uint32_t node) {
+    const auto& inputs = *blob_.node(node).inputs();
+    const uint32_t root = plan_.root[inputs.Get(0)];
+    const uint32_t made = blob_.node(node).outputs()->Get(0);
+    if (is_kept_[root] || blob_.is_constant(root)) {
+      return;
+    }
+    for (uint32_t k = 1; k < inputs.size(); ++k) {
+      if (inputs.Get(k) != kNone && plan_.root[inputs.Get(k)] == root) {
+        return;
+      }
+    }
+    for (size_t s = 0; s < blob_.num_states(); ++s) {
+      // The memory of one state must not hold what another one will.
+      if (is_state_.count(root) > 0 && plan_.root[blob_.state(s).update()] == made && blob_.state(s).value() != root) {
+        return;
+      }
+    }
+    const std::vector<bool> later = nodes_after(node);
+    for (const uint32_t reader : readers_[root]) {
+      if (reader != node && later[reader]) {
+        return;
+      }
+    }
+    for (const uint32_t reader : readers_[root]) {
+      if (reader != node) {
+        before_[node].push_back(reader);
+        after_[reader].push_back(node);
+      }
+    }
+    // `made` and the views of it.
+    for (uint32_t& other : plan_.root) {
+      other = other == made ? root : other;
+    }
+    readers_[root].insert(readers_[root].end(), readers_[made].begin(), readers_[made].end());
+    is_kept_[root] = is_kept_[made];
+  }
+
+  // Which nodes can only run when `node` has.
+  std::vector<bool> nodes_after(uint32_t node) const {
+    std::vector<bool> found(blob_.num_nodes());
+    std::vector<uint32_t> work{node};
+    const auto visit = [&](uint32_t next) {
+      if (!found[next]) {
+        found[next] = true;
+        work.push_back(next);
+      }
+    };
+    while (!work.empty()) {
+      const uint32_t at = work.back();
+      work.pop_back();
+      for (const uint32_t id : *blob_.node(at).outputs()) {
+        std::for_each(users_[id].begin(), users_[id].end(), visit);
+      }
+      const auto edges = after_.find(at);
+      if (edges != after_.end()) {
+        std::for_each(edges->second.begin(), edges->second.end(), visit);
+      }
+    }
+    return found;
+  }
+
+  // The nodes in an order in which each runs after what it needs, that of the blob where possible.
+  std::vector<uint32_t> order() const {
+    std::vector<uint32_t> result;
+    std::vector<uint32_t> waits_for(blob_.num_nodes());
+    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
+    std::vector<uint32_t> maker(blob_.num_values(), kNone);
+    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
+      for (const uint32_t id : *blob_.node(i).outputs()) {
+        maker[id] = i;
+      }
+      for_each_input(i, [&](uint32_t id) { waits_for[i] += maker[id] != kNone; });
+      const auto edges = before_.find(i);
+      waits_for[i] += edges == before_.end() ? 0 : static_cast<uint32_t>(edges->second.size());
+      if (waits_for[i] == 0) {
+        ready.push(i);
+      }
+    }
+    const auto done = [&](uint32_t next) {
+      if (--waits_for[next] == 0) {
+        ready.push(next);
+      }
+    };
+    while (!ready.empty()) {
+      const uint32_t i = ready.top();
+      ready.pop();
+      result.push_back(i);
+      for (const uint32_t id : *blob_.node(i).outputs()) {
+        std::for_each(users_[id].begin(), users_[id].end(), done);
+      }
+      const auto edges = after_.find(i);
+      if (edges != after_.end()) {
+        std::for_each(edges->second.begin(), edges->second.end(), done);
+      }
+    }
+    return result;
+  }
+
   // Nodes by when they run. Phases 0, 2, ... hold kernels and views, 1, 3, ... each the
-  // nodes of one XNNPACK step. Every node is in the first phase that has its operands.
+  // nodes of one XNNPACK step. Every node is in the first phase that has its operands and
+  // comes after those that read what it overwrites.
   std::vector<std::vector<uint32_t>> phases() const {
     std::vector<std::vector<uint32_t>> result;
     std::vector<size_t> phase_of(blob_.num_values()); // in which a value is made
-    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
+    for (const uint32_t i : order()) {
       size_t phase = 0;
-      const auto* inputs = blob_.node(i).inputs();
-      for (uint32_t k = 0; inputs != nullptr && k < inputs->size(); ++k) {
-        if (inputs->Get(k) != kNone) {
-          phase = std::max(phase, phase_of[inputs->Get(k)]);
+      for_each_input(i, [&](uint32_t id) { phase = std::max(phase, phase_of[id]); });
+      const auto edges = before_.find(i);
+      if (edges != before_.end()) {
+        for (const uint32_t reader : edges->second) {
+          phase = std::max(phase, phase_of[blob_.node(reader).outputs()->Get(0)]);
         }
       }
       phase += (phase % 2 == 1) != (placements_[i] == Placement::Xnnpack);
@@ -67,9 +239,7 @@ class Planner {
         plan_.steps.push_back({Step::Kind::Xnnpack, phase, {}, {}});
         return;
       }
-      if (placements_[node] == Placement::View) {
-        plan_.root[blob_.node(node).outputs()->Get(0)] = plan_.root[blob_.node(node).inputs()->Get(0)];
-      } else {
+      if (placements_[node] == Placement::Kernel) {
         plan_.steps.push_back({Step::Kind::Kernel, {node}, {}, {}});
       }
     }
@@ -86,8 +256,11 @@ class Planner {
       }
     }
     std::vector<bool> leaves(blob_.num_values()); // by value: is read outside its step
-    for (const schema::Output* output : *blob_.graph().outputs()) {
-      leaves[plan_.root[output->value()]] = true;
+    for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
+      leaves[plan_.root[blob_.graph().outputs()->Get(i)->value()]] = true;
+    }
+    for (size_t i = 0; i < blob_.num_states(); ++i) {
+      leaves[plan_.root[blob_.state(i).update()]] = true;
     }
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       if (placements_[i] == Placement::View) {
@@ -131,6 +304,12 @@ class Planner {
   const Blob& blob_;
   Plan plan_;
   std::vector<Placement> placements_; // by node
+  std::unordered_set<uint32_t> is_state_;
+  std::vector<std::vector<uint32_t>> users_; // nodes by value that they read
+  std::vector<std::vector<uint32_t>> readers_; // and, but for views, by root
+  std::vector<bool> is_kept_; // by root
+  // Order beyond that of operands: a node that works in place, and those that read before it.
+  std::unordered_map<uint32_t, std::vector<uint32_t>> before_, after_;
 };
 
 } // namespace

@@ -27,7 +27,7 @@ struct Step {
 // blob alone, not on sizes.
 struct Plan {
   std::vector<Step> steps;
-  // For each value the one whose memory it is: itself unless made by a view.
+  // For each value the one whose memory it is: itself unless made by a view or in place.
   std::vector<uint32_t> root;
 };
 

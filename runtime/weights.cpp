@@ -22,7 +22,7 @@ StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use
   }
   ETX_CHECK(blob_.is_constant(value), Internal, "value %u is not a constant", value);
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
-  ETX_ASSIGN_OR_RETURN(const void* data, borrow(value, type.bytes()));
+  ETX_ASSIGN_OR_RETURN(const void* data, borrow(*blob_.value(value).constant(), type.bytes()));
   const bool aligned = reinterpret_cast<uintptr_t>(data) % element_size(type.dtype) == 0;
   if (use == SubgraphBuilder::Use::Packed && aligned) {
     return data;
@@ -34,8 +34,15 @@ StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use
   return static_cast<const void*>(kept_.back().data());
 }
 
-StatusOr<const void*> Weights::borrow(uint32_t value, size_t bytes) {
-  const schema::Constant& constant = *blob_.value(value).constant();
+Status Weights::copy(const schema::Constant& constant, size_t bytes, void* to) {
+  ETX_ASSIGN_OR_RETURN(const void* data, borrow(constant, bytes));
+  if (bytes > 0) {
+    std::memcpy(to, data, bytes);
+  }
+  return {};
+}
+
+StatusOr<const void*> Weights::borrow(const schema::Constant& constant, size_t bytes) {
   if (constant.data() != nullptr) {
     return static_cast<const void*>(constant.data()->data());
   }
@@ -46,10 +53,9 @@ StatusOr<const void*> Weights::borrow(uint32_t value, size_t bytes) {
   ETX_CHECK(
       data->size() >= bytes,
       InvalidProgram,
-      "weight %s has %zu bytes, value %u needs %zu",
+      "weight %s has %zu bytes, %zu are needed",
       key,
       data->size(),
-      value,
       bytes);
   const Result<const void*> pointer = data->data_safe();
   ETX_CHECK(pointer.ok(), NotSupported, "weight %s is not in memory that this CPU can address", key);

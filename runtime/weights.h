@@ -26,6 +26,9 @@ class Weights : public SubgraphBuilder::ConstantSource {
 
   StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override;
 
+  // Copies the `bytes` of a constant that is no value.
+  Status copy(const schema::Constant& constant, size_t bytes, void* to);
+
   // Gives back the memory of packed constants.
   void release_packed() {
     borrowed_.clear();
@@ -36,7 +39,7 @@ class Weights : public SubgraphBuilder::ConstantSource {
   }
 
  private:
-  StatusOr<const void*> borrow(uint32_t value, size_t bytes);
+  StatusOr<const void*> borrow(const schema::Constant& constant, size_t bytes);
 
   const Blob& blob_;
   const NamedDataMap* named_data_;

@@ -38,7 +38,7 @@ class DimTable:
         self._ids: dict[object, int] = {}
         self._graph = graph
         self._sources = {}
-        for position, source in enumerate(graph.inputs):
+        for position, source in enumerate(graph.arguments):
             if source.value is None:
                 self._offer(source.expr, (DimOp.InputInt, position, 0))
                 continue
@@ -205,7 +205,7 @@ def serialize(graph) -> Serialized:
             value=operands([i.value])[0],
             dimOrder=None if i.dim_order is None else list(i.dim_order),
         )
-        for i in graph.inputs
+        for i in graph.arguments
     ]
     outputs = [
         _fill(
@@ -213,7 +213,19 @@ def serialize(graph) -> Serialized:
             value=index[o.value],
             dimOrder=None if o.dim_order is None else list(o.dim_order),
         )
-        for o in graph.outputs
+        for o in graph.results
+    ]
+    updates = {o.state: o.value for o in graph.outputs if o.state is not None}
+    states = [
+        _fill(
+            generated.StateT(),
+            name=i.state.name,
+            value=index[i.value],
+            update=index[updates[i.state.name]],
+            initial=_constant(i.state.initial.array, weights),
+        )
+        for i in graph.inputs
+        if i.state is not None
     ]
     dims.finish()
 
@@ -233,6 +245,7 @@ def serialize(graph) -> Serialized:
         nodes=nodes,
         inputs=inputs,
         outputs=outputs,
+        states=states,
     )
     builder = flatbuffers.Builder(4096)
     builder.Finish(root.Pack(builder), IDENTIFIER)

@@ -81,32 +81,57 @@ class Node:
 
 
 @dataclasses.dataclass(frozen=True)
+class State:
+    """A tensor that lives as long as the loaded delegate."""
+
+    name: str
+    initial: Constant
+
+
+@dataclasses.dataclass(frozen=True)
 class Input:
     """An argument of the delegate: a tensor, or (``value`` None) the integer ``expr``.
 
-    ``dim_order[i]`` is the axis of the caller's tensor that is axis ``i`` of the value.
+    ``dim_order[i]`` is the axis of the caller's tensor that is axis ``i`` of the value. With
+    ``state`` it is no argument but the content of a state when a call begins.
     """
 
     value: str | None
     dim_order: tuple[int, ...] | None = None
     expr: Dim | None = None
+    state: State | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
+    """A result of the delegate; with ``state`` the content of that state after the call."""
+
     value: str
     dim_order: tuple[int, ...] | None = None
+    state: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """Nodes in topological order over named values; ``ranges`` by symbol name."""
+    """Nodes in topological order over named values; ``ranges`` by symbol name.
+
+    States are among the inputs and, with their updates, among the outputs, so that passes
+    see nothing special in them; ``arguments`` and ``results`` are what the caller has.
+    """
 
     values: Mapping[str, Value]
     nodes: tuple[Node, ...]
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     ranges: Mapping[str, Range] = dataclasses.field(default_factory=dict)
+
+    @property
+    def arguments(self) -> list[Input]:
+        return [i for i in self.inputs if i.state is None]
+
+    @property
+    def results(self) -> list[Output]:
+        return [o for o in self.outputs if o.state is None]
 
     @functools.cached_property
     def producers(self) -> dict[str, Node]:
@@ -185,8 +210,18 @@ class Builder:
     def input(self, value: Value, dim_order: tuple[int, ...] | None = None) -> None:
         self.inputs.append(Input(value.name, dim_order))
 
+    def state(self, name: str, initial: np.ndarray) -> Value:
+        """The content of a new state when a call begins."""
+        value = self.value(DTYPES[initial.dtype], initial.shape, name.replace(".", "_"))
+        self.inputs.append(Input(value.name, state=State(name, Constant(initial))))
+        return value
+
     def output(self, value: Value, dim_order: tuple[int, ...] | None = None) -> None:
         self.outputs.append(Output(value.name, dim_order))
+
+    def update(self, state: str, value: Value) -> None:
+        """The content of a state after the call."""
+        self.outputs.append(Output(value.name, state=state))
 
     def node(
         self,

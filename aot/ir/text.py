@@ -8,8 +8,9 @@
     out %y
 
 An argument that is an integer reads ``in s0``; a channels_last one
-``in %x: Float32[1, 8, 8, 3] order (0, 2, 3, 1)``. Large constants print as their hash
-and parse back as zeros.
+``in %x: Float32[1, 8, 8, 3] order (0, 2, 3, 1)``. A state is ``state %x: Float32[2] of cache = [0, 0]``
+where it begins and ``set cache %y`` where it ends. Large constants print as their hash and
+parse back as zeros.
 """
 
 import ast
@@ -25,7 +26,7 @@ import sympy
 from ...serialization import schema
 from ...serialization.schema import DType
 from . import dims
-from .graph import NUMPY_DTYPES, Constant, Graph, Input, Node, Output, Value
+from .graph import NUMPY_DTYPES, Constant, Graph, Input, Node, Output, State, Value
 
 _INLINE_ELEMENTS = 16
 
@@ -73,6 +74,9 @@ def to_text(graph: Graph) -> str:
     for i in graph.inputs:
         if i.value is None:
             lines.append(f"in {i.expr}")
+        elif i.state is not None:
+            head = f"state {_type(graph.values[i.value])} of {i.state.name}"
+            lines.append(f"{head} = {_array(i.state.initial.array)}")
         else:
             lines.append(f"in {_type(graph.values[i.value])}{_order(i.dim_order)}")
     for value in graph.values.values():
@@ -83,7 +87,8 @@ def to_text(graph: Graph) -> str:
         inputs = ", ".join("none" if i is None else "%" + i for i in node.inputs)
         lines.append(f"{outputs} = {node.op}({inputs}){_attributes(node.attributes)}")
     for o in graph.outputs:
-        lines.append(f"out %{o.value}{_order(o.dim_order)}")
+        word = "out" if o.state is None else f"set {o.state}"
+        lines.append(f"{word} %{o.value}{_order(o.dim_order)}")
     return "\n".join(lines) + "\n"
 
 
@@ -111,6 +116,14 @@ def _split(text: str) -> list[str]:
 def _parse_value(text: str) -> Value:
     name, dtype, shape = _VALUE.fullmatch(text.strip()).groups()
     return Value(name, DType[dtype], tuple(_parse_dim(d) for d in _split(shape)))
+
+
+def _parse_constant(value: Value, text: str) -> Constant:
+    dtype = NUMPY_DTYPES[value.dtype]
+    if text.startswith("#"):
+        return Constant(np.zeros(value.shape, dtype))
+    items = [_parse_number(t) for t in _split(text.strip()[1:-1])]
+    return Constant(np.array(items, dtype).reshape(value.shape))
 
 
 def _parse_number(text: str):
@@ -177,13 +190,16 @@ def parse(text: str) -> Graph:
             elif word == "const":
                 head, _, data = rest.partition(" = ")
                 value = _parse_value(head)
-                dtype = NUMPY_DTYPES[value.dtype]
-                if data.startswith("#"):
-                    array = np.zeros(value.shape, dtype)
-                else:
-                    items = [_parse_number(t) for t in _split(data.strip()[1:-1])]
-                    array = np.array(items, dtype).reshape(value.shape)
-                values[value.name] = dataclasses.replace(value, constant=Constant(array))
+                values[value.name] = dataclasses.replace(value, constant=_parse_constant(value, data))
+            elif word == "state":
+                head, _, data = rest.partition(" = ")
+                head, _, name = head.partition(" of ")
+                value = _parse_value(head)
+                values[value.name] = value
+                inputs.append(Input(value.name, state=State(name, _parse_constant(value, data))))
+            elif word == "set":
+                state, _, name = rest.partition(" ")
+                outputs.append(Output(name.lstrip("%"), state=state))
             elif word == "out":
                 name, order = _parse_order(rest)
                 outputs.append(Output(name.lstrip("%"), order))
