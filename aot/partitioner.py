@@ -127,6 +127,7 @@ def _tag_states(program: ExportedProgram) -> None:
     """
     placeholders = {mutated_buffer(program, n): n for n in program.graph.nodes if n.op == "placeholder"}
     results = program.graph.output_node().args[0]
+    owned: dict[str, dict[FxNode, FxNode]] = collections.defaultdict(dict)  # by tag: result and buffer
     for spec, result in zip(program.graph_signature.output_specs, results, strict=True):
         if spec.kind != OutputKind.BUFFER_MUTATION:
             continue
@@ -135,7 +136,19 @@ def _tag_states(program: ExportedProgram) -> None:
         readers = [*buffer.users, *(user for user in result.users if user.op != "output")]
         alone = all(reader.meta.get("delegation_tag") == tag for reader in readers)
         if tag is not None and buffer.users and alone and results.count(result) == 1:
+            owned[tag][result] = buffer
+    for tag, states in owned.items():
+        if not _has_result(program, tag, states):
+            # ExecuTorch drops a call that has no results, whatever else it does.
+            del states[min(states, key=lambda result: result.meta["val"].numel())]
+        for buffer in states.values():
             buffer.meta["delegation_tag"] = tag
+
+
+def _has_result(program: ExportedProgram, tag: str, states) -> bool:
+    """Whether anything outside reads what the delegate makes, other than ``states``."""
+    members = (n for n in program.graph.nodes if n.meta.get("delegation_tag") == tag and n not in states)
+    return any(user.meta.get("delegation_tag") != tag for n in members for user in n.users)
 
 
 class EtXnnpackPartitioner(Partitioner):

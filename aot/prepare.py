@@ -18,7 +18,8 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     """A program with the same results; ``program`` itself stays as it is."""
     graph = copy.deepcopy(program.graph)
     signature = copy.deepcopy(program.graph_signature)
-    changed = _clone_states(graph, signature)
+    changed = _clone_sources(graph, signature)
+    changed |= _clone_states(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
@@ -28,6 +29,23 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     module = GraphModule(program.graph_module, graph)
     module.meta.update(program.graph_module.meta)
     return program._update(module, signature)
+
+
+def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> bool:
+    """``buffer.copy_(x)`` -> ``buffer.copy_(clone(x))``; whether there is any.
+
+    Else ``x`` itself becomes the new content, which no operator of the delegate makes.
+    """
+    changed = False
+    for node in list(graph.nodes):
+        if node.target is _aten.copy_.default and node.args[0].name in signature.inputs_to_buffers:
+            source = node.args[1]
+            with graph.inserting_before(node):
+                clone = graph.call_function(_aten.clone.default, (source,))
+            clone.meta = {**node.meta, "val": source.meta["val"]}
+            node.update_arg(1, clone)
+            changed = True
+    return changed
 
 
 def _clone_states(graph: Graph, signature: ExportGraphSignature) -> bool:

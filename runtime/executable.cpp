@@ -274,6 +274,9 @@ Status Executable::reserve_arena() {
       pieces.push_back({steps_[s].undo_bytes, s, steps_.size()});
     }
   }
+  for (const Update& update : updates_) {
+    touch(update.root, steps_.size());
+  }
   const ArenaLayout layout = lay_out_arena(pieces);
   if (layout.bytes > arena_.size()) {
     arena_ = Buffer();

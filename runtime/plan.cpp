@@ -143,7 +143,8 @@ class Planner {
     for (uint32_t& other : plan_.root) {
       other = other == made ? root : other;
     }
-    readers_[root].insert(readers_[root].end(), readers_[made].begin(), readers_[made].end());
+    readers_[root] = readers_[made];
+    readers_[root].push_back(node); // after all that have read until now
     is_kept_[root] = is_kept_[made];
   }
 

@@ -15,6 +15,7 @@ from executorch.backends.et_xnnpack.aot.passes import optimize
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from torch.export.graph_signature import OutputKind
 from samples import Sample, flat
 
 
@@ -118,18 +119,19 @@ class _Interpreter(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
-def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph]) -> list[torch.Tensor]:
-    """The results of the program, its delegates run by the interpreter of the IR."""
+def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph], states=None) -> list[torch.Tensor]:
+    """The results of the program, its delegates run by the interpreter of the IR on ``states``."""
     program = lowered.program
     by_module = {id(module): graphs[name] for name, module in lowered.delegates.items()}
 
     def run(module, *arguments):
-        return interpreter.run(by_module[id(module)], arguments)
+        return interpreter.run(by_module[id(module)], arguments, states)
 
     signature = program.graph_signature
     names = signature.inputs_to_parameters | signature.inputs_to_buffers
     names |= signature.inputs_to_lifted_tensor_constants
-    state = program.state_dict | program.constants
+    states = {} if states is None else states
+    state = program.state_dict | program.constants | states
     remaining = iter(inputs)
     arguments = [
         state[names[n.name]] if n.name in names else next(remaining)
@@ -137,7 +139,11 @@ def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph]) -> list[torch.
         if n.op == "placeholder"
     ]
     with torch.no_grad():
-        return list(_Interpreter(program.graph_module, run).run(*arguments))
+        results = list(_Interpreter(program.graph_module, run).run(*arguments))
+    for spec in signature.output_specs:  # buffers that stay with ExecuTorch come first
+        if spec.kind == OutputKind.BUFFER_MUTATION:
+            states[spec.target] = results.pop(0)
+    return results
 
 
 def assert_equal(actual: list[torch.Tensor], expected: list[torch.Tensor], sample: Sample) -> None:

@@ -278,7 +278,7 @@ _OPERATORS = {
 def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:
     """The values of all symbols, from the sizes of the arguments."""
     equations = []
-    for source, argument in zip(graph.inputs, arguments):
+    for source, argument in zip(graph.arguments, arguments):
         if source.value is None:
             equations.append((source.expr, argument))
         else:
@@ -292,15 +292,19 @@ def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:
     return symbols
 
 
-def run(graph: Graph, arguments) -> list[torch.Tensor]:
-    """The delegate's outputs for its arguments, both as the caller sees them."""
+def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) -> list[torch.Tensor]:
+    """The delegate's outputs for its arguments, both as the caller sees them.
+
+    ``states`` are read and set by name; what is missing has its initial content.
+    """
+    states = {} if states is None else states
 
     def physical(source, argument):
         if source.value is None or source.dim_order is None:
             return argument
         return argument.permute(source.dim_order)
 
-    arguments = [physical(s, a) for s, a in zip(graph.inputs, arguments, strict=True)]
+    arguments = [physical(s, a) for s, a in zip(graph.arguments, arguments, strict=True)]
     symbols = _solve(graph, arguments)
 
     def number(d):
@@ -322,9 +326,13 @@ def run(graph: Graph, arguments) -> list[torch.Tensor]:
         for name, value in graph.values.items()
         if value.constant is not None
     }
-    for source, argument in zip(graph.inputs, arguments):
+    for source, argument in zip(graph.arguments, arguments):
         if source.value is not None:
             env[source.value] = check(source.value, argument)
+    for source in graph.inputs:
+        if source.state is not None:
+            initial = torch.from_numpy(source.state.initial.array.copy())
+            env[source.value] = check(source.value, states.get(source.state.name, initial))
     for node in graph.nodes:
         attributes = type(node.attributes)(**{k: numbers(v) for k, v in vars(node.attributes).items()})
         operands = [None if i is None else env[i] for i in node.inputs]
@@ -332,6 +340,9 @@ def run(graph: Graph, arguments) -> list[torch.Tensor]:
         env[output] = check(output, _OPERATORS[node.op](attributes, *operands))
     results = []
     for output in graph.outputs:
+        if output.state is not None:
+            states[output.state] = env[output.value].clone()
+    for output in graph.results:
         y = env[output.value].contiguous()
         order = output.dim_order or tuple(range(y.dim()))
         results.append(y.permute([order.index(a) for a in range(y.dim())]))

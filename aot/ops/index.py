@@ -285,7 +285,7 @@ def masked_scatter(c, self, mask, source):
     return c.node(schema.MaskedScatter(), self, mask, source, shape=c.out.shape)
 
 
-@_index("aten.copy.default", plumbing=True)
+@_index("aten.copy.default", preserve=True)
 def copy(c, self, src):
     y = c.cast(src, self.dtype)
     y = expand_to(c, y, self.shape)

@@ -344,6 +344,77 @@ TEST(BlobTest, OpensEmptyConstant) {
   EXPECT_TRUE(opens(g));
 }
 
+// States
+
+GraphDef stateful() {
+  GraphDef g;
+  const uint32_t a = g.state("a", {2}, {1, 2});
+  const uint32_t b = g.state("b", {2}, {3, 4});
+  g.states[0].update = g.node(binary(BinaryKind::Add), {a, b}, {2});
+  g.states[1].update = g.node(unary(UnaryKind::Neg), {b}, {2});
+  return g;
+}
+
+TEST(BlobTest, OpensStates) {
+  GraphDef g = stateful();
+  EXPECT_TRUE(opens(g)); // also without any output
+  g.output(g.node(unary(UnaryKind::Neg), {0}, {2}));
+  EXPECT_TRUE(opens(g));
+  g.states[1].initial = ConstantDef{"key", std::nullopt};
+  EXPECT_TRUE(opens(g));
+}
+
+TEST(BlobTest, RefusesStatesWithoutNameOrInitialContent) {
+  GraphDef g = stateful();
+  g.states[1].name = std::nullopt;
+  EXPECT_TRUE(refuses(g, {"state 1", "name"}));
+  g.states[1].name = "";
+  EXPECT_TRUE(refuses(g, {"state 1", "name"}));
+  g.states[1].name = "a";
+  EXPECT_TRUE(refuses(g, {"state 1", "another one named a"}));
+  g = stateful();
+  g.states[0].initial = std::nullopt;
+  EXPECT_TRUE(refuses(g, {"state 0", "initial content"}));
+  g.states[0].initial = ConstantDef{};
+  EXPECT_TRUE(refuses(g, {"state 0", "either a key or data"}));
+  g.states[0].initial = ConstantDef{std::nullopt, std::vector<uint8_t>(7)};
+  EXPECT_TRUE(refuses(g, {"state 0", "has 7 bytes"}));
+}
+
+TEST(BlobTest, RefusesStatesOfOtherValues) {
+  GraphDef g = stateful();
+  g.states[1].value = 9;
+  EXPECT_TRUE(refuses(g, {"state 1", "value 9 does not exist"}));
+  g.states[1].value = 0;
+  EXPECT_TRUE(refuses(g, {"state 1", "value 0", "another state"}));
+  g.states[1].value = g.input({2});
+  EXPECT_TRUE(refuses(g, {"state 1", "value 4", "an input"}));
+  g.states[1].value = g.constant({2}, {1, 2});
+  EXPECT_TRUE(refuses(g, {"state 1", "value 5", "a constant"}));
+  g = stateful();
+  g.values[1].dims[0] = g.expr(DimOp::Const, 2);
+  EXPECT_TRUE(refuses(g, {"state 1", "not a literal"}));
+}
+
+TEST(BlobTest, RefusesUpdatesThatNoNodeMakesForTheStateAlone) {
+  GraphDef g = stateful();
+  g.states[1].update = 9;
+  EXPECT_TRUE(refuses(g, {"update of state 1", "value 9"}));
+  g.states[1].update = 0;
+  EXPECT_TRUE(refuses(g, {"update of state 1", "value 0"}));
+  g.states[1].update = g.states[0].update;
+  EXPECT_TRUE(refuses(g, {"update of state 1", "value 2"}));
+  g = stateful();
+  g.output(g.states[0].update);
+  EXPECT_TRUE(refuses(g, {"update of state 0", "an output"}));
+  g = stateful();
+  g.states[0].update = g.node(reshape({2, 1}), {2}, {2, 1});
+  EXPECT_TRUE(refuses(g, {"update of state 0", "another type"}));
+  g = stateful();
+  g.states[0].update = g.node(cast(DType::Int32), {2}, {2}, DType::Int32);
+  EXPECT_TRUE(refuses(g, {"update of state 0", "another type"}));
+}
+
 // Inputs
 
 TEST(BlobTest, RefusesInputOfUnknownValue) {

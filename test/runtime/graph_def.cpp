@@ -7,6 +7,27 @@ namespace executorch::backends::et_xnnpack::testing {
 
 using flatbuffers::FlatBufferBuilder;
 
+namespace {
+
+std::vector<uint8_t> bytes_of(const std::vector<float>& data) {
+  std::vector<uint8_t> bytes(data.size() * sizeof(float));
+  if (!bytes.empty()) {
+    std::memcpy(bytes.data(), data.data(), bytes.size());
+  }
+  return bytes;
+}
+
+flatbuffers::Offset<schema::Constant> create_constant(
+    FlatBufferBuilder& builder, const std::optional<ConstantDef>& def) {
+  if (!def) {
+    return {};
+  }
+  return schema::CreateConstantDirect(
+      builder, def->key ? def->key->c_str() : nullptr, def->data ? &*def->data : nullptr);
+}
+
+} // namespace
+
 uint32_t GraphDef::value(const std::vector<int64_t>& dims, DType dtype) {
   values.push_back({dtype, dims, std::nullopt});
   return static_cast<uint32_t>(values.size() - 1);
@@ -20,11 +41,14 @@ uint32_t GraphDef::input(const std::vector<int64_t>& dims, DType dtype) {
 
 uint32_t GraphDef::constant(const std::vector<int64_t>& dims, const std::vector<float>& data) {
   const uint32_t id = value(dims);
-  std::vector<uint8_t> bytes(data.size() * sizeof(float));
-  if (!bytes.empty()) {
-    std::memcpy(bytes.data(), data.data(), bytes.size());
-  }
-  values[id].constant = ConstantDef{std::nullopt, std::move(bytes)};
+  values[id].constant = ConstantDef{std::nullopt, bytes_of(data)};
+  return id;
+}
+
+uint32_t GraphDef::state(
+    const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& initial) {
+  const uint32_t id = value(dims);
+  states.push_back({name, id, kNone, ConstantDef{std::nullopt, bytes_of(initial)}});
   return id;
 }
 
@@ -60,13 +84,7 @@ std::vector<uint8_t> GraphDef::build() const {
   FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<schema::Value>> value_offsets;
   for (const ValueDef& def : values) {
-    flatbuffers::Offset<schema::Constant> constant_offset;
-    if (def.constant) {
-      constant_offset = schema::CreateConstantDirect(
-          builder,
-          def.constant->key ? def.constant->key->c_str() : nullptr,
-          def.constant->data ? &*def.constant->data : nullptr);
-    }
+    const auto constant_offset = create_constant(builder, def.constant);
     value_offsets.push_back(schema::CreateValueDirect(builder, def.dtype, &def.dims, constant_offset));
   }
   std::vector<flatbuffers::Offset<schema::Node>> node_offsets;
@@ -87,9 +105,23 @@ std::vector<uint8_t> GraphDef::build() const {
   for (const ArgumentDef& def : outputs) {
     output_offsets.push_back(schema::CreateOutputDirect(builder, def.value, order(def)));
   }
+  std::vector<flatbuffers::Offset<schema::State>> state_offsets;
+  for (const StateDef& def : states) {
+    const auto initial = create_constant(builder, def.initial);
+    state_offsets.push_back(schema::CreateStateDirect(
+        builder, def.name ? def.name->c_str() : nullptr, def.value, def.update, initial));
+  }
   builder.Finish(
       schema::CreateGraphDirect(
-          builder, required_features, &exprs, &ranges, &value_offsets, &node_offsets, &input_offsets, &output_offsets),
+          builder,
+          required_features,
+          &exprs,
+          &ranges,
+          &value_offsets,
+          &node_offsets,
+          &input_offsets,
+          &output_offsets,
+          states.empty() ? nullptr : &state_offsets),
       identifier.c_str());
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

@@ -44,6 +44,13 @@ struct ArgumentDef {
   std::vector<uint8_t> dim_order; // empty: absent
 };
 
+struct StateDef {
+  std::optional<std::string> name;
+  uint32_t value = kNone;
+  uint32_t update = kNone;
+  std::optional<ConstantDef> initial;
+};
+
 struct GraphDef {
   uint64_t required_features = static_cast<uint64_t>(schema::Feature::Core);
   std::vector<schema::DimExpr> exprs;
@@ -52,6 +59,7 @@ struct GraphDef {
   std::vector<NodeDef> nodes;
   std::vector<ArgumentDef> inputs;
   std::vector<ArgumentDef> outputs;
+  std::vector<StateDef> states;
   std::string identifier = "ETX1";
 
   // Each adds one thing; the result is the id of the new value.
@@ -59,6 +67,8 @@ struct GraphDef {
   uint32_t input(const std::vector<int64_t>& dims, DType dtype = DType::Float32);
   uint32_t constant(const std::vector<int64_t>& dims, const std::vector<float>& data);
   uint32_t named(const std::vector<int64_t>& dims, const std::string& key, DType dtype = DType::Float32);
+  // A state; its update is still to be set.
+  uint32_t state(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& initial);
   // A node that makes one new value.
   uint32_t node(
       AttributesDef attributes,

@@ -10,6 +10,7 @@ A ``Size`` in a shape makes that axis dynamic: the program is called with each o
 ``calls`` in turn.
 """
 
+import copy
 import dataclasses
 import functools
 import importlib
@@ -165,10 +166,19 @@ class Sample:
         for call in range(min((len(s.calls) for s in self.sizes), default=1)):
             yield self.inputs(call)
 
+    def eager(self) -> Callable[[tuple[torch.Tensor, ...]], list[torch.Tensor]]:
+        """What eager PyTorch computes, call after call, with the states of a new module."""
+        module = copy.deepcopy(self.module)
+
+        def call(inputs):
+            with torch.no_grad():
+                return [y.clone() for y in flat(module(*inputs))]
+
+        return call
+
     def expected(self, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
-        """What eager PyTorch computes."""
-        with torch.no_grad():
-            return flat(self.module(*inputs))
+        """What eager PyTorch computes in a first call."""
+        return self.eager()(inputs)
 
     def export(self) -> torch.export.ExportedProgram:
         dims = {s.name: torch.export.Dim(s.name, min=min(s.calls), max=s.max) for s in self.sizes}
