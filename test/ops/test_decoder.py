@@ -142,3 +142,34 @@ def test_each_method_alone_is_lowered_alike(model, manager):
         (together,) = (m for _, m in manager.exported_program(name).graph_module.named_children())
         (alone,) = harness.lower_exported(exported(model, name)).delegates.values()
         assert together.processed_bytes == alone.processed_bytes
+
+
+def test_static_cache_of_transformers():
+    transformers = pytest.importorskip("transformers")
+    from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
+
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=67,
+        hidden_size=32,
+        intermediate_size=72,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=64,
+    )
+    model = transformers.LlamaForCausalLM(config).eval()
+    cache_config = {"batch_size": 1, "max_cache_len": 16}
+    model.generation_config = transformers.GenerationConfig(
+        use_cache=True, cache_implementation="static", max_length=16, cache_config=cache_config
+    )
+    exportable = TorchExportableModuleForDecoderOnlyLM(model, batch_size=1, max_cache_len=16)
+    program = exportable.export(input_ids=torch.tensor([[1]]), cache_position=torch.tensor([0]))
+    lowered = harness.lower_exported(program)
+    assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    eager = program.module()
+    for position in range(16):
+        token, place = torch.tensor([[position * 3 % 67]]), torch.tensor([position])
+        (scores,) = method.execute((token, place))
+        torch.testing.assert_close(scores, eager(input_ids=token, cache_position=place), rtol=1e-4, atol=1e-4)
