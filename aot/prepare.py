@@ -24,11 +24,13 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
             changed = True
-    if not changed:
-        return program
-    module = GraphModule(program.graph_module, graph)
-    module.meta.update(program.graph_module.meta)
-    return program._update(module, signature)
+    module = program.graph_module
+    if changed:
+        module = GraphModule(module, graph)
+        module.meta.update(program.graph_module.meta)
+    # ExecuTorch takes out of these what delegates consume; the caller's program keeps them.
+    state, constants = dict(program.state_dict), dict(program.constants)
+    return program._update(module, signature, state_dict=state, constants=constants)
 
 
 def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> bool:

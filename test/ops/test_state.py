@@ -158,3 +158,20 @@ def test_no_delegate_call_is_without_results():
         torch.testing.assert_close(states[name], getattr(eager, name))
     graph = lowered.manager.to_executorch().exported_program().graph
     assert sum(node.target is executorch_call_delegate for node in graph.nodes) == 2
+
+
+class Constants(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2), persistent=False)
+        self.register_buffer("scale", torch.ones(2), persistent=False)
+
+    def forward(self, x):
+        self.total += x
+        return self.total * self.scale + torch.tensor([1.0, 2.0])
+
+
+def test_the_exported_program_stays_as_it_is():
+    exported = torch.export.export(Constants(), (torch.rand(2),))
+    harness.lower_exported(exported)
+    assert exported.module()(torch.ones(2)).tolist() == [2, 3]
