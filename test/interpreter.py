@@ -236,6 +236,8 @@ def _embedding_bag(a, table, indices, offsets, weights=None):
     mode = {BagKind.Sum: "sum", BagKind.Mean: "mean", BagKind.Max: "max"}[a.kind]
     padding = None if a.padding < 0 else a.padding
     indices, offsets = indices.long(), offsets.long()
+    if a.last_offset and (a.padding >= 0 or a.kind == BagKind.Max):
+        indices = indices[: offsets[-1]]
     return F.embedding_bag(indices, table, offsets, None, 2, False, mode, False, weights, a.last_offset, padding)
 
 

@@ -29,6 +29,10 @@ def embedding(c, weight, indices):
 def embedding_bag(c, weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx):
     c.require(weight.dtype == DType.Float32, f"a table of type {weight.dtype.name}")
     kind = (BagKind.Sum, BagKind.Mean, BagKind.Max)[mode]
+    if include_last_offset and (padding_idx >= 0 or kind == BagKind.Max):
+        # Here eager PyTorch does not look at the last offset.
+        offsets = slice_axis(c, offsets, 0, 0, c.outs[0].shape[0])
+        include_last_offset = False
     attributes = schema.EmbeddingBag(kind=kind, padding=padding_idx, last_offset=include_last_offset)
     operands = [weight, indices, offsets] + [per_sample_weights] * (per_sample_weights is not None)
     return [c.node(attributes, *operands, shape=c.outs[0].shape), None, None, None]

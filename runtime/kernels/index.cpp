@@ -161,8 +161,9 @@ class EmbeddingBag final : public Kernel {
     if (count == 0) {
       std::fill_n(y, columns_, 0.0f);
     } else if (kind_ == schema::BagKind::Mean) {
+      const size_t size = count + (bag + 1 == bags_ ? indices_ - end : 0);
       for (size_t k = 0; k < columns_; ++k) {
-        y[k] /= static_cast<float>(count);
+        y[k] /= static_cast<float>(size);
       }
     }
   }

@@ -112,6 +112,17 @@ SAMPLES = [
         Argument((5,), lambda s, g: torch.tensor([0, 2, 2, 5, 7], dtype=torch.int32)),
         config=ANY_OPERATOR,
     ),
+    *(
+        Sample(
+            f"embedding_bag_last_offset_{mode}_{padding}",
+            new(nn.EmbeddingBag, 11, 5, mode=mode, include_last_offset=True, padding_idx=padding),
+            _from(4, 7),
+            _OFFSETS,  # the last one is not the number of indices
+            config=ANY_OPERATOR,
+        )
+        for mode in ("sum", "mean", "max")
+        for padding in (None, 2)
+    ),
     Sample(
         "embedding_bag_weights",
         new(WeightedBag),

@@ -269,6 +269,7 @@ TEST(EmbeddingBagKernel, ReducesBags) {
   check_kernel(embedding_bag(BagKind::Mean, offsets, 3, 2), floats({3, 2}, {2, -1, 0, 0, 3, -4}));
   check_kernel(embedding_bag(BagKind::Max, offsets, 3), floats({3, 2}, {5, 6, 0, 0, 3, -4}));
   check_kernel(embedding_bag(BagKind::Sum, offsets, 2, 1, true), floats({2, 2}, {6, 8, 0, 0}));
+  check_kernel(embedding_bag(BagKind::Mean, int64s({3}, {0, 1, 3}), 2, -1, true), floats({2, 2}, {3, -4, 2, 8.0f / 3}));
   KernelCase weighted = embedding_bag(BagKind::Sum, int32s({2}, {0, 1}), 2);
   weighted.inputs.push_back(floats({4}, {2, 1, -1, 0}));
   check_kernel(weighted, floats({2, 2}, {6, -8, 4, 4}));
