@@ -29,17 +29,17 @@ Span<const T> view(const std::vector<T>& items) {
 } // namespace
 
 StatusOr<std::unique_ptr<Executable>> Executable::create(
-    Blob blob, const NamedDataMap* named_data, std::shared_ptr<States> states) {
+    Blob blob, const NamedDataMap* named_data, std::shared_ptr<States> states, bool fuse_elementwise) {
   std::unique_ptr<Executable> executable(new Executable(std::move(blob)));
   executable->states_ = states == nullptr ? std::make_shared<States>() : std::move(states);
-  ETX_RETURN_IF_ERROR(executable->load(named_data));
+  ETX_RETURN_IF_ERROR(executable->load(named_data, fuse_elementwise));
   return executable;
 }
 
-Status Executable::load(const NamedDataMap* named_data) {
+Status Executable::load(const NamedDataMap* named_data, bool fuse_elementwise) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
-  plan_ = make_plan(blob_, view(types_), sizes);
+  plan_ = make_plan(blob_, view(types_), sizes, fuse_elementwise);
 
   xnn_workspace_t workspace = nullptr;
   ETX_RETURN_IF_ERROR(check_xnn(xnn_create_workspace(&workspace), "xnn_create_workspace"));
@@ -76,6 +76,10 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
     for (const uint32_t id : step.outputs) {
       read_by_xnnpack_[id] = true; // by a later node of the same step
     }
+  } else if (step.kind == Step::Kind::Fused) {
+    runnable.fused = fuse(step, sizes);
+    runnable.inputs.resize(step.inputs.size());
+    runnable.outputs.resize(step.outputs.size());
   } else {
     const size_t node = step.nodes.front();
     const BoundNode bound(blob_, node, view(types_), sizes);
@@ -90,6 +94,19 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
   }
   steps_.push_back(std::move(runnable));
   return {};
+}
+
+std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes& sizes) const {
+  std::vector<FusedElementwise::Node> nodes;
+  for (const uint32_t i : step.nodes) {
+    const BoundNode bound(blob_, i, view(types_), sizes);
+    const schema::Node& node = blob_.node(i);
+    nodes.push_back(
+        {op_impl(node.attributes_type()).row(bound.context()),
+         {node.inputs()->begin(), node.inputs()->end()},
+         node.outputs()->Get(0)});
+  }
+  return std::make_unique<FusedElementwise>(std::move(nodes), view(step.inputs), view(step.outputs));
 }
 
 void Executable::place_values() {
@@ -123,8 +140,11 @@ void Executable::place_values() {
     }
   }
   for (size_t s = 0; s < steps_.size(); ++s) {
+    if (steps_[s].kernel == nullptr) {
+      continue;
+    }
     const uint32_t root = plan_.root[plan_.steps[s].outputs.front()];
-    steps_[s].writes_state = plan_.steps[s].kind == Step::Kind::Kernel && places_[root] == Place::State;
+    steps_[s].writes_state = places_[root] == Place::State;
   }
   for (size_t i = 0; i < blob_.num_outputs(); ++i) {
     const uint32_t root = output_root(i);
@@ -221,6 +241,9 @@ Status Executable::reshape_steps(const Sizes& sizes) {
       }
       step.scratch_bytes = *scratch;
       step.undo_bytes = step.writes_state ? step.kernel->undo_bytes() : 0;
+    }
+    if (step.fused != nullptr && !step.is_empty) {
+      step.scratch_bytes = step.fused->reshape(view(types_), num_threads_);
     }
   }
   return {};
@@ -380,6 +403,13 @@ Status Executable::bind_steps() {
       }
       continue;
     }
+    if (step.fused != nullptr) {
+      const auto address = [this](uint32_t id) { return data_[id]; };
+      const Step& planned = plan_.steps[s];
+      std::transform(planned.inputs.begin(), planned.inputs.end(), step.inputs.begin(), address);
+      std::transform(planned.outputs.begin(), planned.outputs.end(), step.outputs.begin(), address);
+      continue;
+    }
     const schema::Node& node = blob_.node(plan_.steps[s].nodes.front());
     for (uint32_t k = 0; k < step.inputs.size(); ++k) {
       const uint32_t id = node.inputs()->Get(k);
@@ -412,6 +442,10 @@ Status Executable::run_step(size_t s) {
     return step.segment->run();
   }
   Status status;
+  if (step.fused != nullptr) {
+    step.fused->run(kernel_arguments(step, &status));
+    return {};
+  }
   step.kernel->run(kernel_arguments(step, &status));
   return status.ok() ? status : std::move(status).in(blob_.describe(plan_.steps[s].nodes.front()));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blob.h"
+#include "kernels/fused_elementwise.h"
 #include "kernels/kernel.h"
 #include "memory.h"
 #include "plan.h"
@@ -21,7 +22,10 @@ class Executable {
   // `named_data` is only used here; null if the blob refers to none. Without `states`, of
   // which the caller holds the mutex, the content of states belongs to this executable alone.
   static StatusOr<std::unique_ptr<Executable>> create(
-      Blob blob, const NamedDataMap* named_data, std::shared_ptr<States> states = nullptr);
+      Blob blob,
+      const NamedDataMap* named_data,
+      std::shared_ptr<States> states = nullptr,
+      bool fuse_elementwise = true);
 
   const Blob& blob() const {
     return blob_;
@@ -72,21 +76,23 @@ class Executable {
 
   struct RunnableStep {
     std::unique_ptr<Segment> segment; // or
-    std::unique_ptr<Kernel> kernel;
+    std::unique_ptr<Kernel> kernel; // or
+    std::unique_ptr<FusedElementwise> fused;
     size_t scratch_bytes = 0;
     size_t scratch_offset = 0; // in the arena
     bool writes_state = false; // in place
     size_t undo_bytes = 0;
     size_t undo_offset = 0; // in the arena, kept until all steps have run
     bool is_empty = false; // no output has elements: nothing to run
-    std::vector<const void*> inputs; // of the kernel
+    std::vector<const void*> inputs; // of the kernel or the pass
     std::vector<void*> outputs;
   };
 
   explicit Executable(Blob blob) : blob_(std::move(blob)) {}
 
-  Status load(const NamedDataMap* named_data);
+  Status load(const NamedDataMap* named_data, bool fuse_elementwise);
   Status load_step(const Step& step, const Sizes& sizes, Weights& weights);
+  std::unique_ptr<FusedElementwise> fuse(const Step& step, const Sizes& sizes) const;
   void place_values();
   Status load_states(Weights& weights);
   Status load_constants(Weights& weights);

@@ -23,6 +23,8 @@ constexpr Integer kIntegers[] = {
     {"num_threads", &Options::num_threads, 0, 1},
     // Methods of one group share the states of the same name. 0: a method has its own.
     {"state_group", &Options::state_group, 0, std::numeric_limits<int>::max()},
+    // Whether runs of elementwise operators share one pass over memory. Read when a method is loaded.
+    {"fuse_elementwise", &Options::fuse_elementwise, 0, 1},
 };
 
 std::string name_of(const BackendOption& option) {

@@ -15,6 +15,7 @@ using executorch::runtime::Span;
 struct Options {
   int num_threads = 0;
   int state_group = 0;
+  int fuse_elementwise = 1;
 };
 
 // Sets what `given` names. Fails with InvalidArgument, changing nothing, for a name that

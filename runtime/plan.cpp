@@ -7,18 +7,18 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "fusion.h"
+
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-enum class Placement : uint8_t { View, Kernel, Xnnpack };
+enum class Placement : uint8_t { View, Kernel, Xnnpack, Fused };
 
-Placement place(const Blob& blob, size_t node, Span<const TensorType> types, const Sizes& sizes) {
-  const OpImpl& op = op_impl(blob.node(node).attributes_type());
+Placement place(const OpImpl& op, const NodeContext& node) {
   if (op.is_view) {
     return Placement::View;
   }
-  const BoundNode bound(blob, node, types, sizes);
-  return op.in_xnnpack != nullptr && op.in_xnnpack(bound.context()) ? Placement::Xnnpack : Placement::Kernel;
+  return op.in_xnnpack != nullptr && op.in_xnnpack(node) ? Placement::Xnnpack : Placement::Kernel;
 }
 
 // Finding out whether a node may work in place takes time linear in the graph.
@@ -26,19 +26,28 @@ constexpr size_t kMaxInPlace = 1024;
 
 class Planner {
  public:
-  Planner(const Blob& blob, Span<const TensorType> types, const Sizes& sizes) : blob_(blob) {
+  Planner(const Blob& blob, Span<const TensorType> types, const Sizes& sizes, bool fuse_elementwise) : blob_(blob) {
     plan_.root.resize(blob.num_values());
     for (uint32_t id = 0; id < blob.num_values(); ++id) {
       plan_.root[id] = id;
     }
     for (uint32_t i = 0; i < blob.num_nodes(); ++i) {
-      placements_.push_back(place(blob, i, types, sizes));
+      const OpImpl& op = op_impl(blob.node(i).attributes_type());
+      const BoundNode bound(blob, i, types, sizes);
+      placements_.push_back(place(op, bound.context()));
+      can_fuse_.push_back(fuse_elementwise && op.row != nullptr && op.row(bound.context()) != nullptr);
     }
   }
 
   Plan run() && {
     find_roots();
-    for (const std::vector<uint32_t>& phase : phases()) {
+    const std::vector<Unit> units = fuse_elementwise_nodes(blob_, order(), followers(), can_fuse_);
+    for (const Unit& unit : units) {
+      if (unit.size() > 1) {
+        placements_[unit.front()] = Placement::Fused;
+      }
+    }
+    for (const std::vector<const Unit*>& phase : phases(units)) {
       add_steps(phase);
     }
     connect();
@@ -46,6 +55,8 @@ class Planner {
   }
 
  private:
+  using Unit = std::vector<uint32_t>; // nodes that run as a whole
+
   // Node inputs that are not absent.
   template <typename Function>
   void for_each_input(uint32_t node, const Function& function) const {
@@ -209,39 +220,67 @@ class Planner {
     return result;
   }
 
-  // Nodes by when they run. Phases 0, 2, ... hold kernels and views, 1, 3, ... each the
-  // nodes of one XNNPACK step. Every node is in the first phase that has its operands and
-  // comes after those that read what it overwrites.
-  std::vector<std::vector<uint32_t>> phases() const {
-    std::vector<std::vector<uint32_t>> result;
-    std::vector<size_t> phase_of(blob_.num_values()); // in which a value is made
-    for (const uint32_t i : order()) {
-      size_t phase = 0;
-      for_each_input(i, [&](uint32_t id) { phase = std::max(phase, phase_of[id]); });
-      const auto edges = before_.find(i);
-      if (edges != before_.end()) {
-        for (const uint32_t reader : edges->second) {
-          phase = std::max(phase, phase_of[blob_.node(reader).outputs()->Get(0)]);
-        }
-      }
-      phase += (phase % 2 == 1) != (placements_[i] == Placement::Xnnpack);
-      result.resize(std::max(result.size(), phase + 1));
-      result[phase].push_back(i);
+  // By node, those that read its result or overwrite what it reads.
+  std::vector<std::vector<uint32_t>> followers() const {
+    std::vector<std::vector<uint32_t>> result(blob_.num_nodes());
+    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       for (const uint32_t id : *blob_.node(i).outputs()) {
-        phase_of[id] = phase;
+        result[i].insert(result[i].end(), users_[id].begin(), users_[id].end());
+      }
+      const auto edges = after_.find(i);
+      if (edges != after_.end()) {
+        result[i].insert(result[i].end(), edges->second.begin(), edges->second.end());
       }
     }
     return result;
   }
 
-  void add_steps(const std::vector<uint32_t>& phase) {
-    for (const uint32_t node : phase) {
-      if (placements_[node] == Placement::Xnnpack) {
-        plan_.steps.push_back({Step::Kind::Xnnpack, phase, {}, {}});
-        return;
+  // Units by when they run. Phases 0, 2, ... hold kernels, passes and views, 1, 3, ... each the
+  // nodes of one XNNPACK step. Every unit is in the first phase that has its operands and
+  // comes after those that read what it overwrites.
+  std::vector<std::vector<const Unit*>> phases(const std::vector<Unit>& units) const {
+    std::vector<std::vector<const Unit*>> result;
+    std::vector<size_t> phase_of(blob_.num_values()); // in which a value is made
+    for (const Unit& unit : units) {
+      size_t phase = 0;
+      for (const uint32_t i : unit) {
+        for_each_input(i, [&](uint32_t id) { phase = std::max(phase, phase_of[id]); });
+        const auto edges = before_.find(i);
+        if (edges != before_.end()) {
+          for (const uint32_t reader : edges->second) {
+            phase = std::max(phase, phase_of[blob_.node(reader).outputs()->Get(0)]);
+          }
+        }
       }
-      if (placements_[node] == Placement::Kernel) {
-        plan_.steps.push_back({Step::Kind::Kernel, {node}, {}, {}});
+      phase += (phase % 2 == 1) != (placements_[unit.front()] == Placement::Xnnpack);
+      result.resize(std::max(result.size(), phase + 1));
+      result[phase].push_back(&unit);
+      for (const uint32_t i : unit) {
+        for (const uint32_t id : *blob_.node(i).outputs()) {
+          phase_of[id] = phase;
+        }
+      }
+    }
+    return result;
+  }
+
+  void add_steps(const std::vector<const Unit*>& phase) {
+    for (const Unit* unit : phase) {
+      switch (placements_[unit->front()]) {
+        case Placement::Xnnpack:
+          if (unit == phase.front()) {
+            plan_.steps.push_back({Step::Kind::Xnnpack, {}, {}, {}});
+          }
+          plan_.steps.back().nodes.push_back(unit->front());
+          break;
+        case Placement::Kernel:
+          plan_.steps.push_back({Step::Kind::Kernel, *unit, {}, {}});
+          break;
+        case Placement::Fused:
+          plan_.steps.push_back({Step::Kind::Fused, *unit, {}, {}});
+          break;
+        case Placement::View:
+          break;
       }
     }
   }
@@ -304,7 +343,8 @@ class Planner {
 
   const Blob& blob_;
   Plan plan_;
-  std::vector<Placement> placements_; // by node
+  std::vector<Placement> placements_; // by node; of a unit that of its first node counts
+  std::vector<bool> can_fuse_; // by node
   std::unordered_set<uint32_t> is_state_;
   std::vector<std::vector<uint32_t>> users_; // nodes by value that they read
   std::vector<std::vector<uint32_t>> readers_; // and, but for views, by root
@@ -315,8 +355,8 @@ class Planner {
 
 } // namespace
 
-Plan make_plan(const Blob& blob, Span<const TensorType> types, const Sizes& sizes) {
-  return Planner(blob, types, sizes).run();
+Plan make_plan(const Blob& blob, Span<const TensorType> types, const Sizes& sizes, bool fuse_elementwise) {
+  return Planner(blob, types, sizes, fuse_elementwise).run();
 }
 
 } // namespace executorch::backends::et_xnnpack

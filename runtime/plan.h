@@ -13,11 +13,12 @@ struct Step {
   enum class Kind {
     Xnnpack, // runs `nodes` as one xnn_runtime
     Kernel, // runs the in-tree kernel of the one node
+    Fused, // runs `nodes`, which are elementwise, in one pass over memory
   };
   Kind kind;
   std::vector<uint32_t> nodes;
   // Values that a step before it, the caller or nobody (constants) makes; constants
-  // only for kernels.
+  // not for XNNPACK.
   std::vector<uint32_t> inputs;
   // Values made here that something outside the step reads.
   std::vector<uint32_t> outputs;
@@ -31,8 +32,8 @@ struct Plan {
   std::vector<uint32_t> root;
 };
 
-// Puts as many nodes as the order of computation allows into each XNNPACK step.
-// `types` are those of the planned sizes.
-Plan make_plan(const Blob& blob, Span<const TensorType> types, const Sizes& sizes);
+// Puts as many nodes as the order of computation allows into each XNNPACK step and, if
+// `fuse_elementwise`, into each pass of elementwise nodes. `types` are those of the planned sizes.
+Plan make_plan(const Blob& blob, Span<const TensorType> types, const Sizes& sizes, bool fuse_elementwise = true);
 
 } // namespace executorch::backends::et_xnnpack

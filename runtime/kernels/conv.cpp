@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "../ops/op.h"
 #include "depthwise.h"
@@ -151,6 +152,11 @@ class DepthwiseConv final : public Kernel {
         x[2], y[2], weight[2], attributes.stride()->width(), attributes.padding()->left(), attributes.dilation()->width()};
     conv_.min = min_of(attributes.clamp());
     conv_.max = max_of(attributes.clamp());
+    packed_from_ = nullptr;
+    if (node.is_constant(1)) {
+      packed_.resize(weight.numel());
+      return 0;
+    }
     return weight.numel() * sizeof(float);
   }
 
@@ -159,9 +165,14 @@ class DepthwiseConv final : public Kernel {
     if (conv.channels == 0) {
       return;
     }
-    float* packed = static_cast<float*>(arguments.scratch);
+    const bool once = !packed_.empty();
+    float* packed = once ? packed_.data() : static_cast<float*>(arguments.scratch);
+    const float* weight = arguments.input<float>(1);
     const size_t taps = conv.height.kernel * conv.width.kernel;
-    pack_depthwise(arguments.input<float>(1), conv.channels, taps, packed);
+    if (!once || packed_from_ != weight) {
+      pack_depthwise(weight, conv.channels, taps, packed);
+      packed_from_ = weight;
+    }
     conv.input = arguments.input<float>(0);
     conv.weight = packed;
     conv.bias = arguments.input<float>(2);
@@ -179,6 +190,8 @@ class DepthwiseConv final : public Kernel {
 
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;
+  std::vector<float> packed_; // of a constant weight; empty otherwise
+  const float* packed_from_ = nullptr; // the weight that `packed_` holds
 };
 
 } // namespace

@@ -151,14 +151,16 @@ ETX_UNARY(Rsqrt) {
   return hn::Div(set(1), hn::Sqrt(x));
 }
 ETX_UNARY(Sigmoid) {
-  return hn::Div(set(1), hn::Add(set(1), exponential(hn::Neg(x))));
+  const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
+  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, set(1)), hn::Add(set(1), e));
 }
 ETX_UNARY(Sign) {
   const Vector one = hn::IfThenElseZero(hn::Gt(x, hn::Zero(kFloats)), set(1));
   return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), set(-1), one);
 }
 ETX_UNARY(Silu) {
-  return hn::Div(x, hn::Add(set(1), exponential(hn::Neg(x))));
+  const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
+  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, e), x), hn::Add(set(1), e));
 }
 ETX_UNARY(Sin) {
   if (HWY_UNLIKELY(!hn::AllTrue(kFloats, hn::Le(hn::Abs(x), set(kLargestAngle))))) {
@@ -307,11 +309,13 @@ void binary_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t
   };
   const size_t whole = count / kLanes * kLanes;
   if (a.moves && b.moves) {
+#pragma GCC unroll 4
     for (size_t i = 0; i < whole; i += kLanes) {
       store(hn::LoadU(kFloats, a.data + i), hn::LoadU(kFloats, b.data + i), i);
     }
   } else if (a.moves) {
     const Vector q = set(*b.data);
+#pragma GCC unroll 4
     for (size_t i = 0; i < whole; i += kLanes) {
       store(hn::LoadU(kFloats, a.data + i), q, i);
     }
@@ -511,17 +515,34 @@ BinaryRow choose_scalar(BinaryKind kind) {
   }
 }
 
+UnaryParameters unary_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Unary>();
+  UnaryParameters parameters;
+  parameters.alpha = attributes.alpha();
+  if (attributes.clamp() != nullptr) {
+    parameters.low = attributes.clamp()->min();
+    parameters.high = attributes.clamp()->max();
+  }
+  return parameters;
+}
+
+// REQUIRES: not Copy
+UnaryRow unary_row(UnaryKind kind) {
+  const UnaryRow row = ETX_DISPATCH(choose_unary)(kind);
+  return row != nullptr ? row : choose_scalar(kind);
+}
+
+BinaryRow binary_row(BinaryKind kind) {
+  const BinaryRow row = ETX_DISPATCH(choose_binary)(kind);
+  return row != nullptr ? row : choose_scalar(kind);
+}
+
 class Unary final : public Kernel {
  public:
   explicit Unary(UnaryRow row) : row_(row) {}
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::Unary>();
-    parameters_.alpha = attributes.alpha();
-    if (attributes.clamp() != nullptr) {
-      parameters_.low = attributes.clamp()->min();
-      parameters_.high = attributes.clamp()->max();
-    }
+    parameters_ = unary_parameters(node);
     count_ = node.output().shape.numel();
     return size_t{0};
   }
@@ -647,14 +668,54 @@ std::unique_ptr<Kernel> make_unary(const NodeContext& node) {
   if (kind == UnaryKind::Copy) {
     return make_copy(node);
   }
-  const UnaryRow row = ETX_DISPATCH(choose_unary)(kind);
-  return std::make_unique<Unary>(row != nullptr ? row : choose_scalar(kind));
+  return std::make_unique<Unary>(unary_row(kind));
 }
 
 std::unique_ptr<Kernel> make_binary(const NodeContext& node) {
-  const BinaryKind kind = node.attributes<schema::Binary>().kind();
-  const BinaryRow row = ETX_DISPATCH(choose_binary)(kind);
-  return std::make_unique<Binary>(row != nullptr ? row : choose_scalar(kind));
+  return std::make_unique<Binary>(binary_row(node.attributes<schema::Binary>().kind()));
+}
+
+std::unique_ptr<Row> make_unary_row(const NodeContext& node) {
+  class FusedUnary final : public Row {
+   public:
+    FusedUnary(UnaryRow row, const UnaryParameters& parameters) : row_(row), parameters_(parameters) {}
+    void run(const RowOperand* operands, void* y, size_t count) const override {
+      row_(static_cast<const float*>(operands[0].data), static_cast<float*>(y), count, parameters_);
+    }
+
+   private:
+    UnaryRow row_;
+    UnaryParameters parameters_;
+  };
+  const UnaryKind kind = node.attributes<schema::Unary>().kind();
+  return kind == UnaryKind::Copy ? nullptr
+                                 : std::make_unique<FusedUnary>(unary_row(kind), unary_parameters(node));
+}
+
+std::unique_ptr<Row> make_binary_row(const NodeContext& node) {
+  class FusedBinary final : public Row {
+   public:
+    FusedBinary(BinaryRow row, float low, float high) : row_(row), low_(low), high_(high) {}
+    void run(const RowOperand* operands, void* y, size_t count) const override {
+      const auto operand = [&](size_t k) {
+        return BinaryOperand{static_cast<const float*>(operands[k].data), operands[k].moves};
+      };
+      row_(operand(0), operand(1), static_cast<float*>(y), count, low_, high_);
+    }
+
+   private:
+    BinaryRow row_;
+    float low_, high_;
+  };
+  const auto& attributes = node.attributes<schema::Binary>();
+  const auto* clamp = attributes.clamp();
+  if (node.input(0).dtype != DType::Float32) {
+    return nullptr;
+  }
+  return std::make_unique<FusedBinary>(
+      binary_row(attributes.kind()),
+      clamp == nullptr ? -kInfinity : clamp->min(),
+      clamp == nullptr ? kInfinity : clamp->max());
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -4,10 +4,16 @@
 #include <memory>
 
 #include "kernel.h"
+#include "row.h"
 
 namespace executorch::backends::et_xnnpack {
 
 std::unique_ptr<Kernel> make_unary(const NodeContext& node);
 std::unique_ptr<Kernel> make_binary(const NodeContext& node);
+
+// Null if the node only copies.
+std::unique_ptr<Row> make_unary_row(const NodeContext& node);
+// Null unless the operands are Float32.
+std::unique_ptr<Row> make_binary_row(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

@@ -245,6 +245,20 @@ class Where final : public Kernel {
   Broadcast<3> broadcast_;
 };
 
+template <typename T>
+class FusedWhere final : public Row {
+ public:
+  void run(const RowOperand* operands, void* y, size_t count) const override {
+    const uint8_t* const c = static_cast<const uint8_t*>(operands[0].data);
+    const T* const a = static_cast<const T*>(operands[1].data);
+    const T* const b = static_cast<const T*>(operands[2].data);
+    const size_t step_c = operands[0].moves, step_a = operands[1].moves, step_b = operands[2].moves;
+    for (size_t i = 0; i < count; ++i) {
+      static_cast<T*>(y)[i] = c[i * step_c] != 0 ? a[i * step_a] : b[i * step_b];
+    }
+  }
+};
+
 template <typename To, typename From>
 To converted(From x) {
   if constexpr (std::is_same_v<To, uint8_t>) {
@@ -329,6 +343,16 @@ std::unique_ptr<Kernel> make_compare(const NodeContext&) {
 }
 std::unique_ptr<Kernel> make_where(const NodeContext&) {
   return std::make_unique<Where>();
+}
+std::unique_ptr<Row> make_where_row(const NodeContext& node) {
+  switch (element_size(node.input(1).dtype)) {
+    case 1:
+      return std::make_unique<FusedWhere<uint8_t>>();
+    case 4:
+      return std::make_unique<FusedWhere<uint32_t>>();
+    default:
+      return std::make_unique<FusedWhere<uint64_t>>();
+  }
 }
 std::unique_ptr<Kernel> make_cast(const NodeContext&) {
   return std::make_unique<Cast>();

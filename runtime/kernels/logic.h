@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernel.h"
+#include "row.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -14,5 +15,7 @@ std::unique_ptr<Kernel> make_iota(const NodeContext& node);
 std::unique_ptr<Kernel> make_size_value(const NodeContext& node);
 // Binary of Int32, Int64 or Bool.
 std::unique_ptr<Kernel> make_integer_binary(const NodeContext& node);
+
+std::unique_ptr<Row> make_where_row(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

@@ -102,8 +102,16 @@ Status infer_conv2d(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, y);
 }
 
+// XNNPACK keeps the sums of a pixel in memory when a depthwise window has more taps than this.
+constexpr uint32_t kMaxDepthwiseTaps = 25;
+
+bool is_large_depthwise(const NodeContext& node) {
+  const Shape& weight = node.input(1).shape;
+  return weight[3] == 1 && weight[0] == node.input(0).shape[3] && weight[1] * weight[2] > kMaxDepthwiseTaps;
+}
+
 bool conv2d_in_xnnpack(const NodeContext& node) {
-  return fits_xnnpack(node) && weights_fit_xnnpack(node) &&
+  return !is_large_depthwise(node) && fits_xnnpack(node) && weights_fit_xnnpack(node) &&
       fits_xnnpack(window_height<schema::Conv2d>(node), window_width<schema::Conv2d>(node));
 }
 

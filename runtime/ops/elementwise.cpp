@@ -261,9 +261,16 @@ Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
 
 } // namespace
 
-const OpImpl kUnaryOp{infer_unary, unary_in_xnnpack, define_unary, make_unary};
-const OpImpl kBinaryOp{infer_binary, binary_in_xnnpack, define_binary, [](const NodeContext& node) {
-  return node.input(0).dtype == DType::Float32 ? make_binary(node) : make_integer_binary(node);
-}};
+const OpImpl kUnaryOp{infer_unary, unary_in_xnnpack, define_unary, make_unary, false, false, make_unary_row};
+const OpImpl kBinaryOp{
+    infer_binary,
+    binary_in_xnnpack,
+    define_binary,
+    [](const NodeContext& node) {
+      return node.input(0).dtype == DType::Float32 ? make_binary(node) : make_integer_binary(node);
+    },
+    false,
+    false,
+    make_binary_row};
 
 } // namespace executorch::backends::et_xnnpack

@@ -67,7 +67,7 @@ Status infer_size_value(const NodeContext& node, Span<TensorType> outputs) {
 } // namespace
 
 const OpImpl kCompareOp{infer_compare, nullptr, nullptr, make_compare};
-const OpImpl kWhereOp{infer_where, nullptr, nullptr, make_where};
+const OpImpl kWhereOp{infer_where, nullptr, nullptr, make_where, false, false, make_where_row};
 const OpImpl kCastOp{infer_cast, nullptr, nullptr, make_cast};
 const OpImpl kIotaOp{infer_iota, nullptr, nullptr, make_iota};
 const OpImpl kSizeValueOp{infer_size_value, nullptr, nullptr, make_size_value};

@@ -6,6 +6,7 @@
 #include <executorch/runtime/core/span.h>
 
 #include "../kernels/kernel.h"
+#include "../kernels/row.h"
 #include "../sizes.h"
 #include "../status.h"
 #include "../tensor_type.h"
@@ -91,6 +92,9 @@ struct OpImpl {
   bool is_view = false;
   // Whether the kernel may write output 0 where input 0 is.
   bool in_place = false;
+  // For elementwise ops: what computes a part of the one result from the same part of the
+  // operands, so that several nodes can share one pass over memory; null if it cannot.
+  std::unique_ptr<Row> (*row)(const NodeContext& node) = nullptr;
 };
 
 inline bool always(const NodeContext&) {

@@ -1,4 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/fused_elementwise.h>
 #include <runtime/plan.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct PlanGraph : GraphDef {
   }
 };
 
-Plan plan_of(const GraphDef& def) {
+Plan plan_of(const GraphDef& def, bool fuse_elementwise = false) {
   const std::vector<uint8_t> bytes = def.build();
   StatusOr<Blob> blob = Blob::open(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
@@ -40,14 +41,14 @@ Plan plan_of(const GraphDef& def) {
   EXPECT_TRUE(sizes.ok());
   StatusOr<std::vector<TensorType>> types = blob->infer_types(*sizes);
   EXPECT_TRUE(types.ok());
-  return make_plan(*blob, {types->data(), types->size()}, *sizes);
+  return make_plan(*blob, {types->data(), types->size()}, *sizes, fuse_elementwise);
 }
 
-// "X" for an XNNPACK step, "K" for a kernel.
+// "X" for an XNNPACK step, "K" for a kernel, "F" for a pass.
 std::string kinds(const Plan& plan) {
   std::string text;
   for (const Step& step : plan.steps) {
-    text += step.kind == Step::Kind::Xnnpack ? "X" : "K";
+    text += step.kind == Step::Kind::Xnnpack ? "X" : step.kind == Step::Kind::Kernel ? "K" : "F";
   }
   return text;
 }
@@ -225,6 +226,120 @@ TEST(PlanTest, KeepsTheOrderOfComputationInRandomGraphs) {
     const auto views = static_cast<size_t>(std::count_if(g.nodes.begin(), g.nodes.end(), is_view));
     EXPECT_EQ(nodes + views, g.nodes.size());
   }
+}
+
+TEST(PlanFusionTest, JoinsElementwiseNodesThatReadEachOther) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t a = g.xnnpack(x);
+  const uint32_t k = g.kernel(x);
+  const uint32_t b = g.xnnpack(a, k);
+  g.output(b);
+  const Plan plan = plan_of(g, true);
+  ASSERT_EQ(kinds(plan), "KF");
+  EXPECT_THAT(plan.steps[1].nodes, ElementsAre(0u, 2u));
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(x, k));
+  EXPECT_THAT(plan.steps[1].outputs, ElementsAre(b));
+}
+
+TEST(PlanFusionTest, LeavesASingleNodeToXnnpack) {
+  PlanGraph g;
+  g.output(g.xnnpack(g.kernel(g.xnnpack(g.input({4})))));
+  EXPECT_EQ(kinds(plan_of(g, true)), "XKX");
+}
+
+TEST(PlanFusionTest, ExportsWhatOthersRead) {
+  PlanGraph g;
+  const uint32_t a = g.xnnpack(g.input({4}));
+  const uint32_t b = g.xnnpack(a, a);
+  g.output(a);
+  g.output(g.kernel(b));
+  const Plan plan = plan_of(g, true);
+  ASSERT_EQ(kinds(plan), "FK");
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a, b));
+}
+
+// The pass would need a result that is computed from its own.
+TEST(PlanFusionTest, DoesNotJoinAroundAnotherNode) {
+  PlanGraph g;
+  const uint32_t a = g.xnnpack(g.input({4}));
+  const uint32_t k = g.kernel(a);
+  g.output(g.xnnpack(a, k));
+  EXPECT_EQ(kinds(plan_of(g, true)), "XKX");
+}
+
+TEST(PlanFusionTest, DoesNotJoinOtherShapes) {
+  GraphDef g;
+  const uint32_t a = g.node(unary(UnaryKind::Neg), {g.input({1})}, {1});
+  g.output(g.node(binary(BinaryKind::Add), {a, g.input({4})}, {4}));
+  EXPECT_EQ(kinds(plan_of(g, true)), "X");
+}
+
+TEST(PlanFusionTest, LimitsTheInputsOfAPass) {
+  PlanGraph g;
+  uint32_t sum = g.input({4});
+  for (size_t i = 0; i < 2 * FusedElementwise::kMaxInputs; ++i) {
+    sum = g.xnnpack(sum, g.input({4}));
+  }
+  g.output(sum);
+  const Plan plan = plan_of(g, true);
+  for (const Step& step : plan.steps) {
+    EXPECT_LE(step.inputs.size(), FusedElementwise::kMaxInputs);
+  }
+  EXPECT_LE(plan.steps.size(), 4u);
+}
+
+// Every step comes behind those whose results it reads.
+TEST(PlanFusionTest, KeepsTheOrderInRandomGraphs) {
+  std::mt19937 random(7);
+  size_t passes = 0;
+  for (int round = 0; round < 300; ++round) {
+    PlanGraph g;
+    g.input({4});
+    for (size_t i = 1 + random() % 40; i > 0; --i) {
+      const auto a = static_cast<uint32_t>(random() % g.values.size());
+      const auto b = static_cast<uint32_t>(random() % g.values.size());
+      switch (random() % 5) {
+        case 0:
+          g.kernel(a);
+          break;
+        case 1:
+          g.view(a);
+          break;
+        default:
+          g.xnnpack(a, b);
+      }
+    }
+    g.output(static_cast<uint32_t>(g.values.size() - 1));
+    const Plan plan = plan_of(g, true);
+    std::vector<bool> made(g.values.size());
+    made[0] = true;
+    size_t nodes = 0;
+    for (const Step& step : plan.steps) {
+      passes += step.kind == Step::Kind::Fused;
+      for (const uint32_t id : step.inputs) {
+        EXPECT_TRUE(made[plan.root[id]]) << id;
+      }
+      for (const uint32_t id : step.outputs) {
+        made[id] = true;
+      }
+      nodes += step.nodes.size();
+    }
+    const auto is_view = [](const NodeDef& node) { return node.attributes.type == schema::Attributes::Reshape; };
+    nodes += static_cast<size_t>(std::count_if(g.nodes.begin(), g.nodes.end(), is_view));
+    EXPECT_EQ(nodes, g.nodes.size());
+  }
+  EXPECT_GT(passes, 100u);
+}
+
+TEST(PlanFusionTest, PlansManyNodesQuickly) {
+  PlanGraph g;
+  uint32_t last = g.input({4});
+  for (int i = 0; i < 20000; ++i) {
+    last = g.xnnpack(last, last);
+  }
+  g.output(last);
+  EXPECT_EQ(plan_of(g, true).steps.size(), 20000u / 32);
 }
 
 // The number of segments is that of the longest chain of segments that depend on each other.

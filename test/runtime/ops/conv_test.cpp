@@ -142,10 +142,14 @@ TEST(Conv2d, XnnpackAgreesWithOneChannelInEachGroup) {
   for (const uint32_t kernel : {1u, 2u, 3u, 5u, 7u}) {
     const Operand window = weight({4, kernel, kernel, 1});
     depthwise.padding = Padding2D(0, 0, 0, 0);
-    expect_agreement(conv(depthwise, {kImage, window}));
-    depthwise.padding = Padding2D(kernel / 2, kernel / 2, kernel / 2, kernel / 2);
-    depthwise.clamp = schema::Clamp(-0.25f, 6);
-    expect_agreement(conv(depthwise, {kImage, window, weight({4})}));
+    if (kernel * kernel > 25) {
+      EXPECT_FALSE(conv(depthwise, {kImage, window}).in_xnnpack()); // it is slow there
+    } else {
+      expect_agreement(conv(depthwise, {kImage, window}));
+      depthwise.padding = Padding2D(kernel / 2, kernel / 2, kernel / 2, kernel / 2);
+      depthwise.clamp = schema::Clamp(-0.25f, 6);
+      expect_agreement(conv(depthwise, {kImage, window, weight({4})}));
+    }
     const Operand two = weight({8, kernel, kernel, 1});
     expect_agreement(conv(depthwise, {kImage, two, weight({8})}));
   }

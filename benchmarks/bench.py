@@ -1,0 +1,335 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Latency of whole models: et_xnnpack beside the official XNNPACK delegate and other engines.
+
+Each engine runs in a process of its own. The engines take turns, in an order that rotates, so that
+whatever else the machine does meets all of them; each result is compared with eager PyTorch first.
+Writes results.json, results.md and ratios.svg.
+"""
+
+import argparse
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import sys
+from pathlib import Path
+
+import engines
+import models
+from rich.console import Console
+from rich.progress import Progress
+from tabulate import tabulate
+from worker import Worker
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+BASE = "official"  # what the ratios are relative to
+OURS = "et_xnnpack"
+TOLERANCE = 1e-4  # of the largest reference value
+
+console = Console(stderr=True, highlight=False)
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    folder = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    facts, rows, errors = {}, [], []
+    with Progress(console=console) as progress:
+        task = progress.add_task("", total=len(arguments.models) * (len(arguments.threads) + 1))
+        for name in arguments.models:
+            progress.update(task, description=f"{name}: preparing")
+            facts[name], failed = prepare(models.get(name), arguments.engines, folder, arguments.fresh)
+            errors += failed
+            progress.advance(task)
+            for threads in arguments.threads:
+                progress.update(task, description=f"{name}: {threads} thread(s)")
+                row, failed = measure(name, list(facts[name]), folder, threads, arguments)
+                rows.append({"model": name, "threads": threads, "engines": row})
+                errors += failed
+                progress.advance(task)
+    results = {"machine": machine(), "versions": versions(), "programs": facts, "latency": rows, "errors": errors}
+    (folder / "results.json").write_text(json.dumps(results, indent=1))
+    text = report(results)
+    (folder / "results.md").write_text(text)
+    plot(results, folder / "ratios.svg")
+    print(text)
+    console.print(f"Written: {os.path.relpath(folder)}/results.json, results.md, ratios.svg")
+    wrong = [e for r in rows for e, v in r["engines"].items() if e == OURS and v["difference"] > TOLERANCE]
+    return 1 if wrong or any(e["engine"] == OURS for e in errors) else 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    known = [m.name for m in models.MODELS]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", nargs="+", choices=known, default=known, metavar="MODEL", help=", ".join(known))
+    parser.add_argument(
+        "--engines",
+        nargs="+",
+        choices=engines.NAMES,
+        default=list(engines.NAMES),
+        metavar="ENGINE",
+        help=", ".join(engines.NAMES),
+    )
+    parser.add_argument("--threads", nargs="+", type=_positive, default=[1, 2], metavar="N")
+    parser.add_argument("--rounds", type=_positive, default=15, help="turns of each engine")
+    parser.add_argument("--calls", type=_positive, default=5, help="timed calls in a turn; 2 more warm up")
+    parser.add_argument("--seconds", type=float, default=30, help="no new round of a model after this time")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
+    return parser.parse_args()
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+# Programs -------------------------------------------------------------------------------
+
+
+def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
+    """The programs of every engine that can have one, made unless nothing they depend on changed."""
+    facts, errors = {}, []
+    where = folder / model.name
+    where.mkdir(exist_ok=True)
+    for name in names:
+        target = where / name
+        target.mkdir(exist_ok=True)
+        notes = target / "facts.json"
+        fingerprint = _fingerprint(name)
+        try:
+            known = json.loads(notes.read_text())
+        except (OSError, ValueError):
+            known = {}
+        if fresh or known.get("fingerprint") != fingerprint:
+            worker = Worker(name)
+            try:
+                _write_reference(model, where)
+                known = {"fingerprint": fingerprint, **worker.prepare(model.name, target)}
+                notes.write_text(json.dumps(known))
+            except RuntimeError as error:
+                errors.append({"model": model.name, "engine": name, "what": f"preparing: {error}"})
+                continue
+            finally:
+                worker.close()
+        facts[name] = known
+    return facts, errors
+
+
+def _write_reference(model, where: Path) -> None:
+    """Inputs and what eager PyTorch computes of them."""
+    import numpy as np
+    import torch
+
+    inputs = model.example()
+    with torch.no_grad():
+        expected = model.build()(*inputs)
+    named = {f"input{i}": t.numpy() for i, t in enumerate(inputs)}
+    np.savez(where / "reference.npz", **named, expected=expected.numpy())
+
+
+def _fingerprint(engine: str) -> str:
+    digest = hashlib.sha256()
+    files = [HERE / "models.py", *sorted((HERE / "engines").glob("*.py"))]
+    if engine == OURS:
+        files += sorted((ROOT / "aot").rglob("*.py")) + sorted((ROOT / "serialization").glob("*.*"))
+    for file in files:
+        if file.is_file():
+            digest.update(file.read_bytes())
+    digest.update(json.dumps(versions()).encode())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    names = ("torch", "executorch", "onnxruntime", "openvino", "onnx", "onnxscript", "transformers")
+    found = {}
+    for name in names:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+# Measuring ------------------------------------------------------------------------------
+
+
+def measure(model: str, names: list[str], folder: Path, threads: int, arguments) -> tuple[dict, list]:
+    import time
+
+    workers, row, errors = {}, {}, []
+    try:
+        for name in names:
+            workers[name] = Worker(name)
+            try:
+                load_ms, difference = workers[name].load(model, folder / model / name, threads)
+                row[name] = {"load_ms": load_ms, "difference": difference, "samples": []}
+            except RuntimeError as error:
+                errors.append({"model": model, "engine": name, "what": f"running: {error}"})
+                workers.pop(name).close()
+        order = list(workers)
+        enough = time.perf_counter() + arguments.seconds
+        for i in range(arguments.rounds):
+            if i >= 3 and time.perf_counter() > enough:
+                break
+            for name in order:
+                row[name]["samples"] += workers[name].time(2, arguments.calls)
+            order.append(order.pop(0))
+    finally:
+        for worker in workers.values():
+            worker.close()
+    for value in row.values():
+        samples = value.pop("samples")
+        value["median_ms"] = statistics.median(samples)
+        value["min_ms"] = min(samples)
+        value["calls"] = len(samples)
+    return row, errors
+
+
+# The report -----------------------------------------------------------------------------
+
+
+def machine() -> dict[str, object]:
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = [s.partition(":")[2].strip() for s in info.read_text().splitlines() if s.startswith("model name")]
+        cpu = lines[0] if lines else cpu
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {"cpu": cpu, "cpus": os.cpu_count(), "system": platform.system(), "load_at_end": load}
+
+
+def report(results) -> str:
+    parts = ["# Latency of whole models", _method(results)]
+    for threads in sorted({r["threads"] for r in results["latency"]}):
+        parts.append(
+            f"## {threads} thread{'s' * (threads != 1)}: median ms of a call (times faster than {_title(BASE)})"
+        )
+        rows = [_latency_row(r) for r in results["latency"] if r["threads"] == threads]
+        parts.append(
+            _table(
+                ["model", *(_title(n) for n in _columns(results))],
+                [[row.get(c, "") for c in ("model", *_columns(results))] for row in rows],
+            )
+        )
+    parts.append("## Programs")
+    parts.append(
+        _table(
+            [
+                "model",
+                "input",
+                "delegate calls: ours",
+                "official",
+                "ops outside: ours",
+                "official",
+                "lowering s: ours",
+                "official",
+            ],
+            [_program_row(name, facts) for name, facts in results["programs"].items()],
+        )
+    )
+    parts.append("## Largest difference from eager PyTorch, relative to the largest value")
+    parts.append(
+        _table(
+            ["model", *(_title(n) for n in _columns(results))],
+            [
+                [
+                    r["model"],
+                    *(f"{r['engines'][n]['difference']:.1e}" if n in r["engines"] else "" for n in _columns(results)),
+                ]
+                for r in results["latency"]
+                if r["threads"] == results["latency"][0]["threads"]
+            ],
+        )
+    )
+    if results["errors"]:
+        parts.append("## Engines that failed")
+        parts += [
+            f"- {e['model']}, {_title(e['engine'])}: `{e['what'].strip().splitlines()[-1]}`" for e in results["errors"]
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _method(results) -> str:
+    found, m = results["versions"], results["machine"]
+    packages = ", ".join(f"{k} {v}" for k, v in found.items())
+    return (
+        f"{m['cpu']}, {m['cpus']} CPUs, {m['system']}. float32, batch 1. {packages}. Each engine in its own process, "
+        "in turns; medians. Take the ratios: times hold for this machine only."
+    )
+
+
+def _columns(results) -> list[str]:
+    present = {n for r in results["latency"] for n in r["engines"]}
+    return [n for n in engines.NAMES if n in present]
+
+
+def _latency_row(row) -> dict[str, str]:
+    base = row["engines"].get(BASE, {}).get("median_ms")
+    cells = {"model": row["model"]}
+    for name, value in row["engines"].items():
+        ms = value["median_ms"]
+        cells[name] = f"{ms:.2f}" + (f" ({base / ms:.2f}x)" if base and name != BASE else "")
+    return cells
+
+
+def _program_row(name: str, facts) -> list[object]:
+    ours, official = facts.get(OURS, {}), facts.get(BASE, {})
+    pair = (ours, official)
+    return [
+        name,
+        models.get(name).note,
+        *(f.get("calls", "") for f in pair),
+        *(sum(f["outside"].values()) if "outside" in f else "" for f in pair),
+        *(f"{f['seconds']:.1f}" if f else "" for f in pair),
+    ]
+
+
+def _table(headers, rows) -> str:
+    return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+
+
+def _title(name: str) -> str:
+    return engines.get(name).TITLE
+
+
+def plot(results, path: Path) -> None:
+    """How many times faster than the base each engine is, one panel for each number of threads."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    counts = sorted({r["threads"] for r in results["latency"]})
+    names = [n for n in _columns(results) if n != BASE]
+    figure, axes = plt.subplots(
+        1,
+        len(counts),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+        figsize=(5 * len(counts), 0.55 * len(results["programs"]) + 1.5),
+    )
+    height = 0.8 / max(len(names), 1)
+    for axis, threads in zip(axes[0], counts, strict=True):
+        rows = [r for r in results["latency"] if r["threads"] == threads and BASE in r["engines"]]
+        for k, name in enumerate(names):
+            points = [(i + k * height, r) for i, r in enumerate(rows) if name in r["engines"]]
+            ratios = [r["engines"][BASE]["median_ms"] / r["engines"][name]["median_ms"] for _, r in points]
+            axis.barh([y for y, _ in points], ratios, height, label=_title(name))
+        axis.axvline(1, color="black", linewidth=0.8)
+        axis.set_yticks([i + 0.4 - height / 2 for i in range(len(rows))], [r["model"] for r in rows])
+        axis.set_title(f"{threads} thread{'s' * (threads != 1)}")
+        axis.set_xlabel(f"times as fast as {_title(BASE)}")
+    axes[0][0].invert_yaxis()
+    axes[0][-1].legend()
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

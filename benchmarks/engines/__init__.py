@@ -1,0 +1,20 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What is compared. Each module offers the same three names::
+
+    TITLE                             what tables call it
+    prepare(module, inputs, folder)   ahead of time; writes files into ``folder``, returns facts for the table
+    load(folder, threads)             -> call(inputs) -> outputs, lists of arrays; ``call`` is what is timed
+
+Nothing heavy is imported before ``prepare`` or ``load`` runs: a process that measures one engine
+loads no other.
+"""
+
+import importlib
+from types import ModuleType
+
+#: In the order of the columns. What the others are divided by comes first.
+NAMES = ("official", "et_xnnpack", "onnxruntime", "openvino", "eager")
+
+
+def get(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{name}_engine")

@@ -1,0 +1,18 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+from . import _executorch
+
+TITLE = "et_xnnpack"
+
+
+def prepare(module, inputs, folder):
+    from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+
+    return _executorch.prepare(module, inputs, folder, EtXnnpackPartitioner())
+
+
+def load(folder, threads):
+    from executorch.backends import et_xnnpack
+
+    if not et_xnnpack.is_available():
+        raise RuntimeError("The compiled part of et_xnnpack is missing: run `make build`.")
+    return _executorch.load(folder, threads)

@@ -1,0 +1,106 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""One engine in a process of its own, told over a pipe what to do."""
+
+import multiprocessing
+import os
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+
+class Worker:
+    """The parent's end. Methods raise RuntimeError with what went wrong in the process."""
+
+    def __init__(self, engine: str):
+        context = multiprocessing.get_context("spawn")
+        self._pipe, child = context.Pipe()
+        self._log = tempfile.NamedTemporaryFile(suffix=".log")
+        self._process = context.Process(target=_serve, args=(engine, child, self._log.name), daemon=True)
+        self._process.start()
+        child.close()
+
+    def prepare(self, model: str, folder: Path) -> dict[str, object]:
+        """Makes the files of ``model``; returns the facts the engine tells and the seconds it took."""
+        return self._ask("prepare", model, str(folder))
+
+    def load(self, model: str, folder: Path, threads: int) -> tuple[float, float]:
+        """Loads and runs once. Returns the milliseconds of loading and the relative difference from eager."""
+        return self._ask("load", model, str(folder), threads)
+
+    def time(self, warmup: int, calls: int) -> list[float]:
+        """Milliseconds of each of ``calls`` calls after ``warmup`` others."""
+        return self._ask("time", warmup, calls)
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join(timeout=10)
+        if self._process.is_alive():
+            self._process.kill()
+        self._log.close()
+
+    def _ask(self, *message):
+        self._pipe.send(message)
+        try:
+            ok, result = self._pipe.recv()
+        except EOFError:
+            self._process.join()
+            last = Path(self._log.name).read_text(errors="replace")[-500:]
+            raise RuntimeError(f"{last}\nthe process ended with {self._process.exitcode}") from None
+        if not ok:
+            raise RuntimeError(result)
+        return result
+
+
+class _Server:
+    def __init__(self, engine: str):
+        import engines
+
+        self.engine = engines.get(engine)
+
+    def prepare(self, model: str, folder: str):
+        import models
+
+        found = models.get(model)
+        started = time.perf_counter()
+        facts = self.engine.prepare(found.build(), found.example(), Path(folder))
+        return {**facts, "seconds": time.perf_counter() - started}
+
+    def load(self, model: str, folder: str, threads: int):
+        import numpy as np
+        import torch
+
+        reference = np.load(Path(folder).parent / "reference.npz")
+        self.inputs = tuple(torch.from_numpy(reference[k]) for k in reference.files if k != "expected")
+        expected = reference["expected"]
+        started = time.perf_counter()
+        self.call = self.engine.load(Path(folder), threads)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        actual = np.asarray(self.call(self.inputs)[0])
+        return milliseconds, float(np.abs(actual - expected).max() / np.abs(expected).max())
+
+    def time(self, warmup: int, calls: int):
+        for _ in range(warmup):
+            self.call(self.inputs)
+        result = []
+        for _ in range(calls):
+            started = time.perf_counter()
+            self.call(self.inputs)
+            result.append((time.perf_counter() - started) * 1e3)
+        return result
+
+
+def _serve(engine: str, pipe, log: str) -> None:
+    os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND), 2)  # what libraries say is shown if the process dies
+    os.dup2(2, 1)
+    server = None
+    while True:
+        try:
+            method, *arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            server = server or _Server(engine)
+            pipe.send((True, getattr(server, method)(*arguments)))
+        except Exception:
+            pipe.send((False, traceback.format_exc(limit=-3)))
