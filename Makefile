@@ -7,6 +7,8 @@ SHELL := /bin/bash
 
 # Python for the environment; 3.11 first, because that is where this project is tested.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Options of benchmarks/bench.py, such as BENCH="--models minilm --threads 1".
+BENCH ?=
 # Where pip finds torch, when it should not be the default index. setup.md says when.
 TORCH_INDEX ?=
 
@@ -26,11 +28,12 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test build unit python-test sanitizers asan tsan lint clean distclean
+.PHONY: help demo test bench build unit python-test sanitizers asan tsan lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
 	@echo "make test        set up, build, and run every test"
+	@echo "make bench       set up, and measure whole models beside other engines (about an hour at first)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs asan"
@@ -42,6 +45,10 @@ demo: build $(stamps)/examples
 	@$(bin)/python examples/minilm.py
 	$(call say,MobileNetV2)
 	@$(bin)/python examples/mobilenet_v2.py
+
+bench: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Latency of whole models)
+	@$(bin)/python benchmarks/bench.py $(BENCH)
 
 test: unit python-test sanitizers
 	$(call say,All tests passed)
@@ -94,7 +101,7 @@ $(stamps)/requirements: requirements.txt cmake/requirements.txt | $(venv)/bin/py
 	@$(pip) install --progress-bar off -r requirements.txt -r cmake/requirements.txt
 	@touch $@
 
-$(stamps)/test $(stamps)/examples: $(stamps)/%: %/requirements.txt $(stamps)/requirements
+$(stamps)/test $(stamps)/examples $(stamps)/benchmarks: $(stamps)/%: %/requirements.txt $(stamps)/requirements
 	$(call say,Python packages of $*)
 	@$(pip) install --progress-bar off -r $<
 	@touch $@

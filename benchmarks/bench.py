@@ -14,6 +14,7 @@ import os
 import platform
 import statistics
 import sys
+import time
 from pathlib import Path
 
 import engines
@@ -109,7 +110,7 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
         if fresh or known.get("fingerprint") != fingerprint:
             worker = Worker(name)
             try:
-                _write_reference(model, where)
+                worker.write_reference(model.name, where)
                 known = {"fingerprint": fingerprint, **worker.prepare(model.name, target)}
                 notes.write_text(json.dumps(known))
             except RuntimeError as error:
@@ -119,18 +120,6 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
                 worker.close()
         facts[name] = known
     return facts, errors
-
-
-def _write_reference(model, where: Path) -> None:
-    """Inputs and what eager PyTorch computes of them."""
-    import numpy as np
-    import torch
-
-    inputs = model.example()
-    with torch.no_grad():
-        expected = model.build()(*inputs)
-    named = {f"input{i}": t.numpy() for i, t in enumerate(inputs)}
-    np.savez(where / "reference.npz", **named, expected=expected.numpy())
 
 
 def _fingerprint(engine: str) -> str:
@@ -160,8 +149,6 @@ def versions() -> dict[str, str]:
 
 
 def measure(model: str, names: list[str], folder: Path, threads: int, arguments) -> tuple[dict, list]:
-    import time
-
     workers, row, errors = {}, {}, []
     try:
         for name in names:

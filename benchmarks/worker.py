@@ -20,6 +20,10 @@ class Worker:
         self._process.start()
         child.close()
 
+    def write_reference(self, model: str, folder: Path) -> None:
+        """Writes the inputs of ``model`` and what eager PyTorch computes of them."""
+        self._ask("write_reference", model, str(folder))
+
     def prepare(self, model: str, folder: Path) -> dict[str, object]:
         """Makes the files of ``model``; returns the facts the engine tells and the seconds it took."""
         return self._ask("prepare", model, str(folder))
@@ -57,6 +61,18 @@ class _Server:
         import engines
 
         self.engine = engines.get(engine)
+
+    def write_reference(self, model: str, folder: str):
+        import models
+        import numpy as np
+        import torch
+
+        found = models.get(model)
+        inputs = found.example()
+        with torch.no_grad():
+            expected = found.build()(*inputs)
+        named = {f"input{i}": t.numpy() for i, t in enumerate(inputs)}
+        np.savez(Path(folder) / "reference.npz", **named, expected=expected.numpy())
 
     def prepare(self, model: str, folder: str):
         import models
