@@ -90,6 +90,10 @@ def _tensor(program: ExportedProgram, name: str) -> torch.Tensor:
     return program.state_dict[name] if name in program.state_dict else program.constants[name]
 
 
+def _finite(bound) -> int | None:
+    return int(bound) if isinstance(bound, int) or bound.is_Integer else None
+
+
 class _Sizes:
     """torch's symbolic sizes as expressions of the IR, with the range of every symbol."""
 
@@ -137,10 +141,12 @@ class _Sizes:
         bounds = self._constraints.get(symbol)
         if bounds is None:
             bounds = shape_env.var_to_range[symbol]
-        low = max(0, int(bounds.lower)) if bounds.lower.is_finite else 0
-        if low <= 2:  # export assumes at least 2 where the user allows 0 and 1
+        low, high = _finite(bounds.lower), _finite(bounds.upper)
+        if shape_env.is_unbacked_symint(symbol):
+            if low is None or low < 0:
+                raise Unsupported("an integer from a tensor that may be negative; torch._check can say that it is not")
+        elif low is None or low <= 2:  # export assumes at least 2 where the user allows 0 and 1
             low = 0
-        high = int(bounds.upper) if bounds.upper.is_finite else None
         if high is not None and high >= 2**31 - 1:
             high = None
         hint = shape_env.backed_var_to_val.get(symbol)

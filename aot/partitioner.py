@@ -110,10 +110,11 @@ def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None
 
 
 def _place_sizes(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> None:
-    """Puts an integer that only one group reads into that group."""
+    """Puts an integer that only one group reads into that group; one read off a tensor is an argument."""
     group_of = {node: group for group in groups.values() for node in group}
     for node in reversed(program.graph.nodes):
-        if node.op == "call_function" and is_size(node) and node.users:
+        from_tensor = target_name(node) == "aten._local_scalar_dense.default"
+        if node.op == "call_function" and is_size(node) and node.users and not from_tensor:
             readers = [group_of.get(user) for user in node.users]
             if readers[0] is not None and all(r is readers[0] for r in readers):
                 readers[0].append(node)

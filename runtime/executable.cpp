@@ -180,20 +180,20 @@ Status Executable::load_constants(Weights& weights) {
 
 Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool) {
   const size_t num_threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
-  if (is_shaped_ && pool == pool_ && num_threads == num_threads_ &&
-      std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end())) {
+  const bool same_threads = is_shaped_ && pool == pool_ && num_threads == num_threads_;
+  if (same_threads && std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end())) {
     return {};
   }
-  is_shaped_ = is_planned_ = is_bound_ = false;
+  is_shaped_ = false;
   pool_ = pool;
   num_threads_ = num_threads;
-  ETX_RETURN_IF_ERROR(reshape_to(inputs));
+  ETX_RETURN_IF_ERROR(reshape_to(inputs, same_threads));
   inputs_.assign(inputs.begin(), inputs.end());
   is_shaped_ = true;
   return {};
 }
 
-Status Executable::reshape_to(Span<const ArgumentSize> inputs) {
+Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs));
   ETX_RETURN_IF_ERROR(check_inputs(inputs, sizes));
   StatusOr<std::vector<TensorType>> types = blob_.infer_types(sizes);
@@ -201,8 +201,14 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs) {
     // The blob is good, so it is the call that is not.
     return Status(Error::InvalidArgument, types.status().message());
   }
+  const bool same_types = same_threads && *types == types_;
   types_ = std::move(*types);
-  ETX_RETURN_IF_ERROR(reshape_steps(sizes));
+  bool same_memory = true;
+  ETX_RETURN_IF_ERROR(reshape_steps(sizes, &same_memory));
+  if (same_types && same_memory) {
+    return {}; // only integers have changed, which XNNPACK does not see
+  }
+  is_planned_ = is_bound_ = false;
   return reserve_arena();
 }
 
@@ -223,7 +229,7 @@ Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& si
   return {};
 }
 
-Status Executable::reshape_steps(const Sizes& sizes) {
+Status Executable::reshape_steps(const Sizes& sizes, bool* same_memory) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
     const std::vector<uint32_t>& outputs = plan_.steps[s].outputs;
@@ -239,8 +245,10 @@ Status Executable::reshape_steps(const Sizes& sizes) {
       if (!scratch.ok()) {
         return Status(scratch.status()).in(blob_.describe(node));
       }
+      const size_t undo = step.writes_state ? step.kernel->undo_bytes() : 0;
+      *same_memory = *same_memory && step.scratch_bytes == *scratch && step.undo_bytes == undo;
       step.scratch_bytes = *scratch;
-      step.undo_bytes = step.writes_state ? step.kernel->undo_bytes() : 0;
+      step.undo_bytes = undo;
     }
     if (step.fused != nullptr && !step.is_empty) {
       step.scratch_bytes = step.fused->reshape(view(types_), num_threads_);

@@ -97,9 +97,9 @@ class Executable {
   Status load_states(Weights& weights);
   Status load_constants(Weights& weights);
 
-  Status reshape_to(Span<const ArgumentSize> inputs);
+  Status reshape_to(Span<const ArgumentSize> inputs, bool same_threads);
   Status check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const;
-  Status reshape_steps(const Sizes& sizes);
+  Status reshape_steps(const Sizes& sizes, bool* same_memory);
   Status reserve_arena();
 
   Status bind(Span<const void* const> inputs, Span<void* const> outputs);

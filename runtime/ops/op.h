@@ -82,7 +82,8 @@ struct OpImpl {
   // every reshape.
   Status (*infer)(const NodeContext& node, Span<TensorType> outputs);
   // Whether XNNPACK runs this node. Decided once, at load, for the planned sizes, so
-  // the answer must not depend on sizes that can change. Null: never.
+  // the answer must not depend on sizes that can change, and the attributes of such a node
+  // hold no expressions but sizes of its output. Null: never.
   bool (*in_xnnpack)(const NodeContext& node) = nullptr;
   // Adds the node to an XNNPACK subgraph. REQUIRES: in_xnnpack(node)
   Status (*define)(const NodeContext& node, SubgraphBuilder& subgraph) = nullptr;

@@ -1,0 +1,83 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Integers that a program reads off a tensor and uses as positions, sizes and numbers."""
+
+import copy
+
+import harness
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.runtime import Runtime
+from torch import nn
+
+pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+
+#: What ExecuTorch does with an integer of a tensor before the delegate gets it.
+READS = {"aten._local_scalar_dense.default", "aten._assert_scalar.default", "le", "ge", "aten.select_copy.int"}
+
+
+class Cache(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.rand(16, 3))
+        self.register_buffer("cache", torch.zeros(2, 16, 3))
+
+    def forward(self, x, position):
+        start = position.item()
+        torch._check(start >= 0)
+        torch._check(start + x.shape[1] <= 16)
+        self.cache[:, start : start + x.shape[1]] = x + self.table.narrow(0, start, x.shape[1])
+        return self.cache * 2, self.cache[:, start]
+
+
+class Arithmetic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(20, 3))
+
+    def forward(self, x, numbers):
+        n = numbers[1].item()
+        torch._check(n >= 1)
+        torch._check(n <= 8)
+        y = x[:n].expand(2, n, 3).reshape(2 * n, 3)
+        self.cache[n : n + 4] = y[:1]
+        return y, self.cache[2 * n - 2 : 2 * n], torch.full((n + 1,), n), torch.arange(n) * n
+
+
+class Signed(nn.Module):
+    def forward(self, x, n):
+        return x * n.item()
+
+
+def check(model, calls):
+    lowered = harness.lower_exported(torch.export.export(model, calls[0]))
+    assert len(lowered.delegates) == 1, str(lowered.report)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    eager = copy.deepcopy(model)
+    for inputs in calls:
+        expected = eager(*inputs)
+        expected = [expected] if isinstance(expected, torch.Tensor) else list(expected)
+        torch.testing.assert_close(method.execute(inputs), [e.clone() for e in expected])
+    return lowered, method
+
+
+@pytest.mark.parametrize("length", (1, 3))
+def test_positions(length):
+    calls = [(torch.rand(2, length, 3), torch.tensor(i)) for i in (5, 0, 3, 3, 13, 7)]
+    lowered, method = check(Cache(), calls)
+    assert set(lowered.outside) <= READS
+    for position in -1, 16:
+        with pytest.raises(RuntimeError):
+            method.execute((calls[0][0], torch.tensor(position)))
+
+
+def test_sizes_and_numbers():
+    calls = [(torch.rand(8, 3), torch.tensor([0, i])) for i in (5, 1, 3, 8, 8, 2)]
+    lowered, _ = check(Arithmetic(), calls)
+    assert set(lowered.outside) <= READS
+
+
+def test_a_number_that_may_be_negative_is_refused():
+    lowered, _ = check(Signed(), [(torch.rand(4), torch.tensor(i)) for i in (3, -8, 0)])
+    (refusal,) = (r for r in lowered.report.refusals if "torch._check" in r.reason)
+    assert refusal.target == "aten.scalar_tensor.default"
