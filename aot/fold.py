@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from ..serialization.schema import BinaryKind, ReduceKind, UnaryKind
+from ..serialization.schema import BinaryKind, PadMode, ReduceKind, UnaryKind
 from .ir.graph import NUMPY_DTYPES
 
 # Computed in the type of the operand, which gives the same bits as at run time.
@@ -92,6 +92,14 @@ def _slice(a, x):
     return x[tuple(index)]
 
 
+def _pad(a, x):
+    amounts = list(zip(a.before, a.after))
+    if a.mode == PadMode.Constant:
+        return np.pad(x, amounts, constant_values=a.value)
+    modes = {PadMode.Reflect: "reflect", PadMode.Replicate: "edge", PadMode.Circular: "wrap"}
+    return np.pad(x, amounts, mode=modes[a.mode])
+
+
 _EVALUATORS = {
     "Unary": _unary,
     "Binary": _binary,
@@ -102,7 +110,7 @@ _EVALUATORS = {
     "Slice": _slice,
     "Transpose": lambda a, x: x.transpose(a.perm),
     "Concat": lambda a, *xs: np.concatenate(xs, axis=a.axis),
-    "Pad": lambda a, x: np.pad(x, list(zip(a.before, a.after)), constant_values=a.value),
+    "Pad": _pad,
 }
 
 

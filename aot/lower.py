@@ -212,6 +212,10 @@ class Lowering(Builder):
         name = name or (self.fx_node.name if self.fx_node else None)
         return super().node(attributes, *inputs, shape=shape, dtype=dtype, name=name)
 
+    def multi_node(self, attributes, *inputs, outputs, name=None) -> list[Value]:
+        name = name or (self.fx_node.name if self.fx_node else None)
+        return super().multi_node(attributes, *inputs, outputs=outputs, name=name)
+
     def cast(self, x: Value, dtype: DType) -> Value:
         if x.dtype == dtype:
             return x

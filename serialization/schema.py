@@ -47,6 +47,10 @@ CompareKind = _enum("CompareKind")
 ResizeKind = _enum("ResizeKind")
 UpdateKind = _enum("UpdateKind")
 BagKind = _enum("BagKind")
+PadMode = _enum("PadMode")
+SampleKind = _enum("SampleKind")
+SampleBorder = _enum("SampleBorder")
+RecurrentKind = _enum("RecurrentKind")
 AttributesType = _enum("Attributes")
 Feature = _enum("Feature")
 
@@ -66,6 +70,10 @@ _ENUM_FIELDS = {
     ("IndexPut", "kind"): UpdateKind,
     ("Scatter", "kind"): UpdateKind,
     ("EmbeddingBag", "kind"): BagKind,
+    ("Pad", "mode"): PadMode,
+    ("GridSample", "kind"): SampleKind,
+    ("GridSample", "border"): SampleBorder,
+    ("Recurrent", "kind"): RecurrentKind,
 }
 
 

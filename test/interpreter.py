@@ -5,6 +5,8 @@ It proves lowering and passes without the runtime, and checks that each value ha
 shape and type that the graph declares.
 """
 
+import math
+
 import sympy
 import torch
 import torch.nn.functional as F
@@ -15,6 +17,8 @@ from executorch.backends.et_xnnpack.serialization.schema import (
     BagKind,
     BinaryKind,
     CompareKind,
+    PadMode,
+    RecurrentKind,
     ReduceKind,
     ResizeKind,
     UnaryKind,
@@ -162,7 +166,75 @@ def _reduce(a, x):
 
 
 def _layer_norm(a, x, weight=None, bias=None):
-    return F.layer_norm(x, x.shape[x.dim() - a.axes :], weight, bias, a.epsilon)
+    return torch.native_layer_norm(x, x.shape[x.dim() - a.axes :], weight, bias, a.epsilon)
+
+
+def _rms_norm(a, x, weight=None):
+    return F.rms_norm(x, x.shape[x.dim() - a.axes :], weight, a.epsilon)
+
+
+def _group_norm(a, x, weight=None, bias=None):
+    x = x.movedim(a.axis, 1)
+    batch, channels, *rest = x.shape
+    y, mean, rstd = torch.native_group_norm(
+        x.contiguous(), weight, bias, batch, channels, math.prod(rest), a.groups, a.epsilon
+    )
+    return y.movedim(1, a.axis), mean, rstd
+
+
+def _max_pool_indices(a, x):
+    x = x.movedim(-1, 1)
+    if a.output is not None:
+        y, indices = F.adaptive_max_pool3d(x, a.output, return_indices=True)
+        return y.movedim(1, -1), indices.movedim(1, -1)
+    _, _, *sizes = x.shape
+    amounts = [n for pair in zip(a.before, a.after) for n in reversed(pair)][::-1]
+    padded = F.pad(x, amounts, value=float("-inf"))
+    places = torch.arange(math.prod(sizes)).reshape(sizes)
+    places = F.pad(places, amounts, value=-1)
+    windows, where = padded, places
+    for axis, (kernel, stride, dilation) in enumerate(zip(a.kernel, a.stride, a.dilation)):
+        span = (kernel - 1) * dilation + 1
+        windows = windows.unfold(2 + axis, span, stride)[..., ::dilation]
+        where = where.unfold(axis, span, stride)[..., ::dilation]
+    windows, where = windows.flatten(-3), where.flatten(-3)
+    order = torch.arange(windows.shape[-1])
+    # The last NaN, else the first of the largest that are not padding.
+    nan = torch.where(windows.isnan(), order, -1).amax(-1)
+    largest = windows.nan_to_num(nan=float("-inf"), posinf=float("inf"), neginf=float("-inf"))
+    largest = largest.amax(-1, keepdim=True)
+    first = torch.where((windows == largest) & (where >= 0), order, order.numel()).amin(-1)
+    chosen = torch.where(nan >= 0, nan, first)[..., None]
+    where = where.expand(windows.shape)
+    y, indices = windows.gather(-1, chosen)[..., 0], where.gather(-1, chosen)[..., 0]
+    return y.movedim(1, -1), indices.movedim(1, -1)
+
+
+def _grid_sample(a, x, grid):
+    return _nhwc(torch.grid_sampler_2d(_nchw(x), grid, int(a.kind), int(a.border), a.align_corners))
+
+
+def _recurrent(a, x, weight, bias=None, h=None, cell=None, projection=None):
+    steps, batch, gates = x.shape
+    h = torch.zeros(batch, weight.shape[1]) if h is None else h
+    hidden = gates // 4 if a.kind == RecurrentKind.Lstm else h.shape[1]
+    cell = torch.zeros(batch, hidden) if cell is None else cell
+    y = torch.empty(steps, batch, h.shape[1])
+    for t in reversed(range(steps)) if a.reverse else range(steps):
+        product = F.linear(h, weight, bias)
+        if a.kind == RecurrentKind.Lstm:
+            i, f, g, o = (x[t] + product).chunk(4, 1)
+            cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * cell.tanh()
+            h = h if projection is None else F.linear(h, projection)
+        elif a.kind == RecurrentKind.Gru:
+            r, z, n = zip(x[t].chunk(3, 1), product.chunk(3, 1))
+            r, z = sum(r).sigmoid(), sum(z).sigmoid()
+            h = (1 - z) * (n[0] + r * n[1]).tanh() + z * h
+        else:
+            h = {RecurrentKind.Tanh: torch.tanh, RecurrentKind.Relu: torch.relu}[a.kind](x[t] + product)
+        y[t] = h
+    return y, h, cell
 
 
 def _attention(a, query, key, value, mask=None):
@@ -189,7 +261,17 @@ def _slice(a, x):
 
 def _pad(a, x):
     amounts = [n for pair in zip(a.before, a.after) for n in reversed(pair)]
-    return F.pad(x, amounts[::-1], value=a.value)
+    if a.mode == PadMode.Constant:
+        return F.pad(x, amounts[::-1], value=a.value)
+    for axis, (before, after) in enumerate(zip(a.before, a.after)):
+        size, index = x.shape[axis], torch.arange(-before, x.shape[axis] + after)
+        if a.mode == PadMode.Reflect:
+            index = torch.where(index < 0, -index, index)
+            index = torch.where(index >= size, 2 * size - 2 - index, index)
+        else:
+            index = index.clamp(0, size - 1) if a.mode == PadMode.Replicate else index % size
+        x = x.index_select(axis, index)
+    return x
 
 
 def _resize(a, x):
@@ -197,6 +279,8 @@ def _resize(a, x):
     scales = [1 / s if s else None for s in (a.scale_height, a.scale_width)]
     if a.kind == ResizeKind.Nearest:
         y = torch.ops.aten.upsample_nearest2d(x, a.shape, *scales)
+    elif a.kind == ResizeKind.NearestExact:
+        y = torch.ops.aten._upsample_nearest_exact2d(x, a.shape, *scales)
     elif a.kind == ResizeKind.Bilinear:
         y = torch.ops.aten.upsample_bilinear2d(x, a.shape, a.align_corners, *scales)
     else:
@@ -254,6 +338,11 @@ _OPERATORS = {
     "Reduce": _reduce,
     "Softmax": lambda a, x: torch.softmax(x, a.axis),
     "LayerNorm": _layer_norm,
+    "RmsNorm": _rms_norm,
+    "GroupNorm": _group_norm,
+    "MaxPoolIndices": _max_pool_indices,
+    "GridSample": _grid_sample,
+    "Recurrent": _recurrent,
     "Attention": _attention,
     "Reshape": lambda a, x: x.reshape(a.shape),
     "Transpose": lambda a, x: x.permute(a.perm),
@@ -275,6 +364,9 @@ _OPERATORS = {
     "EmbeddingBag": _embedding_bag,
     "SizeValue": lambda a: torch.tensor(a.size),
 }
+
+
+_SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent")
 
 
 def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:
@@ -338,8 +430,13 @@ def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) 
     for node in graph.nodes:
         attributes = type(node.attributes)(**{k: numbers(v) for k, v in vars(node.attributes).items()})
         operands = [None if i is None else env[i] for i in node.inputs]
-        (output,) = node.outputs
-        env[output] = check(output, _OPERATORS[node.op](attributes, *operands))
+        results = _OPERATORS[node.op](attributes, *operands)
+        if node.op in _SEVERAL_RESULTS:
+            results = results[: len(node.outputs)]
+        else:
+            results = (results,)
+        for output, result in zip(node.outputs, results, strict=True):
+            env[output] = check(output, result)
     results = []
     for output in graph.outputs:
         if output.state is not None:

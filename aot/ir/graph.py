@@ -32,9 +32,7 @@ class Constant:
         if not isinstance(other, Constant):
             return NotImplemented
         a, b = self.array, other.array
-        return a is b or (
-            a.shape == b.shape and a.dtype == b.dtype and self.digest == other.digest
-        )
+        return a is b or (a.shape == b.shape and a.dtype == b.dtype and self.digest == other.digest)
 
     def __hash__(self):
         return hash((self.array.shape, self.array.dtype.str))
@@ -233,10 +231,21 @@ class Builder:
     ) -> Value:
         """Adds a node with one output and returns that; ``dtype`` is that of the first input."""
         dtype = inputs[0].dtype if dtype is None else dtype
-        output = self.value(dtype, shape, name or type(attributes).__name__.lower())
+        return self.multi_node(attributes, *inputs, outputs=((dtype, shape),), name=name)[0]
+
+    def multi_node(
+        self,
+        attributes,
+        *inputs: Value | None,
+        outputs: Iterable[tuple[DType, Iterable[Dim]]],
+        name: str | None = None,
+    ) -> list[Value]:
+        """Adds a node with an output of each of these types and returns them."""
+        name = name or type(attributes).__name__.lower()
+        results = [self.value(dtype, shape, name) for dtype, shape in outputs]
         names = tuple(None if i is None else i.name for i in inputs)
-        self._append(Node(attributes, names, (output.name,), self.debug_handle))
-        return output
+        self._append(Node(attributes, names, tuple(r.name for r in results), self.debug_handle))
+        return results
 
     def transpose(self, x: Value, perm: Iterable[int]) -> Value:
         perm = tuple(perm)
@@ -247,9 +256,7 @@ class Builder:
         return self.node(schema.Reshape(shape=shape), x, shape=shape)
 
     def build(self) -> Graph:
-        return Graph(
-            dict(self.values), tuple(self.nodes), tuple(self.inputs), tuple(self.outputs), self.ranges
-        )
+        return Graph(dict(self.values), tuple(self.nodes), tuple(self.inputs), tuple(self.outputs), self.ranges)
 
 
 class Rewriter(Builder):
@@ -314,9 +321,7 @@ class Rewriter(Builder):
         Its outputs are ``outputs``, or the values that stand for the old ones.
         """
         outputs = [self[o.value] for o in self.graph.outputs] if outputs is None else outputs
-        self.outputs = [
-            dataclasses.replace(old, value=new.name) for old, new in zip(self.graph.outputs, outputs)
-        ]
+        self.outputs = [dataclasses.replace(old, value=new.name) for old, new in zip(self.graph.outputs, outputs)]
         used = {o.value for o in self.outputs}
         for node in reversed(self.nodes):
             if used.intersection(node.outputs):

@@ -4,40 +4,131 @@
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind
+from ...serialization.schema import BinaryKind, DType, UnaryKind
 from .registry import op
+
+_FLOAT32_EPSILON = float(np.finfo(np.float32).eps)
+
+
+def _binary(c, kind, a, b, shape):
+    return c.node(schema.Binary(kind=kind), a, b, shape=shape)
+
+
+def _batch_norm(c, x, weight, bias, mean, variance, eps):
+    """x * scale + shift for each channel, axis 1."""
+    parameters = [p for p in (weight, bias, mean, variance) if p is not None]
+    channels = (mean.shape[0], *[1] * (x.rank - 2))
+    if all(p.constant is not None for p in parameters):
+        scale = 1 / np.sqrt(variance.array.astype(np.float64) + eps)
+        if weight is not None:
+            scale = scale * weight.array
+        shift = -mean.array * scale
+        if bias is not None:
+            shift = shift + bias.array
+        scale, shift = (c.constant(a.astype(np.float32)) for a in (scale, shift))
+    else:
+        vector = mean.shape
+        sum = _binary(c, BinaryKind.Add, variance, c.scalar(eps), vector)
+        scale = c.node(schema.Unary(kind=UnaryKind.Rsqrt), sum, shape=vector)
+        if weight is not None:
+            scale = _binary(c, BinaryKind.Mul, scale, weight, vector)
+        product = _binary(c, BinaryKind.Mul, mean, scale, vector)
+        if bias is None:
+            shift = c.node(schema.Unary(kind=UnaryKind.Neg), product, shape=vector)
+        else:
+            shift = _binary(c, BinaryKind.Sub, bias, product, vector)
+    x = _binary(c, BinaryKind.Mul, x, c.reshape(scale, channels), x.shape)
+    return _binary(c, BinaryKind.Add, x, c.reshape(shift, channels), x.shape)
 
 
 @op("aten._native_batch_norm_legit_no_training.default")
 def batch_norm(c, input, weight, bias, running_mean, running_var, eps):
-    """x * scale + shift for each channel, axis 1; only the first result is computed."""
-    for value in (weight, bias, running_mean, running_var):
-        if value is not None:
-            c.require_constant(value, "a parameter")
-    scale = 1 / np.sqrt(running_var.array.astype(np.float64) + eps)
-    if weight is not None:
-        scale = scale * weight.array
-    shift = -running_mean.array * scale
-    if bias is not None:
-        shift = shift + bias.array
-    x = input
-    channels = (-1, *[1] * (x.rank - 2))
-    for kind, factor in ((BinaryKind.Mul, scale), (BinaryKind.Add, shift)):
-        constant = c.constant(factor.astype(np.float32).reshape(channels))
-        x = c.node(schema.Binary(kind=kind), x, constant, shape=x.shape)
-    return x, None, None
+    """The other two results are empty."""
+    return _batch_norm(c, input, weight, bias, running_mean, running_var, eps), None, None
 
 
-def _layer_norm(c, x, normalized_shape, weight, bias, eps):
-    attributes = schema.LayerNorm(axes=len(normalized_shape), epsilon=float(eps))
-    return c.node(attributes, x, weight, bias, shape=x.shape)
+def _group_norm(c, x, weight, bias, groups, eps, statistics=False):
+    """[y, mean, rstd], the last two, of shape [N, groups], only if they are asked for."""
+    c.require(groups > 0, "a group norm without groups")
+    outputs = [(DType.Float32, x.shape)] + 2 * [(DType.Float32, (x.shape[0], groups))] * statistics
+    attributes = schema.GroupNorm(axis=1, groups=groups, epsilon=float(eps))
+    results = c.multi_node(attributes, x, weight, bias, outputs=outputs)
+    return results if statistics else [*results, None, None]
+
+
+@op("aten.group_norm.default", preserve=True)
+def group_norm(c, input, num_groups, weight, bias, eps):
+    return _group_norm(c, input, weight, bias, num_groups, eps)[0]
+
+
+@op("aten.native_group_norm.default")
+def native_group_norm(c, input, weight, bias, group, eps):
+    return _group_norm(c, input, weight, bias, group, eps, bool(c.used_outputs() - {0}))
+
+
+@op("aten.instance_norm.default", preserve=True)
+def instance_norm(c, input, weight, bias, running_mean, running_var, use_input_stats, eps):
+    if not use_input_stats:
+        return _batch_norm(c, input, weight, bias, running_mean, running_var, eps)
+    c.require(running_mean is None and running_var is None, "an instance norm that updates its statistics")
+    channels = c.require_static(input.shape[1], "a number of channels")
+    return _group_norm(c, input, weight, bias, channels, eps)[0]
+
+
+@op("aten._native_batch_norm_legit.no_stats")
+def batch_norm_of_itself(c, input, weight, bias, training, eps):
+    """Normalizes each channel, axis 1, by its own mean and variance over the batch."""
+    c.require(training, "a batch norm without statistics")
+    c.require(input.rank >= 2, f"a batch norm of rank {input.rank}")
+    if input.shape[0] == 1:
+        channels, back = input.shape[1], None
+        x = c.reshape(input, (channels, 1, *input.shape[2:]))
+    else:
+        channels, back = input.shape[1], (1, 0, *range(2, input.rank))
+        x = c.transpose(input, back)
+    shape = x.shape
+    attributes = schema.LayerNorm(axes=x.rank - 1, epsilon=float(eps))
+    outputs = [(DType.Float32, shape)]
+    if c.used_outputs() - {0}:
+        outputs += 2 * [(DType.Float32, (channels, *[1] * (x.rank - 1)))]
+    y, *statistics = c.multi_node(attributes, x, None, None, outputs=outputs)
+    for kind, factor in ((BinaryKind.Mul, weight), (BinaryKind.Add, bias)):
+        if factor is not None:
+            y = _binary(c, kind, y, c.reshape(factor, (channels, *[1] * (x.rank - 1))), shape)
+    y = c.reshape(y, input.shape) if back is None else c.transpose(y, back)
+    return [y, *(c.reshape(s, (channels,)) for s in statistics)] if statistics else [y, None, None]
+
+
+def _layer_norm(c, x, normalized_shape, weight, bias, eps, statistics=False):
+    axes = len(normalized_shape)
+    reduced = (*x.shape[: x.rank - axes], *[1] * axes)
+    outputs = [(DType.Float32, x.shape)] + 2 * [(DType.Float32, reduced)] * statistics
+    attributes = schema.LayerNorm(axes=axes, epsilon=float(eps))
+    results = c.multi_node(attributes, x, weight, bias, outputs=outputs)
+    return results if statistics else [*results, None, None]
 
 
 @op("aten.layer_norm.default", preserve=True)
 def layer_norm(c, input, normalized_shape, weight, bias, eps):
-    return _layer_norm(c, input, normalized_shape, weight, bias, eps)
+    return _layer_norm(c, input, normalized_shape, weight, bias, eps)[0]
 
 
 @op("aten.native_layer_norm.default")
 def native_layer_norm(c, input, normalized_shape, weight, bias, eps):
-    return _layer_norm(c, input, normalized_shape, weight, bias, eps), None, None
+    return _layer_norm(c, input, normalized_shape, weight, bias, eps, bool(c.used_outputs() - {0}))
+
+
+def _rms_norm(c, x, normalized_shape, weight, eps):
+    attributes = schema.RmsNorm(axes=len(normalized_shape), epsilon=_FLOAT32_EPSILON if eps is None else float(eps))
+    return c.node(attributes, x, weight, shape=x.shape)
+
+
+@op("aten.rms_norm.default", preserve=True)
+def rms_norm(c, input, normalized_shape, weight, eps):
+    return _rms_norm(c, input, normalized_shape, weight, eps)
+
+
+@op("aten._fused_rms_norm.default", preserve=True)
+def fused_rms_norm(c, input, normalized_shape, weight, eps):
+    """The second result is for the backward pass."""
+    return _rms_norm(c, input, normalized_shape, weight, eps), None

@@ -1,41 +1,79 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Images made larger or smaller by repetition or interpolation."""
+"""Images made larger or smaller by repetition or interpolation, or sampled at given places.
+
+Rows are images of height 1; volumes are resized as images, then in depth.
+"""
 
 from ...serialization import schema
-from ...serialization.schema import ResizeKind
+from ...serialization.schema import ResizeKind, SampleBorder, SampleKind
+from .image import volume_to_columns, volume_to_images
 from .registry import op
 
 
-def _resize(c, x, kind, align_corners, scales):
-    c.require(x.rank == 4, f"an image of rank {x.rank}")
-    batch, channels, *size = c.out.shape
-    # PyTorch's scales say how many times larger the output is; its kernels use the inverse.
-    height, width = (1 / s if s else 0.0 for s in scales)
+def _image(c, x, kind, size, align_corners, scales):
+    """[N, H, W, C] resized to ``size``."""
     attributes = schema.Resize2d(
         kind=kind,
         shape=tuple(size),
         align_corners=align_corners,
-        scale_height=height,
-        scale_width=width,
+        scale_height=scales[0],
+        scale_width=scales[1],
     )
-    y = c.node(attributes, c.nhwc(x), shape=(batch, *size, channels))
-    return c.nchw(y)
+    return c.node(attributes, x, shape=(x.shape[0], *size, x.shape[3]))
 
 
-def _given(scale_factors):
-    return (None, None) if scale_factors is None else tuple(scale_factors)
+def _resize(c, x, spatial, kind, align_corners, scale_factors):
+    c.require(x.rank == spatial + 2, f"an image of rank {x.rank}")
+    batch, channels, *size = c.out.shape
+    # PyTorch's scales say how many times larger the output is; its kernels use the inverse.
+    scales = [1 / s if s else 0.0 for s in scale_factors or [None] * spatial]
+    image = c.nhwc(x)
+    if spatial == 1:
+        image = c.reshape(image, (batch, 1, *image.shape[1:]))
+        image = _image(c, image, kind, (1, *size), align_corners, (0.0, *scales))
+        return c.nchw(c.reshape(image, (batch, *size, channels)))
+    if spatial == 2:
+        return c.nchw(_image(c, image, kind, size, align_corners, scales))
+    depth = image.shape[1]
+    images = volume_to_images(c, image)
+    images = _image(c, images, kind, size[1:], align_corners, scales[1:])
+    columns = volume_to_columns(c, images, batch, depth)
+    columns = _image(c, columns, kind, (size[0], columns.shape[2]), align_corners, (scales[0], 0.0))
+    return c.nchw(c.reshape(columns, (batch, *size, channels)))
 
 
-@op("aten.upsample_nearest2d.vec", preserve=True)
-def upsample_nearest2d_vec(c, input, scale_factors):
-    return _resize(c, input, ResizeKind.Nearest, False, _given(scale_factors))
+def _nearest(target: str, spatial: int, kind: ResizeKind) -> None:
+    @op(target, preserve=True)
+    def lower(c, input, scale_factors):
+        return _resize(c, input, spatial, kind, False, scale_factors)
 
 
-@op("aten.upsample_bilinear2d.vec", preserve=True)
-def upsample_bilinear2d_vec(c, input, align_corners, scale_factors):
-    return _resize(c, input, ResizeKind.Bilinear, align_corners, _given(scale_factors))
+_nearest("aten.upsample_nearest1d.vec", 1, ResizeKind.Nearest)
+_nearest("aten.upsample_nearest2d.vec", 2, ResizeKind.Nearest)
+_nearest("aten.upsample_nearest3d.vec", 3, ResizeKind.Nearest)
+_nearest("aten._upsample_nearest_exact1d.vec", 1, ResizeKind.NearestExact)
+_nearest("aten._upsample_nearest_exact2d.vec", 2, ResizeKind.NearestExact)
+_nearest("aten._upsample_nearest_exact3d.vec", 3, ResizeKind.NearestExact)
 
 
-@op("aten.upsample_bicubic2d.vec", preserve=True)
-def upsample_bicubic2d_vec(c, input, align_corners, scale_factors):
-    return _resize(c, input, ResizeKind.Bicubic, align_corners, _given(scale_factors))
+def _interpolation(target: str, spatial: int, kind: ResizeKind) -> None:
+    @op(target, preserve=True)
+    def lower(c, input, align_corners, scale_factors):
+        return _resize(c, input, spatial, kind, align_corners, scale_factors)
+
+
+_interpolation("aten.upsample_linear1d.vec", 1, ResizeKind.Bilinear)
+_interpolation("aten.upsample_bilinear2d.vec", 2, ResizeKind.Bilinear)
+_interpolation("aten.upsample_trilinear3d.vec", 3, ResizeKind.Bilinear)
+_interpolation("aten.upsample_bicubic2d.vec", 2, ResizeKind.Bicubic)
+
+
+@op("aten.grid_sampler_2d.default")
+def grid_sampler_2d(c, input, grid, interpolation_mode, padding_mode, align_corners):
+    attributes = schema.GridSample(
+        kind=SampleKind(interpolation_mode),
+        border=SampleBorder(padding_mode),
+        align_corners=bool(align_corners),
+    )
+    batch, channels, *size = c.out.shape
+    return c.nchw(c.node(attributes, c.nhwc(input), grid, shape=(batch, *size, channels)))

@@ -3,13 +3,16 @@
 
 import functools
 
+import numpy as np
 import sympy
 
 from ...serialization import schema
-from ...serialization.schema import DType, UnaryKind
+from ...serialization.schema import DType, PadMode, UnaryKind
 from .registry import op
 
 _shape = functools.partial(op, plumbing=True, dtypes=DType)
+
+_MAX_SLICES = 32  # of one operand, where an index would do, too
 
 
 @_shape(
@@ -105,21 +108,111 @@ def split(c, self, dim):
     return parts
 
 
-@op("aten.constant_pad_nd.default", plumbing=True)
-def pad(c, self, pad, value):
-    """Negative amounts cut off."""
-    for amount in pad:
+_MODES = {
+    "constant": PadMode.Constant,
+    "reflect": PadMode.Reflect,
+    "replicate": PadMode.Replicate,
+    "circular": PadMode.Circular,
+}
+
+
+def _pad(c, x, amounts, mode, value=0):
+    """``amounts`` before and after the last axis, the one before it, ...; negative ones cut off."""
+    for amount in amounts:
         c.require_static(amount, "an amount of padding")
-    before, after = [0] * self.rank, [0] * self.rank
-    x = self
-    for i in range(len(pad) // 2):
-        axis = self.rank - 1 - i
-        left, right = pad[2 * i : 2 * i + 2]
-        if left < 0 or right < 0:
-            size = x.shape[axis] + min(left, 0) + min(right, 0)
-            x = slice_axis(c, x, axis, max(-left, 0), size)
-        before[axis], after[axis] = max(left, 0), max(right, 0)
-    if not any(before) and not any(after) and x is not self:
-        return x
-    attributes = schema.Pad(before=tuple(before), after=tuple(after), value=float(value))
-    return c.node(attributes, x, shape=c.out.shape)
+    pairs = [(0, 0)] * (x.rank - len(amounts) // 2)
+    pairs += [tuple(amounts[i : i + 2]) for i in range(0, len(amounts), 2)][::-1]
+    cuts = any(amount < 0 for amount in amounts)
+    c.require(not cuts or mode != PadMode.Circular, "a circular padding that cuts off")
+    if x.dtype != DType.Float32 and mode == PadMode.Constant:
+        whole = abs(value) <= 2**24 and int(value) == value
+        c.require(whole, f"a padding of {x.dtype.name} with {value}")
+    before, after = (tuple(max(p[side], 0) for p in pairs) for side in (0, 1))
+    unchanged = x
+    if mode == PadMode.Constant:  # what is cut off is not read
+        x = _cut(c, x, pairs)
+    if any(before) or any(after) or x is unchanged and not cuts:
+        shape = tuple(b + d + a for b, d, a in zip(before, x.shape, after))
+        attributes = schema.Pad(before=before, after=after, value=float(value), mode=mode)
+        x = c.node(attributes, x, shape=shape)
+    return x if mode == PadMode.Constant else _cut(c, x, pairs)
+
+
+def _cut(c, x, pairs):
+    for axis, (first, last) in enumerate(pairs):
+        first, last = min(first, 0), min(last, 0)
+        if first or last:
+            x = slice_axis(c, x, axis, -first, x.shape[axis] + first + last)
+    return x
+
+
+@_shape("aten.constant_pad_nd.default")
+def constant_pad(c, self, pad, value):
+    return _pad(c, self, pad, PadMode.Constant, value)
+
+
+@_shape("aten.pad.default", preserve=True)
+def pad(c, self, pad, mode, value):
+    return _pad(c, self, pad, _MODES[mode], value or 0)
+
+
+def _border(mode: PadMode, *targets: str) -> None:
+    @_shape(*targets, preserve=True)
+    def lower(c, self, padding):
+        return _pad(c, self, padding, mode)
+
+
+_border(
+    PadMode.Reflect,
+    "aten.reflection_pad1d.default",
+    "aten.reflection_pad2d.default",
+    "aten.reflection_pad3d.default",
+)
+_border(
+    PadMode.Replicate,
+    "aten.replication_pad1d.default",
+    "aten.replication_pad2d.default",
+    "aten.replication_pad3d.default",
+)
+
+
+@_shape("aten.native_channel_shuffle.default")
+def channel_shuffle(c, self, groups):
+    batch, channels, *rest = self.shape
+    size = c.require_static(channels, "a number of channels")
+    split = c.reshape(self, (batch, groups, size // groups, *rest))
+    return c.reshape(c.transpose(split, (0, 2, 1, *range(3, split.rank))), self.shape)
+
+
+@_shape("aten.unfold_copy.default")
+def unfold(c, self, dimension, size, step):
+    """Overlapping parts of one axis, each along a new last axis."""
+    if self.rank == 0:
+        return c.reshape(self, (1,))
+    axis = c.axis(dimension, self.rank)
+    count = c.out.shape[axis]
+    if size <= _MAX_SLICES:
+        parts = [slice_axis(c, self, axis, i, count, step) for i in range(size)]
+        parts = [c.reshape(p, (*p.shape, 1)) for p in parts]
+        if len(parts) == 1:
+            return parts[0]
+        return c.node(schema.Concat(axis=self.rank), *parts, shape=c.out.shape)
+    count = c.require_static(count, "an unfolded size")
+    places = np.arange(count)[:, None] * step + np.arange(size)
+    shape = (*self.shape[:axis], count, size, *self.shape[axis + 1 :])
+    y = c.node(schema.Index(axis=axis), self, c.constant(places), shape=shape)
+    return c.transpose(y, (*(i for i in range(y.rank) if i != axis + 1), axis + 1))
+
+
+@_shape("aten.diagonal_copy.default")
+def diagonal(c, self, offset, dim1, dim2):
+    """Every (columns + 1)-th element of a matrix."""
+    first, second = c.axis(dim1, self.rank), c.axis(dim2, self.rank)
+    rest = [i for i in range(self.rank) if i not in (first, second)]
+    columns = c.require_static(self.shape[second], "a diagonal's size")
+    rows = c.require_static(self.shape[first], "a diagonal's size")
+    count = c.out.shape[-1]
+    matrices = c.transpose(self, (*rest, first, second)) if self.rank > 1 else self
+    flat = c.reshape(matrices, (*matrices.shape[:-2], rows * columns))
+    start = offset if offset >= 0 else -offset * columns
+    return slice_axis(c, flat, flat.rank - 1, start if count else 0, count, columns + 1)

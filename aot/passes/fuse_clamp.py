@@ -3,7 +3,7 @@ import dataclasses
 import math
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, Clamp, DType, UnaryKind
+from ...serialization.schema import BinaryKind, Clamp, DType, PadMode, UnaryKind
 from ..ir import Graph, Node, Rewriter
 
 # Products and sums: what a microkernel can limit while it stores.
@@ -56,7 +56,7 @@ def _lets_through(node: Node, clamp: Clamp) -> bool:
         p = a.padding
         narrow = max(p.top, p.bottom) < a.kernel.height and max(p.left, p.right) < a.kernel.width
         return narrow and tuple(a.dilation) == (1, 1)
-    return node.op == "Pad" and clamp.min <= a.value <= clamp.max
+    return node.op == "Pad" and (a.mode != PadMode.Constant or clamp.min <= a.value <= clamp.max)
 
 
 def _source(graph: Graph, node: Node) -> tuple[Node, list[Node]] | None:

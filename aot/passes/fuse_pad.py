@@ -2,7 +2,7 @@
 import dataclasses
 import math
 
-from ...serialization.schema import Padding2D
+from ...serialization.schema import Padding2D, PadMode
 from ..ir import Graph, Node, Rewriter
 
 
@@ -25,7 +25,7 @@ def _fits(kernel, padding: Padding2D) -> bool:
 
 def _with_pad(node: Node, pad: Node | None):
     """The attributes of ``node`` when it pads itself, or None."""
-    if pad is None or pad.op != "Pad" or len(pad.attributes.before) != 4:
+    if pad is None or pad.op != "Pad" or len(pad.attributes.before) != 4 or pad.attributes.mode != PadMode.Constant:
         return None
     if any(amounts[axis] for amounts in (pad.attributes.before, pad.attributes.after) for axis in (0, 3)):
         return None

@@ -38,6 +38,7 @@ class Loops:
     operands: tuple[Blocks | None, ...]  #: None: this operand stays as it is
     result: Blocks
     pinned: int = 0  #: the last loops that must stay where they are
+    pinned_first: int = 0  #: and the first ones
 
     @property
     def count(self) -> int:
@@ -49,7 +50,8 @@ class Loops:
 
     def allows(self, order: Layout) -> bool:
         free = self.count - self.pinned
-        return order[free:] == self.identity[free:]
+        first = self.pinned_first
+        return order[free:] == self.identity[free:] and order[:first] == self.identity[:first]
 
 
 def layout_of(blocks: Blocks, order: Layout) -> Layout:
@@ -118,10 +120,7 @@ def _reshape(node: Node, operands: list[Value], result: Value) -> Loops:
     cuts = [(0, 0)] + [(i, targets[p]) for p, i in ends.items() if p in targets]
     if cuts[-1] != (x.rank, result.rank):
         return everything
-    blocks = [
-        (tuple(range(i0, i1)), tuple(range(j0, j1)))
-        for (i0, j0), (i1, j1) in zip(cuts, cuts[1:])
-    ]
+    blocks = [(tuple(range(i0, i1)), tuple(range(j0, j1))) for (i0, j0), (i1, j1) in zip(cuts, cuts[1:])]
     return Loops((tuple(b for b, _ in blocks),), tuple(b for _, b in blocks))
 
 
@@ -133,6 +132,11 @@ def _rows(pinned: Callable[[Node], int]):
         return Loops((_singles(first.rank), *(None for _ in rest)), _singles(result.rank), pinned(node))
 
     return rule
+
+
+def _images(node: Node, operands: list[Value], result: Value) -> Loops:
+    first, *rest = operands
+    return Loops((_singles(first.rank), *(None for _ in rest)), _singles(result.rank), pinned_first=1)
 
 
 def _batches(node: Node, operands: list[Value], result: Value) -> Loops:
@@ -176,6 +180,8 @@ RULES: dict[str, tuple[Callable, Callable]] = {
     "Reshape": (_reshape, _shape),
     "Reduce": (_reduce, _axes),
     "LayerNorm": (_rows(lambda node: node.attributes.axes), _unchanged),
+    "RmsNorm": (_rows(lambda node: node.attributes.axes), _unchanged),
+    "GroupNorm": (_images, _axis),
     "Linear": (_rows(lambda node: 1), _unchanged),
     "BatchMatMul": (_batches, _unchanged),
 }

@@ -71,7 +71,7 @@ def _scaled(r: Rewriter, node: Node) -> Value | None:
         return None
     for name, other in (node.inputs, node.inputs[::-1]):
         norm, constant = r.producer(r[name]), r[other]
-        if norm is None or norm.op != "LayerNorm" or constant.constant is None:
+        if norm is None or norm.op != "LayerNorm" or len(norm.outputs) > 1 or constant.constant is None:
             continue
         x = r.values[norm.inputs[0]]
         shape = x.shape[x.rank - norm.attributes.axes :]

@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "data_movement.h"
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -173,6 +174,83 @@ class Pad final : public DataMovement {
   }
 };
 
+// A border of elements of the input.
+class PadByCopies final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    const auto& attributes = node.attributes<schema::Pad>();
+    const Shape& x = node.input(0).shape;
+    const Shape& y = node.output().shape;
+    last_ = 0; // the last axis with a border
+    for (size_t axis = 0; axis < x.rank; ++axis) {
+      const size_t before = attributes.before()->Get(static_cast<uint32_t>(axis));
+      last_ = x[axis] == y[axis] ? last_ : axis;
+      before_[axis] = before;
+      from_[axis].resize(y[axis]);
+      for (size_t i = 0; i < y[axis]; ++i) {
+        from_[axis][i] = source(attributes.mode(), i, before, x[axis]);
+      }
+    }
+    x_ = x;
+    y_ = y;
+    block_ = x.rank == 0 ? 0 : x.numel(last_ + 1, x.rank) * element_size(node.output().dtype);
+    return size_t{0};
+  }
+
+  void run(const KernelArguments& arguments) override {
+    const size_t row = y_[last_] * block_;
+    parallel_for(arguments.pool, y_.numel(0, last_), kGrain / (row + 1) + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        size_t rest = i, from = 0, stride = 1;
+        for (size_t axis = last_; axis-- > 0; rest /= y_[axis]) {
+          from += from_[axis][rest % y_[axis]] * stride;
+          stride *= x_[axis];
+        }
+        copy_row(arguments.input<char>(0) + from * x_[last_] * block_, arguments.output<char>(0) + i * row);
+      }
+    });
+  }
+
+ private:
+  static constexpr size_t kGrain = 65536; // bytes
+
+  // The element that is at i of the output. REQUIRES: infer_pad passed
+  static size_t source(schema::PadMode mode, size_t i, size_t before, size_t size) {
+    if (i >= before && i - before < size) {
+      return i - before;
+    }
+    const bool is_before = i < before;
+    const size_t distance = is_before ? before - i : i - before - size + 1; // from the edge, 1 or more
+    switch (mode) {
+      case schema::PadMode::Reflect:
+        return is_before ? distance : size - 1 - distance;
+      case schema::PadMode::Circular:
+        return is_before ? size - distance : distance - 1;
+      case schema::PadMode::Replicate:
+      case schema::PadMode::Constant:
+        break;
+    }
+    return is_before ? 0 : size - 1;
+  }
+
+  void copy_row(const char* x, char* y) const {
+    const size_t first = before_[last_], behind = first + x_[last_];
+    std::memcpy(y + first * block_, x, x_[last_] * block_);
+    for (size_t i = 0; i < first; ++i) {
+      std::memcpy(y + i * block_, x + from_[last_][i] * block_, block_);
+    }
+    for (size_t i = behind; i < y_[last_]; ++i) {
+      std::memcpy(y + i * block_, x + from_[last_][i] * block_, block_);
+    }
+  }
+
+  Shape x_, y_;
+  size_t last_ = 0;
+  size_t block_ = 0; // bytes behind that axis
+  std::array<size_t, kMaxRank> before_{};
+  std::array<std::vector<size_t>, kMaxRank> from_; // by position in the output
+};
+
 } // namespace
 
 std::unique_ptr<Kernel> make_copy(const NodeContext&) {
@@ -190,8 +268,12 @@ std::unique_ptr<Kernel> make_slice(const NodeContext&) {
 std::unique_ptr<Kernel> make_concat(const NodeContext&) {
   return std::make_unique<Concat>();
 }
-std::unique_ptr<Kernel> make_pad(const NodeContext&) {
-  return std::make_unique<Pad>();
+std::unique_ptr<Kernel> make_pad(const NodeContext& node) {
+  const bool is_constant = node.attributes<schema::Pad>().mode() == schema::PadMode::Constant;
+  if (is_constant || node.input(0).shape.rank == 0) {
+    return std::make_unique<Pad>();
+  }
+  return std::make_unique<PadByCopies>();
 }
 
 } // namespace executorch::backends::et_xnnpack

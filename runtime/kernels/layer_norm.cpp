@@ -3,114 +3,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "../ops/op.h"
 #include "isa.h"
+#include "layer_norm_rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/layer_norm.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "norm-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using Floats = hn::ScalableTag<float>;
-using Vector = hn::Vec<Floats>;
-
-// Sums over at most this many elements stay in float.
-constexpr size_t kBlock = 8192;
-
-float sum(const float* x, size_t count) {
-  const Floats f;
-  const size_t lanes = hn::Lanes(f);
-  Vector s0 = hn::Zero(f), s1 = s0, s2 = s0, s3 = s0;
-  size_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    s0 = hn::Add(s0, hn::LoadU(f, x + i));
-    s1 = hn::Add(s1, hn::LoadU(f, x + i + lanes));
-    s2 = hn::Add(s2, hn::LoadU(f, x + i + 2 * lanes));
-    s3 = hn::Add(s3, hn::LoadU(f, x + i + 3 * lanes));
-  }
-  for (; i + lanes <= count; i += lanes) {
-    s0 = hn::Add(s0, hn::LoadU(f, x + i));
-  }
-  if (i < count) {
-    s1 = hn::Add(s1, hn::LoadN(f, x + i, count - i));
-  }
-  return hn::ReduceSum(f, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
-}
-
-// The sums of x - mean and of its square.
-void deviations(const float* x, size_t count, float mean, float* first, float* second) {
-  const Floats f;
-  const size_t lanes = hn::Lanes(f);
-  const Vector m = hn::Set(f, mean);
-  Vector a0 = hn::Zero(f), a1 = a0, a2 = a0, a3 = a0;
-  Vector b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-  size_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    const Vector d0 = hn::Sub(hn::LoadU(f, x + i), m);
-    const Vector d1 = hn::Sub(hn::LoadU(f, x + i + lanes), m);
-    const Vector d2 = hn::Sub(hn::LoadU(f, x + i + 2 * lanes), m);
-    const Vector d3 = hn::Sub(hn::LoadU(f, x + i + 3 * lanes), m);
-    a0 = hn::Add(a0, d0);
-    a1 = hn::Add(a1, d1);
-    a2 = hn::Add(a2, d2);
-    a3 = hn::Add(a3, d3);
-    b0 = hn::MulAdd(d0, d0, b0);
-    b1 = hn::MulAdd(d1, d1, b1);
-    b2 = hn::MulAdd(d2, d2, b2);
-    b3 = hn::MulAdd(d3, d3, b3);
-  }
-  for (; i < count; i += lanes) {
-    const size_t rest = count - i;
-    const Vector d = rest >= lanes
-        ? hn::Sub(hn::LoadU(f, x + i), m)
-        : hn::IfThenElseZero(hn::FirstN(f, rest), hn::Sub(hn::LoadN(f, x + i, rest), m));
-    a0 = hn::Add(a0, d);
-    b0 = hn::MulAdd(d, d, b0);
-  }
-  *first = hn::ReduceSum(f, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)));
-  *second = hn::ReduceSum(f, hn::Add(hn::Add(b0, b1), hn::Add(b2, b3)));
-}
-
-template <bool kWeight, bool kBias>
-HWY_INLINE Vector normalized(Vector x, Vector mean, Vector scale, Vector shift, Vector weight, Vector bias) {
-  const Vector y = hn::MulAdd(hn::Sub(x, mean), scale, shift);
-  if (kWeight) {
-    return kBias ? hn::MulAdd(y, weight, bias) : hn::Mul(y, weight);
-  }
-  return kBias ? hn::Add(y, bias) : y;
-}
-
-// Writes ((x - mean) * scale + shift) * weight + bias.
-template <bool kWeight, bool kBias>
-void normalize(
+void normalize_row(
     const float* x, size_t count, float mean, float scale, float shift, const float* weight, const float* bias, float* y) {
-  const Floats f;
-  const size_t lanes = hn::Lanes(f);
-  const Vector m = hn::Set(f, mean), s = hn::Set(f, scale), t = hn::Set(f, shift);
-  const Vector none = hn::Zero(f);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector w = kWeight ? hn::LoadU(f, weight + i) : none;
-    const Vector b = kBias ? hn::LoadU(f, bias + i) : none;
-    hn::StoreU(normalized<kWeight, kBias>(hn::LoadU(f, x + i), m, s, t, w, b), f, y + i);
-  }
-  if (const size_t rest = count - i; rest > 0) {
-    const Vector w = kWeight ? hn::LoadN(f, weight + i, rest) : none;
-    const Vector b = kBias ? hn::LoadN(f, bias + i, rest) : none;
-    hn::StoreN(normalized<kWeight, kBias>(hn::LoadN(f, x + i, rest), m, s, t, w, b), f, y + i, rest);
+  if (weight != nullptr && bias != nullptr) {
+    normalize<true, true>(x, count, mean, scale, shift, weight, bias, y);
+  } else if (weight != nullptr) {
+    normalize<true, false>(x, count, mean, scale, shift, weight, bias, y);
+  } else if (bias != nullptr) {
+    normalize<false, true>(x, count, mean, scale, shift, weight, bias, y);
+  } else {
+    normalize<false, false>(x, count, mean, scale, shift, weight, bias, y);
   }
 }
 
-void layer_norm_rows(
-    const float* x, size_t rows, size_t length, const float* weight, const float* bias, float epsilon, float* y) {
-  const double per_element = 1 / static_cast<double>(length);
-  for (size_t row = 0; row < rows; ++row, x += length, y += length) {
+void layer_norm_rows(const LayerNormRows& r) {
+  const double per_element = 1 / static_cast<double>(r.length);
+  for (size_t row = 0; row < r.rows; ++row) {
+    const size_t length = r.length;
+    const float* x = r.x + row * length;
+    float* y = r.y + row * length;
     double total = 0;
     for (size_t i = 0; i < length; i += kBlock) {
       total += sum(x + i, std::min(kBlock, length - i));
@@ -126,17 +54,28 @@ void layer_norm_rows(
     // What rounding the mean to float has left.
     const double rest = deviation * per_element;
     const double variance = std::max(squares * per_element - rest * rest, 0.0);
-    const double scale = 1 / std::sqrt(variance + static_cast<double>(epsilon));
+    const double scale = 1 / std::sqrt(variance + static_cast<double>(r.epsilon));
     const float s = static_cast<float>(scale), t = static_cast<float>(-rest * scale);
-    if (weight != nullptr && bias != nullptr) {
-      normalize<true, true>(x, length, mean, s, t, weight, bias, y);
-    } else if (weight != nullptr) {
-      normalize<true, false>(x, length, mean, s, t, weight, bias, y);
-    } else if (bias != nullptr) {
-      normalize<false, true>(x, length, mean, s, t, weight, bias, y);
-    } else {
-      normalize<false, false>(x, length, mean, s, t, weight, bias, y);
+    normalize_row(x, length, mean, s, t, r.weight, r.bias, y);
+    if (r.mean != nullptr) {
+      r.mean[row] = static_cast<float>(static_cast<double>(mean) + rest);
+      r.rstd[row] = s;
     }
+  }
+}
+
+void rms_norm_rows(const LayerNormRows& r) {
+  const double per_element = 1 / static_cast<double>(r.length);
+  for (size_t row = 0; row < r.rows; ++row) {
+    const float* x = r.x + row * r.length;
+    double squares = 0;
+    for (size_t i = 0; i < r.length; i += kBlock) {
+      float first, second;
+      deviations(x + i, std::min(kBlock, r.length - i), 0, &first, &second);
+      squares += second;
+    }
+    const double scale = 1 / std::sqrt(squares * per_element + static_cast<double>(r.epsilon));
+    normalize_row(x, r.length, 0, static_cast<float>(scale), 0, r.weight, nullptr, r.y + row * r.length);
   }
 }
 
@@ -148,48 +87,77 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(layer_norm_rows);
+HWY_EXPORT(rms_norm_rows);
 
 namespace {
 
 constexpr size_t kGrain = 16384; // elements
 
+// Over the last axes; also RmsNorm.
 class LayerNorm final : public Kernel {
  public:
+  using Function = decltype(ETX_DISPATCH(layer_norm_rows));
+
+  LayerNorm(Function function, size_t axes, float epsilon) : function_(function), axes_(axes), epsilon_(epsilon) {}
+
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::LayerNorm>();
     const Shape& shape = node.input(0).shape;
-    const size_t split = shape.rank - attributes.axes();
+    const size_t split = shape.rank - axes_;
     rows_ = shape.numel(0, split);
     length_ = shape.numel(split, shape.rank);
-    epsilon_ = attributes.epsilon();
     return size_t{0};
   }
 
   void run(const KernelArguments& arguments) override {
+    LayerNormRows all;
+    all.x = arguments.input<float>(0);
+    all.length = length_;
+    all.weight = arguments.input<float>(1);
+    all.bias = arguments.input<float>(2);
+    all.epsilon = epsilon_;
+    all.y = arguments.output<float>(0);
+    if (arguments.outputs.size() == 3) {
+      all.mean = arguments.output<float>(1);
+      all.rstd = arguments.output<float>(2);
+    }
     if (length_ == 0) {
+      if (all.mean != nullptr) {
+        std::fill_n(all.mean, rows_, 0.0f);
+        std::fill_n(all.rstd, rows_, std::numeric_limits<float>::quiet_NaN());
+      }
       return;
     }
-    const float* x = arguments.input<float>(0);
-    const float* weight = arguments.input<float>(1);
-    const float* bias = arguments.input<float>(2);
-    float* y = arguments.output<float>(0);
     parallel_for(arguments.pool, rows_, kGrain / length_ + 1, [&](size_t begin, size_t end) {
-      const size_t offset = begin * length_;
-      function_(x + offset, end - begin, length_, weight, bias, epsilon_, y + offset);
+      LayerNormRows part = all;
+      part.x += begin * length_;
+      part.y += begin * length_;
+      part.rows = end - begin;
+      if (part.mean != nullptr) {
+        part.mean += begin;
+        part.rstd += begin;
+      }
+      function_(part);
     });
   }
 
  private:
-  const decltype(ETX_DISPATCH(layer_norm_rows)) function_ = ETX_DISPATCH(layer_norm_rows);
+  const Function function_;
+  const size_t axes_;
+  const float epsilon_;
   size_t rows_ = 0;
   size_t length_ = 0;
-  float epsilon_ = 0;
 };
 
 } // namespace
 
-std::unique_ptr<Kernel> make_layer_norm(const NodeContext&) {
-  return std::make_unique<LayerNorm>();
+std::unique_ptr<Kernel> make_layer_norm(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::LayerNorm>();
+  return std::make_unique<LayerNorm>(ETX_DISPATCH(layer_norm_rows), attributes.axes(), attributes.epsilon());
+}
+
+std::unique_ptr<Kernel> make_rms_norm(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::RmsNorm>();
+  return std::make_unique<LayerNorm>(ETX_DISPATCH(rms_norm_rows), attributes.axes(), attributes.epsilon());
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -8,5 +8,6 @@
 namespace executorch::backends::et_xnnpack {
 
 std::unique_ptr<Kernel> make_layer_norm(const NodeContext& node);
+std::unique_ptr<Kernel> make_rms_norm(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

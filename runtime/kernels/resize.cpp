@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../ops/op.h"
+#include "cubic.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -25,6 +26,7 @@ struct Taps {
 size_t num_taps(ResizeKind kind) {
   switch (kind) {
     case ResizeKind::Nearest:
+    case ResizeKind::NearestExact:
       return 1;
     case ResizeKind::Bilinear:
       return 2;
@@ -32,12 +34,6 @@ size_t num_taps(ResizeKind kind) {
       break;
   }
   return 4;
-}
-
-// The weight of an element at distance 0 <= x < 2, for a = -0.75.
-float cubic(float x) {
-  constexpr float kA = -0.75f;
-  return x <= 1 ? ((kA + 2) * x - (kA + 3)) * x * x + 1 : ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA;
 }
 
 struct Axis {
@@ -54,6 +50,9 @@ struct Axis {
     if (kind == ResizeKind::Nearest) {
       return step * static_cast<float>(i);
     }
+    if (kind == ResizeKind::NearestExact) {
+      return step * (static_cast<float>(i) + 0.5f);
+    }
     const float x = step * (static_cast<float>(i) + 0.5f) - 0.5f;
     return kind == ResizeKind::Bilinear ? std::max(x, 0.0f) : x;
   }
@@ -68,7 +67,7 @@ struct Axis {
     const float floored = std::floor(x);
     const auto first = static_cast<int64_t>(floored);
     const float t = std::min(std::max(x - floored, 0.0f), 1.0f);
-    if (kind == ResizeKind::Nearest) {
+    if (num_taps(kind) == 1) {
       taps.at[0] = clamped(first);
       taps.weight[0] = 1;
     } else if (kind == ResizeKind::Bilinear) {

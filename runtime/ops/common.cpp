@@ -74,9 +74,9 @@ StatusOr<Shape> broadcast(const Shape& a, const Shape& b) {
   return result;
 }
 
-Status set_output(Span<TensorType> outputs, DType dtype, const Shape& shape) {
-  outputs[0] = {dtype, shape};
-  return check_size(outputs[0]);
+Status set_output(Span<TensorType> outputs, DType dtype, const Shape& shape, size_t i) {
+  outputs[i] = {dtype, shape};
+  return check_size(outputs[i]);
 }
 
 bool fits_xnnpack(const NodeContext& node) {

@@ -33,8 +33,8 @@ Status check_bias(const NodeContext& node, size_t i, size_t size);
 // The shape that a and b broadcast to.
 StatusOr<Shape> broadcast(const Shape& a, const Shape& b);
 
-// Sets outputs[0], if that is not too large.
-Status set_output(Span<TensorType> outputs, DType dtype, const Shape& shape);
+// Sets outputs[i], if that is not too large.
+Status set_output(Span<TensorType> outputs, DType dtype, const Shape& shape, size_t i = 0);
 
 // Whether XNNPACK can hold all operands: Float32, not empty, no higher rank than it knows.
 bool fits_xnnpack(const NodeContext& node);

@@ -70,6 +70,16 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kMaskedScatterOp;
     case schema::Attributes::EmbeddingBag:
       return kEmbeddingBagOp;
+    case schema::Attributes::RmsNorm:
+      return kRmsNormOp;
+    case schema::Attributes::GroupNorm:
+      return kGroupNormOp;
+    case schema::Attributes::MaxPoolIndices:
+      return kMaxPoolIndicesOp;
+    case schema::Attributes::GridSample:
+      return kGridSampleOp;
+    case schema::Attributes::Recurrent:
+      return kRecurrentOp;
     case schema::Attributes::NONE:
       break;
   }
@@ -77,7 +87,7 @@ const OpImpl& op_impl(schema::Attributes type) {
   return kNone; // Blob::open lets no other value through.
 }
 
-Status NodeContext::check_operands(size_t required, size_t optional) const {
+Status NodeContext::check_operands(size_t required, size_t optional, size_t num_outputs) const {
   ETX_CHECK(
       inputs_.size() >= required && inputs_.size() <= required + optional,
       InvalidProgram,
@@ -88,7 +98,12 @@ Status NodeContext::check_operands(size_t required, size_t optional) const {
   for (size_t i = 0; i < required; ++i) {
     ETX_CHECK(has_input(i), InvalidProgram, "input %zu is absent", i);
   }
-  ETX_CHECK(num_outputs() == 1, InvalidProgram, "has %zu outputs, makes 1", num_outputs());
+  ETX_CHECK(
+      this->num_outputs() == num_outputs,
+      InvalidProgram,
+      "has %zu outputs, makes %zu",
+      this->num_outputs(),
+      num_outputs);
   return {};
 }
 

@@ -61,8 +61,8 @@ class NodeContext {
   }
 
   // Fails unless there are `required` to `required + optional` inputs, the required
-  // ones present, and one output.
-  Status check_operands(size_t required, size_t optional = 0) const;
+  // ones present, and `num_outputs` outputs.
+  Status check_operands(size_t required, size_t optional = 0, size_t num_outputs = 1) const;
   // Fails unless every present input is Float32.
   Status check_float() const;
 
@@ -109,14 +109,15 @@ const OpImpl& op_impl(schema::Attributes type);
 extern const OpImpl kUnaryOp, kBinaryOp; // elementwise
 extern const OpImpl kLinearOp, kBatchMatMulOp; // linear
 extern const OpImpl kConv2dOp, kConvTranspose2dOp; // conv
-extern const OpImpl kAvgPool2dOp, kMaxPool2dOp, kAdaptivePool2dOp; // pool
+extern const OpImpl kAvgPool2dOp, kMaxPool2dOp, kAdaptivePool2dOp, kMaxPoolIndicesOp; // pool
 extern const OpImpl kReduceOp, kSoftmaxOp; // reduce
-extern const OpImpl kLayerNormOp; // norm
+extern const OpImpl kLayerNormOp, kRmsNormOp, kGroupNormOp; // norm
 extern const OpImpl kAttentionOp; // attention
 extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
 extern const OpImpl kCompareOp, kWhereOp, kCastOp, kIotaOp, kSizeValueOp; // logic
 extern const OpImpl kIndexOp, kGatherOp, kIndexPutOp, kScatterOp, kSliceScatterOp, kMaskedScatterOp,
     kEmbeddingBagOp; // index
-extern const OpImpl kResize2dOp; // resize
+extern const OpImpl kResize2dOp, kGridSampleOp; // resize
+extern const OpImpl kRecurrentOp; // recurrent
 
 } // namespace executorch::backends::et_xnnpack

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "../kernels/max_pool_indices.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
@@ -186,6 +187,38 @@ Status define_adaptive_pool2d(const NodeContext&, SubgraphBuilder& subgraph) {
       "xnn_define_static_reduce");
 }
 
+uint32_t entry(const flatbuffers::Vector<uint32_t>* sizes, uint32_t axis, uint32_t missing) {
+  return sizes == nullptr ? missing : sizes->Get(axis);
+}
+
+Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1, 0, 2));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 5));
+  const auto& pool = node.attributes<schema::MaxPoolIndices>();
+  for (const auto* sizes : {pool.kernel(), pool.stride(), pool.before(), pool.after(), pool.dilation(), pool.output()}) {
+    ETX_CHECK(sizes == nullptr || sizes->size() == 3, InvalidProgram, "has sizes that are not three");
+  }
+  Shape y = node.input(0).shape;
+  ETX_CHECK(y.numel(1, 4) != 0, InvalidProgram, "the image %s is empty", y.to_string().c_str());
+  for (uint32_t axis = 0; axis < 3; ++axis) {
+    if (pool.output() != nullptr) {
+      y[axis + 1] = pool.output()->Get(axis);
+      continue;
+    }
+    const Window window{
+        entry(pool.kernel(), axis, 1),
+        entry(pool.stride(), axis, 1),
+        entry(pool.dilation(), axis, 1),
+        entry(pool.before(), axis, 0),
+        entry(pool.after(), axis, 0)};
+    ETX_RETURN_IF_ERROR(check_pool_window(window));
+    ETX_ASSIGN_OR_RETURN(y[axis + 1], count_positions(window, y[axis + 1]));
+  }
+  ETX_RETURN_IF_ERROR(set_output(outputs, DType::Int64, y, 1));
+  return set_output(outputs, DType::Float32, y);
+}
+
 } // namespace
 
 const OpImpl kAvgPool2dOp{infer_avg_pool2d, avg_pool2d_in_xnnpack, define_avg_pool2d, make_avg_pool2d};
@@ -193,5 +226,7 @@ const OpImpl kAvgPool2dOp{infer_avg_pool2d, avg_pool2d_in_xnnpack, define_avg_po
 const OpImpl kMaxPool2dOp{infer_max_pool2d, nullptr, nullptr, make_max_pool2d};
 const OpImpl kAdaptivePool2dOp{
     infer_adaptive_pool2d, adaptive_pool2d_in_xnnpack, define_adaptive_pool2d, make_adaptive_pool2d};
+
+const OpImpl kMaxPoolIndicesOp{infer_max_pool_indices, nullptr, nullptr, make_max_pool_indices};
 
 } // namespace executorch::backends::et_xnnpack

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "../kernels/grid_sample.h"
 #include "common.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -33,8 +34,32 @@ Status infer_resize2d(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, {x[0], size[0], size[1], x[3]});
 }
 
+Status infer_grid_sample(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(2));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
+  ETX_RETURN_IF_ERROR(check_rank(node, 1, 4));
+  const auto& attributes = node.attributes<schema::GridSample>();
+  ETX_CHECK(
+      attributes.kind() <= schema::SampleKind::MAX && attributes.border() <= schema::SampleBorder::MAX,
+      InvalidProgram,
+      "unknown kind %d or border %d",
+      static_cast<int>(attributes.kind()),
+      static_cast<int>(attributes.border()));
+  const Shape& x = node.input(0).shape;
+  const Shape& grid = node.input(1).shape;
+  ETX_CHECK(
+      x[1] != 0 && x[2] != 0 && grid[0] == x[0] && grid[3] == 2,
+      InvalidProgram,
+      "cannot sample %s at %s",
+      x.to_string().c_str(),
+      grid.to_string().c_str());
+  return set_output(outputs, DType::Float32, {x[0], grid[1], grid[2], x[3]});
+}
+
 } // namespace
 
 const OpImpl kResize2dOp{infer_resize2d, nullptr, nullptr, make_resize2d};
+const OpImpl kGridSampleOp{infer_grid_sample, nullptr, nullptr, make_grid_sample};
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cmath>
+#include <cstdint>
 
 #include "../kernels/data_movement.h"
 #include "../subgraph_builder.h"
@@ -177,6 +179,26 @@ bool holds(DType dtype, float value) {
   return false;
 }
 
+// Fails unless an axis of `size` elements has what a border of this mode repeats.
+Status check_border(schema::PadMode mode, size_t size, size_t border) {
+  size_t most = SIZE_MAX;
+  switch (mode) {
+    case schema::PadMode::Constant:
+      break;
+    case schema::PadMode::Reflect:
+      most = size == 0 ? 0 : size - 1;
+      break;
+    case schema::PadMode::Replicate:
+      most = size == 0 ? 0 : SIZE_MAX;
+      break;
+    case schema::PadMode::Circular:
+      most = size;
+      break;
+  }
+  ETX_CHECK(border <= most, InvalidProgram, "a border of %zu repeats more than the %zu elements there are", border, size);
+  return {};
+}
+
 Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::Pad>();
@@ -196,9 +218,13 @@ Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
       "pads %s with %g",
       x.to_string().c_str(),
       static_cast<double>(attributes.value()));
+  const schema::PadMode mode = attributes.mode();
+  ETX_CHECK(mode <= schema::PadMode::MAX, InvalidProgram, "unknown mode %d", static_cast<int>(mode));
   Shape y = x.shape;
   for (uint32_t axis = 0; axis < y.rank; ++axis) {
-    y[axis] += size_t{attributes.before()->Get(axis)} + attributes.after()->Get(axis);
+    const size_t first = attributes.before()->Get(axis), last = attributes.after()->Get(axis);
+    ETX_RETURN_IF_ERROR(check_border(mode, y[axis], std::max(first, last)));
+    y[axis] += first + last;
   }
   return set_output(outputs, x.dtype, y);
 }

@@ -65,6 +65,12 @@ uint32_t GraphDef::node(
   return id;
 }
 
+uint32_t GraphDef::also(const std::vector<int64_t>& dims, DType dtype) {
+  const uint32_t id = value(dims, dtype);
+  nodes.back().outputs.push_back(id);
+  return id;
+}
+
 void GraphDef::output(uint32_t value_id) {
   outputs.push_back({value_id, {}});
 }
@@ -195,6 +201,29 @@ AttributesDef layer_norm(uint8_t axes, float epsilon) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateLayerNorm(b, axes, epsilon); });
 }
 
+AttributesDef rms_norm(uint8_t axes, float epsilon) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateRmsNorm(b, axes, epsilon); });
+}
+
+AttributesDef group_norm(uint8_t axis, uint32_t groups, float epsilon) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateGroupNorm(b, axis, groups, epsilon); });
+}
+
+AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_t> stride) {
+  return attributes([=](FlatBufferBuilder& b) {
+    const std::vector<uint32_t> zeros(3, 0), ones(3, 1);
+    return schema::CreateMaxPoolIndicesDirect(b, &kernel, &stride, &zeros, &zeros, &ones);
+  });
+}
+
+AttributesDef grid_sample(schema::SampleKind kind, schema::SampleBorder border) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateGridSample(b, kind, border); });
+}
+
+AttributesDef recurrent(schema::RecurrentKind kind, bool reverse) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateRecurrent(b, kind, reverse); });
+}
+
 AttributesDef attention(float scale, bool causal) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateAttention(b, scale, causal); });
 }
@@ -271,8 +300,9 @@ AttributesDef slice(uint8_t axis, int64_t start, int64_t size, uint32_t step) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateSlice(b, axis, start, size, step); });
 }
 
-AttributesDef pad(std::vector<uint32_t> before, std::vector<uint32_t> after, float value) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreatePadDirect(b, &before, &after, value); });
+AttributesDef pad(
+    std::vector<uint32_t> before, std::vector<uint32_t> after, float value, schema::PadMode mode) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreatePadDirect(b, &before, &after, value, mode); });
 }
 
 Span<const uint8_t> span(const std::vector<uint8_t>& bytes) {

@@ -75,6 +75,8 @@ struct GraphDef {
       std::vector<uint32_t> operands,
       const std::vector<int64_t>& dims,
       DType dtype = DType::Float32);
+  // One more output of the last node.
+  uint32_t also(const std::vector<int64_t>& dims, DType dtype = DType::Float32);
   void output(uint32_t value);
 
   // Each gives the entry that stands for a new expression in a vector of sizes.
@@ -121,13 +123,22 @@ AttributesDef adaptive_pool2d(schema::AdaptivePoolKind kind, schema::Size2D outp
 AttributesDef reduce(schema::ReduceKind kind, std::vector<uint8_t> axes, bool keep_dims = false);
 AttributesDef softmax(uint8_t axis);
 AttributesDef layer_norm(uint8_t axes = 1, float epsilon = 1e-5f);
+AttributesDef rms_norm(uint8_t axes = 1, float epsilon = 1e-5f);
+AttributesDef group_norm(uint8_t axis, uint32_t groups, float epsilon = 1e-5f);
+AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_t> stride);
+AttributesDef grid_sample(schema::SampleKind kind, schema::SampleBorder border = schema::SampleBorder::Zeros);
+AttributesDef recurrent(schema::RecurrentKind kind, bool reverse = false);
 AttributesDef attention(float scale, bool causal = false);
 AttributesDef reshape(std::vector<int64_t> shape);
 AttributesDef transpose(std::vector<uint8_t> perm);
 AttributesDef expand(std::vector<int64_t> shape);
 AttributesDef concat(uint8_t axis);
 AttributesDef slice(uint8_t axis, int64_t start, int64_t size, uint32_t step = 1);
-AttributesDef pad(std::vector<uint32_t> before, std::vector<uint32_t> after, float value = 0);
+AttributesDef pad(
+    std::vector<uint32_t> before,
+    std::vector<uint32_t> after,
+    float value = 0,
+    schema::PadMode mode = schema::PadMode::Constant);
 
 template <typename Table>
 constexpr schema::Attributes type_of(const flatbuffers::Offset<Table>*) {

@@ -72,6 +72,55 @@ GraphDef images() {
   return g;
 }
 
+GraphDef volumes() {
+  GraphDef g;
+  const int64_t height = g.ranged(DimOp::InputDim, 0, 2, 4, 12, 8);
+  const int64_t two = g.expr(DimOp::Const, 2);
+  const int64_t half = g.expr(DimOp::FloorDiv, -1 - height, -1 - two);
+  const uint32_t x = g.input({2, 3, height, 5, 4});
+  const uint32_t scale = g.constant({4}, some_numbers(4));
+  const uint32_t norm = g.node(group_norm(4, 2), {x, scale, kNone}, {2, 3, height, 5, 4});
+  g.output(g.also({2, 2}));
+  g.output(g.also({2, 2}));
+  const uint32_t rms = g.node(rms_norm(1), {norm, scale}, {2, 3, height, 5, 4});
+  g.output(g.node(max_pool_indices({2, 2, 1}, {1, 2, 1}), {rms}, {2, 2, half, 5, 4}));
+  g.output(g.also({2, 2, half, 5, 4}, DType::Int64));
+  const uint32_t image = g.input({2, height, 5, 3});
+  const uint32_t grid = g.input({2, height, 4, 2});
+  for (const schema::SampleBorder border : schema::EnumValuesSampleBorder()) {
+    g.output(g.node(grid_sample(schema::SampleKind::Bicubic, border), {image, grid}, {2, height, 4, 3}));
+  }
+  const int64_t longer = g.expr(DimOp::Add, -1 - height, -1 - two);
+  for (const schema::PadMode mode : schema::EnumValuesPadMode()) {
+    g.output(g.node(pad({0, 2, 1, 0}, {0, 0, 0, 0}, 0, mode), {image}, {2, longer, 6, 3}));
+  }
+  return g;
+}
+
+GraphDef sequences() {
+  GraphDef g;
+  const int64_t steps = g.ranged(DimOp::InputDim, 0, 0, 1, 9, 4);
+  const uint32_t x = g.input({steps, 2, 12});
+  const uint32_t w = g.constant({12, 3}, some_numbers(36));
+  g.output(g.node(recurrent(schema::RecurrentKind::Lstm), {x, w}, {steps, 2, 3}));
+  g.output(g.also({2, 3}));
+  const uint32_t cell = g.also({2, 3});
+  const uint32_t projection = g.constant({2, 3}, some_numbers(6));
+  const uint32_t narrow = g.constant({12, 2}, some_numbers(24));
+  g.output(g.node(
+      recurrent(schema::RecurrentKind::Lstm, true), {x, narrow, kNone, kNone, cell, projection}, {steps, 2, 2}));
+  g.also({2, 2});
+  g.also({2, 3});
+  const uint32_t gates = g.constant({12, 4}, some_numbers(48));
+  const uint32_t bias = g.constant({12}, some_numbers(12));
+  const uint32_t gru = g.node(recurrent(schema::RecurrentKind::Gru), {x, gates, bias}, {steps, 2, 4});
+  const uint32_t last = g.also({2, 4});
+  const uint32_t square = g.constant({4, 4}, some_numbers(16));
+  g.output(g.node(recurrent(schema::RecurrentKind::Tanh), {gru, square, kNone, last}, {steps, 2, 4}));
+  g.also({2, 4});
+  return g;
+}
+
 GraphDef attend() {
   GraphDef g;
   const int64_t length = g.ranged(DimOp::InputDim, 0, 1, 1, 10, 5);
@@ -158,6 +207,8 @@ std::vector<SampleGraph> sample_graphs() {
       {"elementwise", elementwise()},
       {"matmul", matmul()},
       {"images", images()},
+      {"volumes", volumes()},
+      {"sequences", sequences()},
       {"attend", attend()},
       {"shapes", shapes()},
       {"integers", integers()},

@@ -23,6 +23,15 @@ import torch
 from torch import nn
 
 
+_NORMS = (
+    nn.modules.batchnorm._BatchNorm,
+    nn.modules.instancenorm._InstanceNorm,
+    nn.GroupNorm,
+    nn.LayerNorm,
+    nn.RMSNorm,
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Size:
     """An axis whose size changes from call to call."""
@@ -63,9 +72,7 @@ class Argument:
 def rand(*shape, low: float = -2, high: float = 2, channels_last: bool = False) -> Argument:
     """Uniformly distributed floats."""
     memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    return Argument(
-        shape, lambda s, g: torch.rand(s, generator=g) * (high - low) + low, memory_format
-    )
+    return Argument(shape, lambda s, g: torch.rand(s, generator=g) * (high - low) + low, memory_format)
 
 
 def bools(*shape, true: float = 0.7) -> Argument:
@@ -83,8 +90,8 @@ def values(*numbers: float) -> Argument:
 
 
 def flat(outputs) -> list[torch.Tensor]:
-    """The results of a module as a list."""
-    return [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+    """The results of a module, however nested, as a list."""
+    return torch.utils._pytree.tree_leaves(outputs)
 
 
 class _Function(nn.Module):
@@ -114,10 +121,10 @@ class new:
             torch.manual_seed(seed)
             module = self.cls(*self.args, **self.options)
             for m in module.modules():
-                if isinstance(m, nn.modules.batchnorm._BatchNorm) and m.running_var is not None:
+                if getattr(m, "running_var", None) is not None:
                     m.running_mean.normal_()
                     m.running_var.uniform_(0.5, 2)
-                if isinstance(m, (nn.modules.batchnorm._BatchNorm, nn.LayerNorm)):
+                if isinstance(m, _NORMS):
                     for parameter in m.parameters():
                         nn.init.normal_(parameter)
         return module
@@ -182,10 +189,7 @@ class Sample:
 
     def export(self) -> torch.export.ExportedProgram:
         dims = {s.name: torch.export.Dim(s.name, min=min(s.calls), max=s.max) for s in self.sizes}
-        dynamic = tuple(
-            {i: dims[s.name] for i, s in enumerate(a.shape) if isinstance(s, Size)}
-            for a in self.arguments
-        )
+        dynamic = tuple({i: dims[s.name] for i, s in enumerate(a.shape) if isinstance(s, Size)} for a in self.arguments)
         parameters = inspect.signature(self.module.forward).parameters.values()
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
             dynamic = (dynamic,)

@@ -3,11 +3,15 @@
 
 import torch.nn.functional as F
 
-from . import BATCH, Sample, rand
+from . import BATCH, HEIGHT, LENGTH, WIDTH, Sample, rand
 
 
 def _to(mode, **options):
     return lambda x: F.interpolate(x, mode=mode, **options)
+
+
+def _sample(mode, border, align_corners):
+    return lambda x, grid: F.grid_sample(x, grid, mode, border, align_corners)
 
 
 SAMPLES = [
@@ -23,4 +27,51 @@ SAMPLES = [
     Sample("bicubic", _to("bicubic", scale_factor=2), rand(2, 3, 5, 7)),
     Sample("bicubic_corners", _to("bicubic", size=(9, 4), align_corners=True), rand(2, 3, 5, 6)),
     Sample("bicubic_smaller", _to("bicubic", scale_factor=0.5), rand(2, 3, 10, 11)),
+    Sample("nearest1d", _to("nearest", size=11), rand(BATCH, 3, 7)),
+    Sample("nearest1d_scale", _to("nearest", scale_factor=1.7), rand(2, 3, 7)),
+    Sample("nearest1d_dynamic", _to("nearest", scale_factor=3), rand(2, 3, LENGTH)),
+    Sample("nearest_exact1d", _to("nearest-exact", size=5), rand(2, 3, 12)),
+    Sample("nearest_exact", _to("nearest-exact", size=(11, 3)), rand(BATCH, 3, 7, 5)),
+    Sample("nearest_exact_scale", _to("nearest-exact", scale_factor=(1.7, 0.6)), rand(2, 3, 10, 11)),
+    Sample("linear", _to("linear", size=11), rand(BATCH, 3, 7)),
+    Sample("linear_corners", _to("linear", size=4, align_corners=True), rand(2, 3, 7)),
+    Sample("linear_scale", _to("linear", scale_factor=1.7), rand(2, 3, 7)),
+    Sample("linear_dynamic", _to("linear", scale_factor=2), rand(2, 3, LENGTH)),
+    Sample("nearest3d", _to("nearest", scale_factor=1.5), rand(BATCH, 3, 4, 5, 6)),
+    Sample("nearest_exact3d", _to("nearest-exact", size=(3, 7, 6)), rand(2, 3, 4, 5, 6)),
+    Sample("trilinear", _to("trilinear", scale_factor=1.5), rand(BATCH, 3, 4, 5, 6)),
+    Sample("trilinear_corners", _to("trilinear", size=(5, 7, 3), align_corners=True), rand(2, 3, 4, 5, 6)),
+    Sample("trilinear_dynamic", _to("trilinear", scale_factor=2), rand(2, 3, 4, HEIGHT, WIDTH)),
+    Sample("nearest_dynamic", _to("nearest", scale_factor=2), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("bilinear_dynamic", _to("bilinear", scale_factor=2), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("bilinear_recomputed", _to("bilinear", scale_factor=1.7, recompute_scale_factor=True), rand(2, 3, 8, 9)),
+    Sample("area", _to("area", size=(4, 3)), rand(2, 3, 8, 9)),
+    *(
+        Sample(
+            f"grid_sample_{mode}_{border}{corners}",
+            _sample(mode, border, bool(corners)),
+            rand(2, 3, 5, 6),
+            rand(2, 4, 3, 2),
+        )
+        for mode in ("bilinear", "nearest", "bicubic")
+        for border in ("zeros", "border", "reflection")
+        for corners in ("", "_corners")
+    ),
+    Sample(
+        "grid_sample_dynamic", _sample("bilinear", "zeros", False), rand(BATCH, 3, HEIGHT, 6), rand(BATCH, LENGTH, 3, 2)
+    ),
+    Sample(
+        "grid_sample_far",
+        _sample("bilinear", "reflection", False),
+        rand(1, 2, 5, 6),
+        rand(1, 9, 7, 2, low=-40, high=40),
+        atol=1e-3,
+    ),
+    Sample("grid_sample_one_pixel", _sample("bilinear", "reflection", True), rand(1, 2, 1, 1), rand(1, 4, 3, 2)),
+    Sample(
+        "affine_grid",
+        lambda x, t: F.grid_sample(x, F.affine_grid(t, (2, 3, 4, 5), False), align_corners=False),
+        rand(2, 3, 6, 7),
+        rand(2, 2, 3),
+    ),
 ]

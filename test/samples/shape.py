@@ -3,8 +3,14 @@
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from . import BATCH, EVEN, LENGTH, Sample, bools, integers, rand
+from . import ANY_OPERATOR, BATCH, EVEN, HEIGHT, LENGTH, WIDTH, Sample, bools, integers, new, rand
+
+
+def _padded(mode, *amounts):
+    return lambda x: F.pad(x, amounts, mode=mode)
+
 
 SAMPLES = [
     Sample("view", lambda x: x.view(6, 4), rand(2, 3, 4)),
@@ -75,4 +81,57 @@ SAMPLES = [
     Sample("pad_nothing", lambda x: F.pad(x, (0, 0)) * 2, rand(2, 5)),
     Sample("pad_rank6", lambda x: F.pad(x, (1, 1, 0, 0, 0, 0, 0, 0, 0, 2)), rand(2, 1, 2, 1, 2, 3)),
     Sample("pad_dynamic", lambda x: F.pad(x, (0, 0, 2, 1)), rand(BATCH, LENGTH, 3)),
+    Sample("pad_integers", lambda x: F.pad(x, (1, 2), value=3), integers(2, 3)),
+    Sample("pad_bools", lambda x: F.pad(x, (1, 2, 0, 1), value=True), bools(2, 3)),
+    Sample("pad_decomposed", lambda x: F.pad(x, (1, 2), value=3) * 2, rand(2, 3), preserve=False),
+    *(
+        Sample(f"pad_{mode}_{case}", _padded(mode, *amounts), x)
+        for mode in ("reflect", "replicate", "circular")
+        for case, amounts, x in (
+            ("1d", (2, 1), rand(2, 3, 7)),
+            ("1d_unbatched", (0, 3), rand(3, 7)),
+            ("2d", (2, 1, 0, 3), rand(BATCH, 3, HEIGHT, WIDTH)),
+            ("2d_channels_last", (1, 1, 2, 2), rand(2, 3, 4, 5, channels_last=True)),
+            ("3d", (2, 1, 0, 3, 1, 1), rand(2, 3, 4, 7, 6)),
+            ("nothing", (0, 0), rand(2, 3, 7)),
+        )
+    ),
+    Sample("pad_reflect_negative", _padded("reflect", -1, 2), rand(2, 3, 5)),
+    Sample("pad_replicate_negative", _padded("replicate", 2, -1, -1, -1), rand(2, 3, 5, 4)),
+    Sample("reflection_pad1d", lambda x: torch.ops.aten.reflection_pad1d(x, (2, 1)), rand(2, 3, 5)),
+    Sample("reflection_pad2d", lambda x: torch.ops.aten.reflection_pad2d(x, (2, 1, 1, 3)), rand(2, 3, 5, 4)),
+    Sample("reflection_pad3d", lambda x: torch.ops.aten.reflection_pad3d(x, (2, 1, 1, 3, 1, 0)), rand(2, 3, 2, 5, 4)),
+    Sample("replication_pad1d", lambda x: torch.ops.aten.replication_pad1d(x, (2, 1)), rand(2, 3, 5)),
+    Sample("replication_pad2d", lambda x: torch.ops.aten.replication_pad2d(x, (2, 1, 1, 3)), rand(2, 3, 5, 4)),
+    Sample("replication_pad3d", lambda x: torch.ops.aten.replication_pad3d(x, (2, 1, 1, 3, 1, 0)), rand(2, 3, 2, 5, 4)),
+    Sample("pixel_shuffle", new(nn.PixelShuffle, 2), rand(BATCH, 8, 3, 4)),
+    Sample("pixel_unshuffle", new(nn.PixelUnshuffle, 2), rand(BATCH, 2, 6, 4)),
+    Sample("channel_shuffle", new(nn.ChannelShuffle, 2), rand(2, 6, 4, 4)),
+    Sample(
+        "native_channel_shuffle", lambda x: torch.native_channel_shuffle(x, 3), rand(2, 6, 4, 5), config=ANY_OPERATOR
+    ),
+    Sample("im2col", new(nn.Unfold, 3, dilation=2, padding=1, stride=2), rand(BATCH, 3, 9, 8)),
+    Sample("col2im", new(nn.Fold, (7, 6), 3, padding=1, stride=2), rand(2, 18, 12)),
+    Sample("unfold", lambda x: x.unfold(1, 3, 2), rand(2, 9, 3)),
+    Sample("unfold_last", lambda x: x.unfold(-1, 4, 4), rand(2, 17)),
+    Sample("unfold_size_one", lambda x: x.unfold(0, 1, 2), rand(5, 3)),
+    Sample("unfold_long", lambda x: x.unfold(-1, 40, 10), rand(BATCH, 100)),
+    Sample("unfold_image", lambda x: x.unfold(2, 2, 2).unfold(3, 2, 2), rand(1, 2, 4, 6)),
+    Sample("unfold_integers", lambda x: x.unfold(0, 3, 1), integers(7)),
+    Sample("diagonal", lambda x: x.diagonal(1, 0, 1), rand(4, 5, 3)),
+    Sample("diagonal_below", lambda x: x.diagonal(-2, -2, -1), rand(BATCH, 4, 5)),
+    Sample("diagonal_swapped", lambda x: x.diagonal(1, 2, 0), rand(4, 3, 5)),
+    Sample("diagonal_empty", lambda x: x.diagonal(7), rand(4, 5)),
+    Sample("diag", lambda x: torch.diag(x), rand(4, 4)),
+    Sample("trace", lambda x: x.trace(), rand(4, 5)),
+    Sample("roll", lambda x: x.roll((1, -2), (0, 2)), rand(3, 4, 5)),
+    Sample("roll_flat", lambda x: x.roll(3), rand(3, 4)),
+    Sample("roll_dynamic", lambda x: x.roll(1, 1), rand(3, LENGTH)),
+    Sample("rot90", lambda x: x.rot90(1, (0, 1)), rand(3, 4)),
+    Sample("tile", lambda x: x.tile(2, 3), rand(BATCH, 4)),
+    Sample("repeat_interleave", lambda x: x.repeat_interleave(3, 1), rand(2, 4, 3)),
+    Sample("repeat_interleave_dynamic", lambda x: x.repeat_interleave(3, 1), rand(2, LENGTH)),
+    Sample("tril", lambda x: x.tril(-1), rand(2, 4, 5)),
+    Sample("triu_dynamic", lambda x: x.triu(1), rand(LENGTH, 5)),
+    Sample("meshgrid", lambda x, y: [t + 1 for t in torch.meshgrid(x, y, indexing="xy")], rand(3), rand(4)),
 ]

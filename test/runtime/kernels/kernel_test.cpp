@@ -95,14 +95,16 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
   }
   const std::unique_ptr<bool[]> constant(new bool[types.size()]());
   const Sizes sizes;
+  std::vector<TensorType> output_types = kernel_case.more_outputs;
+  output_types.insert(output_types.begin(), kernel_case.output);
   const NodeContext node(
       fields,
       {types.data(), types.size()},
       {constant.get(), types.size()},
-      {&kernel_case.output, 1},
+      {output_types.data(), output_types.size()},
       sizes);
 
-  Tensor output(kernel_case.output.dtype, kernel_case.output.shape);
+  Tensor output(output_types[kernel_case.checked].dtype, output_types[kernel_case.checked].shape);
   const std::unique_ptr<Kernel> kernel = kernel_case.make(node);
   EXPECT_NE(kernel, nullptr);
   StatusOr<size_t> scratch_size = kernel->reshape(node, threads == 0 ? 1 : threads);
@@ -111,18 +113,24 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
     return output;
   }
   GuardedBuffer scratch((*scratch_size + 63) / 64 * 64, true);
-  GuardedBuffer target(output.bytes.size(), at_end);
-  // What a kernel did not write must show.
-  std::memset(target.data(), 0xFE, output.bytes.size());
-  void* outputs[] = {target.data()};
+  std::vector<std::unique_ptr<GuardedBuffer>> targets;
+  std::vector<void*> outputs;
+  for (const TensorType& type : output_types) {
+    targets.push_back(std::make_unique<GuardedBuffer>(type.bytes(), at_end));
+    outputs.push_back(targets.back()->data());
+    // What a kernel did not write must show.
+    std::memset(outputs.back(), 0xFE, type.bytes());
+  }
   Status status;
-  kernel->run({{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data(), pool_of(threads), &status});
+  kernel->run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, scratch.data(), pool_of(threads), &status});
   EXPECT_TRUE(status.ok()) << status.message();
   if (!output.bytes.empty()) {
-    std::memcpy(output.bytes.data(), target.data(), output.bytes.size());
+    std::memcpy(output.bytes.data(), outputs[kernel_case.checked], output.bytes.size());
   }
 
-  EXPECT_TRUE(target.intact()) << isa_name() << ": wrote beside its output";
+  for (const auto& target : targets) {
+    EXPECT_TRUE(target->intact()) << isa_name() << ": wrote beside its output";
+  }
   EXPECT_TRUE(scratch.intact()) << isa_name() << ": wrote beside its scratch memory";
   for (size_t i = 0; i < buffers.size(); ++i) {
     EXPECT_TRUE(buffers[i]->intact()) << isa_name() << ": wrote beside input " << i;

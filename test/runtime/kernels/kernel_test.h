@@ -63,6 +63,8 @@ struct KernelCase {
   std::function<Attributes(flatbuffers::FlatBufferBuilder&)> attributes;
   std::vector<std::optional<Tensor>> inputs;
   TensorType output;
+  std::vector<TensorType> more_outputs = {};
+  size_t checked = 0; // the output to compare
 };
 
 // Equal, or closer than absolute + relative * |expected|; NaN only to NaN.

@@ -100,5 +100,56 @@ TEST(LayerNormKernel, NotANumberStaysInItsRow) {
   check(x, 1, true, true, 1e-5f, {2e-6f, 2e-6f});
 }
 
+TEST(LayerNormKernel, Statistics) {
+  KernelCase kernel_case{
+      make_layer_norm,
+      schema::Attributes::LayerNorm,
+      [](auto& builder) { return schema::CreateLayerNorm(builder, 1, 0.5f).Union(); },
+      {random_floats({300, 70}), std::nullopt, std::nullopt},
+      {DType::Float32, {300, 70}}};
+  kernel_case.more_outputs = {{DType::Float32, {300, 1}}, {DType::Float32, {300, 1}}};
+  Tensor mean(DType::Float32, {300, 1}), rstd(DType::Float32, {300, 1});
+  for (size_t row = 0; row < 300; ++row) {
+    const float* x = kernel_case.inputs[0]->data<float>() + row * 70;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < 70; ++i) {
+      sum += static_cast<double>(x[i]);
+      squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    }
+    mean.data<float>()[row] = static_cast<float>(sum / 70);
+    rstd.data<float>()[row] = static_cast<float>(1 / std::sqrt(squares / 70 - sum / 70 * sum / 70 + 0.5));
+  }
+  kernel_case.checked = 1;
+  check_kernel(kernel_case, mean, {2e-6f, 2e-6f});
+  kernel_case.checked = 2;
+  check_kernel(kernel_case, rstd, {2e-6f, 2e-6f});
+}
+
+TEST(RmsNormKernel, Lengths) {
+  for (const size_t length : {1, 2, 7, 16, 17, 65, 100, 385, 9001}) {
+    SCOPED_TRACE(length);
+    KernelCase kernel_case{
+        make_rms_norm,
+        schema::Attributes::RmsNorm,
+        [](auto& builder) { return schema::CreateRmsNorm(builder, 1, 1e-5f).Union(); },
+        {random_floats({5, length}), random_floats({length})},
+        {DType::Float32, {5, length}}};
+    Tensor expected(DType::Float32, {5, length});
+    for (size_t row = 0; row < 5; ++row) {
+      const float* x = kernel_case.inputs[0]->data<float>() + row * length;
+      double squares = 0;
+      for (size_t i = 0; i < length; ++i) {
+        squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      }
+      const double scale = 1 / std::sqrt(squares / static_cast<double>(length) + 1e-5);
+      for (size_t i = 0; i < length; ++i) {
+        const double weight = static_cast<double>(kernel_case.inputs[1]->data<float>()[i]);
+        expected.data<float>()[row * length + i] = static_cast<float>(static_cast<double>(x[i]) * scale * weight);
+      }
+    }
+    check_kernel(kernel_case, expected, {2e-6f, 2e-6f});
+  }
+}
+
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

@@ -97,15 +97,23 @@ void OpCase::finish(schema::Attributes type, Offset<void> attributes) {
   for (uint32_t i = 0; i < operands_.size(); ++i) {
     inputs.push_back(operands_[i].type ? i : kNoValue);
   }
-  const std::vector<uint32_t> outputs{static_cast<uint32_t>(operands_.size())};
+  std::vector<uint32_t> outputs;
+  for (size_t i = 0; i < num_outputs_; ++i) {
+    outputs.push_back(static_cast<uint32_t>(operands_.size() + i));
+  }
   builder_.Finish(schema::CreateNodeDirect(builder_, type, attributes, &inputs, &outputs));
 }
 
 StatusOr<TensorType> OpCase::infer() const {
-  TensorType output;
-  const Context context(*this, output);
-  ETX_RETURN_IF_ERROR(op().infer(*context, {&output, 1}));
-  return output;
+  ETX_ASSIGN_OR_RETURN(const std::vector<TensorType> outputs, infer_all());
+  return outputs[0];
+}
+
+StatusOr<std::vector<TensorType>> OpCase::infer_all() const {
+  std::vector<TensorType> outputs(num_outputs_);
+  const Context context(*this, outputs[0]);
+  ETX_RETURN_IF_ERROR(op().infer(*context, {outputs.data(), outputs.size()}));
+  return outputs;
 }
 
 bool OpCase::in_xnnpack() const {
@@ -193,6 +201,16 @@ std::vector<float> OpCase::run_kernel() const {
       {{inputs.data(), inputs.size()}, {outputs, 1}, scratch.data() + (64 - address % 64), /*pool=*/nullptr, &status});
   EXPECT_TRUE(status.ok()) << status.message();
   return result;
+}
+
+void expect_types(const OpCase& op, const std::vector<std::string>& types) {
+  StatusOr<std::vector<TensorType>> outputs = op.infer_all();
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  std::vector<std::string> texts;
+  for (const TensorType& type : *outputs) {
+    texts.push_back(type.to_string());
+  }
+  EXPECT_EQ(texts, types);
 }
 
 void expect_shape(const OpCase& op, const Shape& shape) {

@@ -43,13 +43,18 @@ class OpCase {
   // `attributes(builder)` gives the offset of the attributes; `sizes` are what their
   // negative entries stand for.
   template <typename Attributes>
-  OpCase(const Attributes& attributes, std::vector<Operand> operands, std::vector<int64_t> sizes = {})
-      : operands_(std::move(operands)), sizes_(std::move(sizes)) {
+  OpCase(
+      const Attributes& attributes,
+      std::vector<Operand> operands,
+      std::vector<int64_t> sizes = {},
+      size_t num_outputs = 1)
+      : operands_(std::move(operands)), num_outputs_(num_outputs), sizes_(std::move(sizes)) {
     finish(attributes(builder_));
   }
 
-  // The first output, with as many as `num_outputs` in the node.
+  // The first output.
   StatusOr<TensorType> infer() const;
+  StatusOr<std::vector<TensorType>> infer_all() const;
   bool in_xnnpack() const;
   // REQUIRES: infer() succeeds. Fails the test if something else goes wrong.
   std::vector<float> run_in_xnnpack() const;
@@ -75,11 +80,14 @@ class OpCase {
 
   Builder builder_;
   std::vector<Operand> operands_;
+  size_t num_outputs_;
   Sizes sizes_;
 };
 
 // Expects the case to be inferred as Float32 of this shape.
 void expect_shape(const OpCase& op, const Shape& shape);
+// Expects the outputs of the case to have these types, as text.
+void expect_types(const OpCase& op, const std::vector<std::string>& types);
 // Expects infer to fail with InvalidProgram and a message with this part.
 void expect_refused(const OpCase& op, const std::string& part);
 // Expects XNNPACK to run the case and to agree with the kernel, NaN with NaN.
