@@ -1,4 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import math
+
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, ReduceKind, UnaryKind
 from ..ir import Graph, Node, Rewriter, Value
@@ -44,8 +46,8 @@ def _root_of(graph: Graph, node: Node) -> tuple[str, str] | None:
     return None
 
 
-def _normalized(graph: Graph, node: Node) -> tuple[str, schema.LayerNorm] | None:
-    """The operand and attributes of (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon)."""
+def _normalized(graph: Graph, node: Node) -> tuple[str, schema.LayerNorm | schema.RmsNorm] | None:
+    """The operand and attributes of d / sqrt(mean(d^2) + epsilon), where d may be x - mean(x)."""
     found = _root_of(graph, node)
     if found is None:
         return None
@@ -55,23 +57,30 @@ def _normalized(graph: Graph, node: Node) -> tuple[str, schema.LayerNorm] | None
         return None
     for mean_square, epsilon in (added.inputs, added.inputs[::-1]):
         epsilon, squares = number(graph, epsilon), _mean_of(graph, mean_square)
-        difference = graph.producers.get(centered)
-        if epsilon is None or squares is None or binary(difference) != BinaryKind.Sub:
+        if epsilon is None or squares is None or not _is_square(graph, squares[0], centered):
             continue
-        x, mean = difference.inputs
-        if _mean_of(graph, mean) == (x, squares[1]) and _is_square(graph, squares[0], centered):
-            return x, schema.LayerNorm(axes=len(squares[1]), epsilon=epsilon)
+        if not 0 <= epsilon < math.inf or not squares[1]:
+            continue
+        axes = len(squares[1])
+        difference = graph.producers.get(centered)
+        if binary(difference) == BinaryKind.Sub:
+            x, mean = difference.inputs
+            if _mean_of(graph, mean) == (x, squares[1]):
+                return x, schema.LayerNorm(axes=axes, epsilon=epsilon)
+        return centered, schema.RmsNorm(axes=axes, epsilon=epsilon)
     return None
 
 
 def _scaled(r: Rewriter, node: Node) -> Value | None:
-    """A LayerNorm that takes in the constant ``node`` multiplies with or adds."""
+    """A norm that takes in the constant ``node`` multiplies with or (a LayerNorm) adds."""
     kind = binary(node)
     if kind not in (BinaryKind.Mul, BinaryKind.Add):
         return None
     for name, other in (node.inputs, node.inputs[::-1]):
         norm, constant = r.producer(r[name]), r[other]
-        if norm is None or norm.op != "LayerNorm" or len(norm.outputs) > 1 or constant.constant is None:
+        if norm is None or norm.op not in ("LayerNorm", "RmsNorm") or constant.constant is None:
+            continue
+        if len(norm.outputs) > 1 or (norm.op == "RmsNorm" and kind == BinaryKind.Add):
             continue
         x = r.values[norm.inputs[0]]
         shape = x.shape[x.rank - norm.attributes.axes :]
@@ -89,7 +98,7 @@ def _scaled(r: Rewriter, node: Node) -> Value | None:
 
 
 def recognize_layer_norm(graph: Graph) -> Graph:
-    """Finds layer norms that a frontend has written out, over the last axes in memory.
+    """Finds layer norms and RMS norms that a frontend has written out, over the last axes in memory.
 
     That includes norms over the channels of an image, so this runs after ``choose_layout``::
 
@@ -106,6 +115,8 @@ def recognize_layer_norm(graph: Graph) -> Graph:
     becomes::
 
         %z: Float32[4, 8] = LayerNorm(%x, %w, %b) epsilon=1e-06
+
+    and without the subtraction an RmsNorm.
     """
     r = Rewriter(graph)
     for node in r.walk():

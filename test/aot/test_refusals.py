@@ -4,21 +4,8 @@
 import harness
 import pytest
 import torch
-import torch.nn.functional as F
-from samples import Argument, Sample, new, rand
+from samples import HEIGHT, Argument, Sample, new, rand
 from torch import nn
-
-
-class UpdatedWeight(nn.Module):
-    """A convolution whose weight changes in every call."""
-
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("weight", torch.rand(4, 3, 1, 1))
-
-    def forward(self, x):
-        self.weight.mul_(0.5)
-        return F.conv2d(x, self.weight)
 
 
 def of_type(dtype, *shape):
@@ -28,21 +15,15 @@ REFUSALS = [
     (Sample("no_row", lambda x: torch.cumsum(x, 1), rand(3, 4)), "aten.cumsum.default", "no row for this operator"),
     (Sample("half", lambda x: x + x, of_type(torch.float16, 3)), "aten.add.Tensor", "dtype float16"),
     (Sample("double", lambda x: x + x, of_type(torch.float64, 3)), "aten.add.Tensor", "dtype float64"),
-    (Sample("conv3d", new(nn.Conv3d, 2, 3, 3), rand(1, 2, 5, 5, 5)), "aten.convolution.default", "a 3-D convolution"),
     (
-        Sample("conv_runtime_weight", F.conv2d, rand(1, 3, 5, 5), rand(4, 3, 3, 3)),
-        "aten.convolution.default",
-        "a weight that is not a constant",
+        Sample("pool_ceil_dynamic", new(nn.AvgPool2d, 2, ceil_mode=True), rand(1, 2, HEIGHT, 4)),
+        "aten.avg_pool2d.default",
+        "ceil_mode with a size that depends on an input size",
     ),
     (
-        Sample("conv_updated_weight", new(UpdatedWeight), rand(1, 3, 5, 5)),
-        "aten.convolution.default",
-        "a weight that is not a constant",
-    ),
-    (
-        Sample("max_pool_indices", lambda x: F.max_pool2d(x, 2, return_indices=True), rand(1, 2, 4, 4)),
-        "aten.max_pool2d_with_indices.default",
-        "the indices of a max pool",
+        Sample("diagonal_dynamic", lambda x: x.diagonal(), rand(HEIGHT, 4)),
+        "aten.diagonal_copy.default",
+        "a diagonal's size that depends on an input size",
     ),
 ]
 

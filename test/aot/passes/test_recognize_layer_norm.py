@@ -84,3 +84,29 @@ def test_keeps_other_axes(check):
     for name in "mves":
         before = before.replace(f"%{name}: Float32[s0, 1]", f"%{name}: Float32[1, 4]")
     check(recognize_layer_norm, before)
+
+
+RMS_HEAD = "\n".join(line for line in HEAD.splitlines() if "%m:" not in line and "%d:" not in line) + "\n"
+
+
+@pytest.mark.parametrize("root", ROOT.values(), ids=ROOT)
+@pytest.mark.parametrize("square", SQUARE.values(), ids=SQUARE)
+def test_finds_rms_norm(check, square, root):
+    scaled = "\n%z: Float32[s0, 4] = Binary(%n, %w) kind=Mul\nout %z"
+    check(
+        recognize_layer_norm,
+        RMS_HEAD + (square + VARIANCE + root).replace("%d", "%x") + scaled,
+        NORM + "%z: Float32[s0, 4] = RmsNorm(%x, %w) axes=1 epsilon=0.0001220703125\nout %z",
+    )
+
+
+def test_adds_nothing_to_an_rms_norm(check):
+    shifted = "\n%z: Float32[s0, 4] = Binary(%n, %b) kind=Add\nout %z"
+    text = RMS_HEAD + (SQUARE["square"] + VARIANCE + ROOT["rsqrt"]).replace("%d", "%x") + shifted
+    check(
+        recognize_layer_norm,
+        text,
+        NORM
+        + "%n: Float32[s0, 4] = RmsNorm(%x) axes=1 epsilon=0.0001220703125\n"
+        + "%z: Float32[s0, 4] = Binary(%n, %b) kind=Add\nout %z",
+    )
