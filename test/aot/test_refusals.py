@@ -4,8 +4,7 @@
 import harness
 import pytest
 import torch
-from samples import HEIGHT, Argument, Sample, new, rand
-from torch import nn
+from samples import HEIGHT, Argument, Sample, rand
 
 
 def of_type(dtype, *shape):
@@ -15,11 +14,6 @@ REFUSALS = [
     (Sample("no_row", lambda x: torch.cumsum(x, 1), rand(3, 4)), "aten.cumsum.default", "no row for this operator"),
     (Sample("half", lambda x: x + x, of_type(torch.float16, 3)), "aten.add.Tensor", "dtype float16"),
     (Sample("double", lambda x: x + x, of_type(torch.float64, 3)), "aten.add.Tensor", "dtype float64"),
-    (
-        Sample("pool_ceil_dynamic", new(nn.AvgPool2d, 2, ceil_mode=True), rand(1, 2, HEIGHT, 4)),
-        "aten.avg_pool2d.default",
-        "ceil_mode with a size that depends on an input size",
-    ),
     (
         Sample("diagonal_dynamic", lambda x: x.diagonal(), rand(HEIGHT, 4)),
         "aten.diagonal_copy.default",
