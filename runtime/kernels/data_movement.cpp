@@ -183,14 +183,10 @@ class PadByCopies final : public Kernel {
     const Shape& y = node.output().shape;
     last_ = 0; // the last axis with a border
     for (size_t axis = 0; axis < x.rank; ++axis) {
-      const size_t before = attributes.before()->Get(static_cast<uint32_t>(axis));
       last_ = x[axis] == y[axis] ? last_ : axis;
-      before_[axis] = before;
-      from_[axis].resize(y[axis]);
-      for (size_t i = 0; i < y[axis]; ++i) {
-        from_[axis][i] = source(attributes.mode(), i, before, x[axis]);
-      }
+      before_[axis] = attributes.before()->Get(static_cast<uint32_t>(axis));
     }
+    mode_ = attributes.mode();
     x_ = x;
     y_ = y;
     block_ = x.rank == 0 ? 0 : x.numel(last_ + 1, x.rank) * element_size(node.output().dtype);
@@ -203,7 +199,7 @@ class PadByCopies final : public Kernel {
       for (size_t i = begin; i < end; ++i) {
         size_t rest = i, from = 0, stride = 1;
         for (size_t axis = last_; axis-- > 0; rest /= y_[axis]) {
-          from += from_[axis][rest % y_[axis]] * stride;
+          from += source(axis, rest % y_[axis]) * stride;
           stride *= x_[axis];
         }
         copy_row(arguments.input<char>(0) + from * x_[last_] * block_, arguments.output<char>(0) + i * row);
@@ -214,14 +210,15 @@ class PadByCopies final : public Kernel {
  private:
   static constexpr size_t kGrain = 65536; // bytes
 
-  // The element that is at i of the output. REQUIRES: infer_pad passed
-  static size_t source(schema::PadMode mode, size_t i, size_t before, size_t size) {
+  // The place on `axis` of the input whose element is at i of the output. REQUIRES: infer_pad passed
+  size_t source(size_t axis, size_t i) const {
+    const size_t before = before_[axis], size = x_[axis];
     if (i >= before && i - before < size) {
       return i - before;
     }
     const bool is_before = i < before;
     const size_t distance = is_before ? before - i : i - before - size + 1; // from the edge, 1 or more
-    switch (mode) {
+    switch (mode_) {
       case schema::PadMode::Reflect:
         return is_before ? distance : size - 1 - distance;
       case schema::PadMode::Circular:
@@ -237,18 +234,18 @@ class PadByCopies final : public Kernel {
     const size_t first = before_[last_], behind = first + x_[last_];
     std::memcpy(y + first * block_, x, x_[last_] * block_);
     for (size_t i = 0; i < first; ++i) {
-      std::memcpy(y + i * block_, x + from_[last_][i] * block_, block_);
+      std::memcpy(y + i * block_, x + source(last_, i) * block_, block_);
     }
     for (size_t i = behind; i < y_[last_]; ++i) {
-      std::memcpy(y + i * block_, x + from_[last_][i] * block_, block_);
+      std::memcpy(y + i * block_, x + source(last_, i) * block_, block_);
     }
   }
 
   Shape x_, y_;
   size_t last_ = 0;
   size_t block_ = 0; // bytes behind that axis
+  schema::PadMode mode_ = schema::PadMode::Reflect;
   std::array<size_t, kMaxRank> before_{};
-  std::array<std::vector<size_t>, kMaxRank> from_; // by position in the output
 };
 
 } // namespace
