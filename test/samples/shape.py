@@ -12,6 +12,12 @@ def _padded(mode, *amounts):
     return lambda x: F.pad(x, amounts, mode=mode)
 
 
+def _moved(x):
+    y = x.flip(-1).roll(1, 1)
+    last = x.unbind(1)[-1]
+    return x[None].expand(2, *x.shape), y.repeat(1, 2, 1), x[:, 1::2, ::3], last, x.permute(2, 0, 1), y.narrow(1, 1, 2)
+
+
 SAMPLES = [
     Sample("view", lambda x: x.view(6, 4), rand(2, 3, 4)),
     Sample("view_inferred", lambda x: x.view(2, -1), rand(2, 3, 4)),
@@ -134,4 +140,21 @@ SAMPLES = [
     Sample("tril", lambda x: x.tril(-1), rand(2, 4, 5)),
     Sample("triu_dynamic", lambda x: x.triu(1), rand(LENGTH, 5)),
     Sample("meshgrid", lambda x, y: [t + 1 for t in torch.meshgrid(x, y, indexing="xy")], rand(3), rand(4)),
+    *(
+        Sample(f"moved_{name}", _moved, make(3, 4, 6))
+        for name, make in {
+            "floats": rand,
+            "integers": integers,
+            "int32": lambda *shape: integers(*shape, dtype=torch.int32),
+            "bools": bools,
+        }.items()
+    ),
+    Sample(
+        "moved_dynamic",
+        lambda x: (x.flip(-1), x.roll(1, -1), x.unbind(1)[2], x.repeat(1, 1, 2), x[None].expand(2, -1, -1, -1)),
+        integers(3, 4, LENGTH),
+    ),
+    Sample("moved_nothing", lambda x: (x.expand(2, 0, 3), x.repeat(2, 1), x[:, ::2], x.flip(0)), bools(0, 3)),
+    Sample("stack_bools", lambda x, y: torch.stack((x, y), -1), bools(2, 3), bools(2, 3)),
+    Sample("cat_integers", lambda x, y: torch.cat((x, y), 0), integers(BATCH, 3), integers(2, 3)),
 ]
