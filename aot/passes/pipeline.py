@@ -12,6 +12,7 @@ from .fold_constants import fold_constants
 from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
+from .merge_slice_scatters import merge_slice_scatters
 from .recognize_activations import recognize_activations
 from .recognize_attention import recognize_attention
 from .recognize_layer_norm import recognize_layer_norm
@@ -25,6 +26,7 @@ PIPELINE = [
     fold_constants,  # operands that become constants let more rules apply
     remove_no_ops,
     merge_duplicates,  # patterns compare operands by name
+    merge_slice_scatters,  # while the slices of one tensor read it by name
     collapse_views,  # before what looks at the producer of an operand
     transpose_matmul,  # attention has its key as it is after this
     recognize_activations,

@@ -124,6 +124,23 @@ def _unread(m, x):
     return x * 2
 
 
+def _nested(m, x, position):
+    m.cache[:2, position : position + 2, 0] = x
+    m.cache[0:1][:, 3:5, 1::2] = x[0].unsqueeze(-1)
+    return m.cache[:, 1] * 2
+
+
+def _nested_constant(m, x):
+    return _nested(m, x, 4)
+
+
+def _reset(m, x):
+    y = m.cache + x
+    m.cache.zero_()
+    m.cache[1].fill_(2.0)
+    return y
+
+
 def _viewed(m, x):
     m.total.view(2, 6)[:, 1] = x
     return m.total.view(6, 2) * 1
@@ -160,6 +177,8 @@ SAMPLES = [
     _state("state_not_persistent", _index_copy, rand(2, CALL, 3), _PLACE, persistent=False, cache=torch.rand(2, 8, 3)),
     _state("state_large", _index_copy, rand(2, CALL, 300), _PLACE, cache=torch.rand(2, 8, 300)),
     _state("state_slice", _slice, rand(3, 4), cache=torch.rand(2, 7, 4)),
+    _state("state_nested", _nested_constant, rand(2, 2), cache=torch.rand(2, 7, 4)),
+    _state("state_reset", _reset, rand(4), cache=torch.rand(2, 4)),
     _state("state_written_twice", _written_twice, rand(2, CALL, 3), _PLACE, cache=torch.rand(2, 8, 3)),
     _state("state_read_later", _read_later, rand(2, CALL, 3), _PLACE, cache=torch.rand(2, 8, 3)),
     _state("state_previous", _previous, rand(3), last=torch.rand(3)),
