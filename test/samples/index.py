@@ -282,8 +282,6 @@ SAMPLES = [
     Sample("flip_dynamic_batch", lambda x: x.flip(-1), rand(BATCH, 5)),
     Sample("flip_dynamic", lambda x: x.flip(0, 1), integers(BATCH, LENGTH)),
     Sample("flip_bools", lambda x: x.flip(1), bools(3, 4)),
-    Sample("roll", lambda x: x.roll((1, -2), (0, 2)), rand(3, 4, 5)),
-    Sample("roll_flat", lambda x: x.roll(5), integers(3, 4)),
     Sample("roll_bools", lambda x: x.roll(-1, 1), bools(3, 4)),
     Sample("roll_int32", lambda x: x.roll(2, 0), integers(5, 4, dtype=torch.int32)),
     Sample("triangles", lambda x: (x.tril(), x.triu(1), x.tril(-1)), rand(BATCH, 5, 4)),
