@@ -11,6 +11,9 @@ import importlib.metadata
 _LAZY = {
     "EtXnnpackBackend": ".aot.backend",
     "EtXnnpackPartitioner": ".aot.partitioner",
+    "NotFullyDelegated": ".aot.report",
+    "Report": ".aot.report",
+    "count_delegation": ".aot.report",
 }
 __all__ = [*_LAZY, "get_option", "inspect", "is_available", "set_option", "verify"]
 

@@ -28,7 +28,7 @@ class EtXnnpackBackend(BackendDetails):
         Raises Unsupported if a node cannot be lowered and ValueError for an unknown
         compile spec; ``EtXnnpackPartitioner`` never tags such a node.
         """
-        _check(compile_specs)
+        check_compile_specs(compile_specs)
         serialized = serialize(optimize(lower(edge_program)))
         store = NamedDataStore()
         for key, data in serialized.weights.items():
@@ -40,6 +40,7 @@ class EtXnnpackBackend(BackendDetails):
         )
 
 
-def _check(compile_specs: list[CompileSpec]) -> None:
+def check_compile_specs(compile_specs: list[CompileSpec]) -> None:
+    """Raises ValueError for a compile spec that does not exist."""
     for spec in compile_specs:
         raise ValueError(f"et_xnnpack has no compile spec {spec.key!r}")

@@ -7,6 +7,7 @@ shapes alone, and so tells which nodes can be taken and why the others cannot.
 
 import inspect
 import operator
+from collections.abc import Callable
 
 import numpy as np
 import sympy
@@ -382,8 +383,10 @@ def lower(program: ExportedProgram) -> Graph:
 class Support(Lowering):
     """Answers, node by node, whether ``lower`` would succeed. Looks at shapes only."""
 
-    def __init__(self, program: ExportedProgram):
+    def __init__(self, program: ExportedProgram, refuse: Callable[[FxNode], str | None] = lambda node: None):
+        """``refuse`` gives a reason to leave a node outside that has nothing to do with its operator."""
         super().__init__(program)
+        self._refuse = refuse
         self._reasons: dict[FxNode, str | None] = {}
         self._constant: dict[FxNode, bool] = {}
 
@@ -432,6 +435,8 @@ class Support(Lowering):
     def _try(self, node: FxNode) -> str | None:
         if node.op != "call_function":
             return f"a {node.op} is not an operator"
+        if reason := self._refuse(node):
+            return reason
         if node.target is operator.getitem:
             source = node.args[0]
             reason = self.reason(source)

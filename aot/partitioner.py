@@ -2,11 +2,13 @@
 """Decides which nodes of a program are delegated, and in which groups."""
 
 import collections
-import dataclasses
+import copy
 import logging
 import operator
+from collections.abc import Sequence
 
 import torch
+from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
@@ -15,37 +17,13 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
 from . import ops
-from .backend import EtXnnpackBackend
+from .backend import EtXnnpackBackend, check_compile_specs
 from .lower import Support, is_size, mutated_buffer, target_name
 from .prepare import prepare
+from .report import NotFullyDelegated, Refusal, Report
+from .selection import Selection
 
 logger = logging.getLogger(__name__)
-
-
-@dataclasses.dataclass(frozen=True)
-class Refusal:
-    """Why one node stays outside."""
-
-    node: str  #: name in the graph: "aten_embedding_default"
-    target: str  #: "aten.embedding.default"
-    reason: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Report:
-    """What became of a program: the number of nodes in each partition, and the refusals."""
-
-    partitions: tuple[int, ...]
-    refusals: tuple[Refusal, ...]
-
-    def __str__(self) -> str:
-        lines = [
-            f"{sum(self.partitions)} nodes in {len(self.partitions)} delegate call{'s' * (len(self.partitions) != 1)}, "
-            f"{len(self.refusals)} outside"
-        ]
-        groups = collections.Counter((r.target, r.reason) for r in self.refusals)
-        lines += [f"  {count} x {target}: {reason}" for (target, reason), count in groups.items()]
-        return "\n".join(lines)
 
 
 def _groups(program: ExportedProgram, support: Support) -> list[list[FxNode]]:
@@ -153,22 +131,60 @@ def _has_result(program: ExportedProgram, tag: str, states) -> bool:
 
 
 class EtXnnpackPartitioner(Partitioner):
-    """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower``.
+    """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower`` or ``to_backend``.
 
-    After ``partition``, ``report`` says what was left outside and why.
+    After ``partition``, ``report`` says what was delegated, what was left outside and why.
+
+    compile_specs: options for the compiler; there are none yet.
+    allow_operators, block_operators, allow_modules, block_modules: see ``Selection``.
+    min_partition_size: a group of fewer operators is not worth a delegate call.
+    require_full_delegation: raise ``NotFullyDelegated``, with every reason, unless each method
+        becomes exactly one delegate call with nothing outside.
+
+    Raises TypeError or ValueError for an option that is wrong, with the nearest good value.
     """
 
-    def __init__(self, compile_specs: list[CompileSpec] | None = None):
+    def __init__(
+        self,
+        compile_specs: list[CompileSpec] | None = None,
+        *,
+        allow_operators: Sequence[str] = (),
+        block_operators: Sequence[str] = (),
+        allow_modules: Sequence[str] = (),
+        block_modules: Sequence[str] = (),
+        min_partition_size: int = 1,
+        require_full_delegation: bool = False,
+    ):
         super().__init__()
+        check_compile_specs(compile_specs or [])
+        if isinstance(min_partition_size, bool) or not isinstance(min_partition_size, int):
+            raise TypeError(f"min_partition_size takes an integer, not {min_partition_size!r}")
+        if min_partition_size < 1:
+            raise ValueError(f"min_partition_size takes 1 or more, not {min_partition_size}")
         self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, list(compile_specs or []))
+        self.selection = Selection(allow_operators, block_operators, allow_modules, block_modules)
+        self.min_partition_size = min_partition_size
+        self.require_full_delegation = require_full_delegation
         self.report: Report | None = None
+        self._tags_nothing = False
+
+    def dry_run(self, program: ExportedProgram, compile_config: EdgeCompileConfig | None = None) -> Report:
+        """What lowering ``program``, as ``torch.export`` gives it, would delegate. Lowers nothing.
+
+        Takes a fraction of the time of lowering; leaves ``program`` and ``report`` as they are.
+        """
+        dry = copy.copy(self)
+        dry._tags_nothing = True
+        dry.require_full_delegation = False
+        to_edge_transform_and_lower(copy.deepcopy(program), partitioner=[dry], compile_config=compile_config)
+        return dry.report
 
     def transform_for_pre_decomposition(self, exported_program: ExportedProgram) -> ExportedProgram:
         return prepare(exported_program)
 
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take."""
-        support = Support(ep)
+        support = Support(ep, self.selection.reason)
         taken: dict[torch._ops.OpOverload, bool] = {}
         for node in ep.graph.nodes:
             if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload):
@@ -179,41 +195,53 @@ class EtXnnpackPartitioner(Partitioner):
         return [target for target, ok in taken.items() if ok], None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        support = Support(exported_program)
-        tags = {}
-        partitions = []
-        refusals = []
+        support = Support(exported_program, self.selection.reason)
         groups = _groups(exported_program, support)
         computing = [n for n in exported_program.graph.nodes if n.op == "call_function" and not is_size(n)]
+        reasons = {node: support.reason(node) for node in computing}
+        kept = []
         for group in groups:
-            if not self._is_profitable(group, computing):
-                for node in filter(lambda n: not is_size(n), group):
-                    reason = "moves data only, not worth a delegate call"
-                    refusals.append(Refusal(node.name, target_name(node), reason))
-                continue
-            tag = f"et_xnnpack_{len(tags)}"
-            tags[tag] = self.delegation_spec
-            partitions.append(sum(not is_size(node) for node in group))
-            for node in group:
-                node.meta["delegation_tag"] = tag
+            reason = self._reason_to_drop(group, computing)
+            if reason is None:
+                kept.append(group)
+            else:
+                reasons.update((node, reason) for node in group)
         grouped = {node for group in groups for node in group}
+        refusals = []
         for node in computing:
-            reason = support.reason(node)
+            reason = reasons[node]
             if reason is None and node not in grouped:
                 reason = "computes a constant that nothing in the delegate reads"
             if reason is not None and node.target is not operator.getitem:
                 refusals.append(Refusal(node.name, target_name(node), reason))
-        tag_constant_data(exported_program)
-        _tag_states(exported_program)
-        self.report = Report(tuple(partitions), tuple(refusals))
+        self.report = Report(
+            tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in kept), tuple(refusals)
+        )
         logger.info("%s", self.report)
+        if self.require_full_delegation and not self.report.is_full:
+            raise NotFullyDelegated(self.report)
+        tags = {}
+        if not self._tags_nothing:
+            for group in kept:
+                tag = f"et_xnnpack_{len(tags)}"
+                tags[tag] = self.delegation_spec
+                for node in group:
+                    node.meta["delegation_tag"] = tag
+            tag_constant_data(exported_program)
+            _tag_states(exported_program)
         return PartitionResult(exported_program, tags)
 
-    @staticmethod
-    def _is_profitable(group: list[FxNode], computing: list[FxNode]) -> bool:
-        """A call is worth it if it computes something, or if it is the whole program."""
+    def _reason_to_drop(self, group: list[FxNode], computing: list[FxNode]) -> str | None:
+        """Why ``group`` is not worth a delegate call; None if it is.
+
+        It is worth one if it computes something, or if it is the whole program.
+        """
         group = [node for node in group if not is_size(node)]
+        if len(group) < self.min_partition_size:
+            return f"in a group of {len(group)}, min_partition_size is {self.min_partition_size}"
         if len(group) == len(computing):
-            return True
+            return None
         rows = [ops.ROWS.get(target_name(n)) for n in group]
-        return any(row is not None and (row.preserve or not row.plumbing) for row in rows)
+        if any(row is not None and (row.preserve or not row.plumbing) for row in rows):
+            return None
+        return "moves data only, not worth a delegate call"

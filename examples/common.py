@@ -149,6 +149,7 @@ def lower_all(export: Callable[[], object], output: Path, script: str) -> tuple[
 
 
 def _lower(name: str, exported, path: Path, fingerprint: str) -> Program:
+    from executorch.backends.et_xnnpack import count_delegation
     from executorch.exir import to_edge_transform_and_lower
 
     if name == OURS:
@@ -160,7 +161,7 @@ def _lower(name: str, exported, path: Path, fingerprint: str) -> Program:
 
         partitioner = XnnpackPartitioner()
     manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
-    calls, outside = _count(manager.exported_program().graph)
+    calls, outside = count_delegation(manager.exported_program())
     report = getattr(partitioner, "report", None)
     refusals = [(r.target, r.reason) for r in report.refusals] if report else []
     with open(path, "wb") as file:
@@ -169,18 +170,6 @@ def _lower(name: str, exported, path: Path, fingerprint: str) -> Program:
     known = {"calls": calls, "outside": outside, "refusals": refusals}
     _notes(path).write_text(json.dumps({"fingerprint": fingerprint, **known}))
     return program
-
-
-def _count(graph) -> tuple[int, dict[str, int]]:
-    """Delegate calls, and the operators outside; arithmetic on sizes does not count."""
-    from executorch.backends.et_xnnpack.aot.lower import is_size, target_name
-    from executorch.exir.delegate import executorch_call_delegate
-
-    nodes = [n for n in graph.nodes if n.op == "call_function"]
-    calls = sum(n.target is executorch_call_delegate for n in nodes)
-    outside = collections.Counter(target_name(n) for n in nodes if not is_size(n))
-    del outside["getitem"], outside[executorch_call_delegate.__name__]
-    return calls, dict(outside.most_common())
 
 
 def _notes(path: Path) -> Path:

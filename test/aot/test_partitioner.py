@@ -1,8 +1,16 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Which groups of nodes the partitioner makes, and what it reports."""
 
+import json
+import time
+
 import harness
+import pytest
 import torch
+import torch.nn.functional as F
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner, NotFullyDelegated, count_delegation
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch import nn
 
 
@@ -56,3 +64,198 @@ def test_every_operator_outside_has_a_reason():
 
     lowered = lower(function, IDS)
     assert sorted(lowered.outside) == sorted(r.target for r in lowered.report.refusals), str(lowered.report)
+
+
+# Structure ----------------------------------------------------------------------------
+
+
+def test_a_cycle_is_cut():
+    """relu -> outside -> add, and relu -> add: one partition would read its own result."""
+
+    def function(table, ids):
+        y = torch.relu(table)
+        return outside(y, ids) + y
+
+    lowered = lower(function, IDS)
+    assert len(lowered.delegates) == 2, str(lowered.report)
+
+
+def test_partitions_are_the_same_every_time():
+    def function(table, ids):
+        y = torch.relu(table)
+        return outside(y, ids) + y
+
+    assert len({str(lower(function, IDS).report) for _ in range(3)}) == 1
+
+
+def test_a_program_without_a_delegate_is_left_alone():
+    lowered = lower(lambda table, ids: outside(table, ids), IDS)
+    assert lowered.delegates == {}
+    assert lowered.buffer
+    assert lowered.report.delegated == ()
+
+
+def test_a_constant_may_be_used_inside_and_outside():
+    lowered = lower(lambda table, ids, x: (outside(table, ids), F.linear(x, table)), IDS, torch.rand(2, 4))
+    assert len(lowered.delegates) == 1
+    assert lowered.buffer
+
+
+def _chain(x):
+    for _ in range(2500):
+        x = torch.relu(x + 1)
+    return x
+
+
+def _fan_out(x):
+    return sum(torch.relu(x + i) for i in range(500))
+
+
+def _skips(x):
+    layers = [x]
+    for i in range(750):
+        layers.append(torch.relu(layers[-1] + layers[i // 2]))
+    return layers[-1]
+
+
+@pytest.mark.parametrize("function, nodes", [(_chain, 5000), (_fan_out, 1500), (_skips, 1500)])
+def test_thousands_of_nodes_take_seconds(function, nodes):
+    class Module(nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    program = torch.export.export(Module(), (torch.rand(4),))
+    partitioner = EtXnnpackPartitioner()
+    start = time.process_time()
+    partitioner.partition(program)
+    assert time.process_time() - start < 30
+    assert len(partitioner.report.delegated) == 1
+    assert sum(partitioner.report.partitions) >= nodes
+
+
+# Options ------------------------------------------------------------------------------
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Sequential(nn.Linear(4, 4), nn.GELU()) for _ in range(3)])
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + layer(x)
+        return self.norm(x)
+
+
+X = torch.rand(2, 4)
+
+
+def partition(**options):
+    """The report for an encoder, the lowered program and its outputs, compared with eager."""
+    module = Encoder().eval()
+    partitioner = EtXnnpackPartitioner(**options)
+    manager = to_edge_transform_and_lower(torch.export.export(module, (X,)), partitioner=[partitioner])
+    calls, outside = count_delegation(manager.exported_program())
+    assert calls == len(partitioner.report.delegated)
+    assert sum(outside.values()) == len(partitioner.report.refusals)
+    return partitioner.report, outside
+
+
+def test_a_report_is_data():
+    report, outside = partition()
+    assert report.is_full and not outside
+    assert report.to_dict() == {
+        "delegated": [
+            {"aten.linear.default": 3, "aten.gelu.default": 3, "aten.add.Tensor": 3, "aten.layer_norm.default": 1}
+        ],
+        "outside": [],
+    }
+
+
+def test_a_report_can_be_saved(tmp_path):
+    report, _ = partition(block_operators=["aten.gelu"])
+    report.save(tmp_path / "report.json")
+    report.save(tmp_path / "report.txt")
+    assert json.loads((tmp_path / "report.json").read_text()) == report.to_dict()
+    assert "3 x aten.gelu.default: its operator is in block_operators" in (tmp_path / "report.txt").read_text()
+
+
+def test_blocked_operators_stay_outside():
+    report, outside = partition(block_operators=["aten.gelu"])
+    assert outside == {"aten.gelu.default": 3}
+    assert {r.reason for r in report.refusals} == {"its operator is in block_operators"}
+
+
+def test_an_operator_also_stands_for_what_it_is_decomposed_into():
+    _, outside = partition(block_operators=["aten.linear.default"])
+    assert set(outside) == {"aten.permute_copy.default", "aten.addmm.default"}
+
+
+def test_only_allowed_operators_are_delegated():
+    report, _ = partition(allow_operators=["aten.linear", "aten.ad*"])
+    assert {t for targets in report.delegated for t in targets} == {"aten.linear.default", "aten.add.Tensor"}
+
+
+def test_blocked_modules_stay_outside_with_all_that_is_in_them():
+    report, outside = partition(block_modules=["layers.1"])
+    assert sorted(outside) == ["aten.addmm.default", "aten.gelu.default", "aten.permute_copy.default"]
+    assert len(report.delegated) == 2
+
+
+def test_only_allowed_modules_are_delegated():
+    report, _ = partition(allow_modules=["layers.?"])
+    assert {t for targets in report.delegated for t in targets} == {"aten.linear.default", "aten.gelu.default"}
+
+
+def test_small_groups_are_dropped():
+    report, outside = partition(block_operators=["aten.gelu"], min_partition_size=2)
+    assert "aten.linear.default" not in report.delegated[0] or len(report.delegated[0]) > 1
+    assert any("min_partition_size is 2" in r.reason for r in report.refusals)
+    assert min(report.partitions) >= 2
+
+
+def test_full_delegation_can_be_required():
+    report, _ = partition(require_full_delegation=True)
+    assert report.is_full
+    with pytest.raises(NotFullyDelegated, match="3 x aten.gelu.default: its operator is in block_operators") as error:
+        partition(require_full_delegation=True, block_operators=["aten.gelu"])
+    assert len(error.value.report.refusals) == 3
+
+
+def test_a_dry_run_lowers_nothing():
+    exported = torch.export.export(Encoder().eval(), (X,))
+    before = str(exported.graph)
+    partitioner = EtXnnpackPartitioner(block_operators=["aten.gelu"], require_full_delegation=True)
+    report = partitioner.dry_run(exported)
+    assert [r.target for r in report.refusals] == ["aten.gelu.default"] * 3
+    assert partitioner.report is None
+    assert str(exported.graph) == before
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"block_operators": ["aten.lineer"]}, "did you mean 'aten.linear'"),
+        ({"allow_operators": "aten.linear"}, "takes a list of names"),
+        ({"block_modules": [1]}, "takes a list of names"),
+        ({"min_partition_size": 0}, "1 or more"),
+        ({"min_partition_size": True}, "takes an integer"),
+        ({"compile_specs": [CompileSpec("precision", b"")]}, "no compile spec 'precision'"),
+    ],
+)
+def test_a_wrong_option_is_refused_at_once(options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        EtXnnpackPartitioner(**options)
+
+
+def test_methods_are_partitioned_one_by_one():
+    class Other(nn.Module):
+        def forward(self, x):
+            return torch.relu(x)
+
+    programs = {"encode": torch.export.export(Encoder().eval(), (X,)), "other": torch.export.export(Other(), (X,))}
+    partitioners = {name: [EtXnnpackPartitioner(require_full_delegation=True)] for name in programs}
+    manager = to_edge_transform_and_lower(programs, partitioner=partitioners)
+    for name in programs:
+        assert count_delegation(manager.exported_program(name)) == (1, {})

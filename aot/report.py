@@ -1,0 +1,79 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What became of a program: for people as text, for tools as data."""
+
+import collections
+import dataclasses
+import json
+from os import PathLike
+from pathlib import Path
+
+from executorch.exir.delegate import executorch_call_delegate
+from torch.export import ExportedProgram
+
+from .lower import is_size, target_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Why one node stays outside."""
+
+    node: str  #: name in the graph: "aten_embedding_default"
+    target: str  #: "aten.embedding.default"
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What the partitioner decided about one method."""
+
+    delegated: tuple[tuple[str, ...], ...]  #: the operators of each delegate call
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def partitions(self) -> tuple[int, ...]:
+        """The number of operators in each delegate call."""
+        return tuple(len(targets) for targets in self.delegated)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything that computes is in one delegate call."""
+        return not self.refusals and len(self.delegated) <= 1
+
+    def to_dict(self) -> dict[str, object]:
+        """The report in types that JSON has."""
+        return {
+            "delegated": [dict(collections.Counter(targets)) for targets in self.delegated],
+            "outside": [dataclasses.asdict(r) for r in self.refusals],
+        }
+
+    def save(self, path: str | PathLike) -> None:
+        """Writes the report: as JSON if ``path`` ends in .json, else as text."""
+        path = Path(path)
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n" if path.suffix == ".json" else f"{self}\n")
+
+    def __str__(self) -> str:
+        lines = [
+            f"{sum(self.partitions)} nodes in {len(self.partitions)} delegate call{'s' * (len(self.partitions) != 1)}, "
+            f"{len(self.refusals)} outside"
+        ]
+        groups = collections.Counter((r.target, r.reason) for r in self.refusals)
+        lines += [f"  {count} x {target}: {reason}" for (target, reason), count in groups.items()]
+        return "\n".join(lines)
+
+
+class NotFullyDelegated(RuntimeError):
+    """A method is not one delegate call with nothing outside; ``report`` has the reasons."""
+
+    def __init__(self, report: Report):
+        self.report = report
+        super().__init__(f"the program is not one delegate call with nothing outside: {report}")
+
+
+def count_delegation(program: ExportedProgram) -> tuple[int, dict[str, int]]:
+    """Of a lowered program the number of delegate calls, of any backend, and how often each
+    operator is outside them, the most frequent first. Arithmetic on sizes does not count."""
+    nodes = [n for n in program.graph.nodes if n.op == "call_function"]
+    calls = sum(n.target is executorch_call_delegate for n in nodes)
+    outside = collections.Counter(target_name(n) for n in nodes if not is_size(n))
+    del outside["getitem"], outside[executorch_call_delegate.__name__]
+    return calls, dict(outside.most_common())

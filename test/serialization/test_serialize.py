@@ -1,0 +1,92 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Blobs read back with the generated reader."""
+
+import harness
+import numpy as np
+import pytest
+from executorch.backends.et_xnnpack.aot.ir import dims, parse
+from executorch.backends.et_xnnpack.serialization import schema, schema_generated
+from executorch.backends.et_xnnpack.serialization.schema import DimOp
+from executorch.backends.et_xnnpack.serialization.serialize import INLINE_BYTES, serialize
+from samples import all_samples
+
+DYNAMIC = [s for s in all_samples() if s.sizes]
+
+
+def read(blob):
+    return schema_generated.GraphT.InitFromPackedBuf(blob, 0)
+
+
+def evaluate(root, sizes):
+    """The values of Graph.exprs for arguments of these physical sizes."""
+    operations = {
+        DimOp.Add: lambda a, b: a + b,
+        DimOp.Mul: lambda a, b: a * b,
+        DimOp.FloorDiv: lambda a, b: a // b,
+        DimOp.Mod: lambda a, b: a % b,
+        DimOp.Min: min,
+        DimOp.Max: max,
+    }
+    values = []
+    for e in root.exprs or []:
+        if e.op == DimOp.Const:
+            values.append(e.a)
+        elif e.op == DimOp.InputDim:
+            values.append(sizes[e.a][e.b])
+        else:
+            values.append(operations[e.op](values[e.a], values[e.b]))
+    return values
+
+
+@pytest.mark.parametrize("sample", DYNAMIC, ids=lambda s: s.name)
+def test_sizes_are_those_of_the_graph(sample):
+    for graph in harness.lower_sample(sample).optimized.values():
+        root = read(serialize(graph).blob)
+        if any(i.value is None for i in graph.inputs):
+            pytest.skip("takes an integer argument")
+        for offset in range(3):
+            symbols = {name: 2 * (r.min or 2) + 2 * offset for name, r in graph.ranges.items()}
+            sizes = [[dims.evaluate(d, symbols) for d in graph.values[i.value].shape] for i in graph.inputs]
+            exprs = evaluate(root, sizes)
+            for value, written in zip(graph.values.values(), root.values, strict=True):
+                found = [d if d >= 0 else exprs[-1 - d] for d in ([] if written.dims is None else written.dims)]
+                assert found == [dims.evaluate(d, symbols) for d in value.shape], value.name
+
+
+LARGE = "[" + ", ".join(str(i) for i in range(100)) + "]"
+GRAPH = f"""
+    in %x: Float32[100]
+    const %a: Float32[100] = {LARGE}
+    const %b: Float32[100] = {LARGE}
+    const %c: Float32[1] = [2]
+    %y: Float32[100] = Binary(%x, %a) kind=Mul clamp=(0, inf)
+    %z: Float32[100] = Binary(%y, %b)
+    %w: Float32[100] = Binary(%z, %c)
+    out %w
+"""
+
+
+def test_equal_weights_are_stored_once_and_small_ones_inside():
+    serialized = serialize(parse(GRAPH))
+    assert len(serialized.weights) == 1
+    a, b, c = (v.constant for v in read(serialized.blob).values if v.constant is not None)
+    assert a.key == b.key and c.key is None
+    assert np.frombuffer(bytes(c.data), np.float32).tolist() == [2]
+    assert 4 <= INLINE_BYTES < 400
+
+
+def test_nodes_and_attributes_come_back():
+    root = read(serialize(parse(GRAPH)).blob)
+    assert [n.attributesType for n in root.nodes] == [schema.AttributesType.Binary] * 3
+    first = root.nodes[0].attributes
+    assert (first.kind, first.clamp.min, first.clamp.max) == (schema.BinaryKind.Mul, 0, float("inf"))
+
+
+def test_the_same_graph_gives_the_same_bytes():
+    assert serialize(parse(GRAPH)).blob == serialize(parse(GRAPH)).blob
+
+
+def test_a_size_that_no_input_tells_is_refused():
+    graph = parse("range s0 1..4 hint 2\nin %x: Float32[3]\n%y: Float32[s0] = Slice(%x) axis=0 size=s0\nout %y")
+    with pytest.raises(ValueError, match="s0"):
+        serialize(graph)
