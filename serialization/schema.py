@@ -43,6 +43,8 @@ UnaryKind = _enum("UnaryKind")
 BinaryKind = _enum("BinaryKind")
 AdaptivePoolKind = _enum("AdaptivePoolKind")
 ReduceKind = _enum("ReduceKind")
+ArgReduceKind = _enum("ArgReduceKind")
+ScanKind = _enum("ScanKind")
 CompareKind = _enum("CompareKind")
 ResizeKind = _enum("ResizeKind")
 UpdateKind = _enum("UpdateKind")
@@ -64,6 +66,8 @@ _ENUM_FIELDS = {
     ("Binary", "kind"): BinaryKind,
     ("AdaptivePool2d", "kind"): AdaptivePoolKind,
     ("Reduce", "kind"): ReduceKind,
+    ("ArgReduce", "kind"): ArgReduceKind,
+    ("Scan", "kind"): ScanKind,
     ("Compare", "kind"): CompareKind,
     ("Cast", "dtype"): DType,
     ("Resize2d", "kind"): ResizeKind,

@@ -5,6 +5,7 @@ It proves lowering and passes without the runtime, and checks that each value ha
 shape and type that the graph declares.
 """
 
+import functools
 import math
 
 import sympy
@@ -14,6 +15,7 @@ from executorch.backends.et_xnnpack.aot.ir import Graph
 from executorch.backends.et_xnnpack.aot.ir.graph import NUMPY_DTYPES
 from executorch.backends.et_xnnpack.serialization.schema import (
     AdaptivePoolKind,
+    ArgReduceKind,
     BagKind,
     BinaryKind,
     CompareKind,
@@ -21,6 +23,7 @@ from executorch.backends.et_xnnpack.serialization.schema import (
     RecurrentKind,
     ReduceKind,
     ResizeKind,
+    ScanKind,
     UnaryKind,
     UpdateKind,
 )
@@ -161,8 +164,27 @@ def _adaptive_pool2d(a, x):
 
 
 def _reduce(a, x):
-    reduce = {ReduceKind.Sum: torch.sum, ReduceKind.Mean: torch.mean}[a.kind]
-    return reduce(x, a.axes, keepdim=a.keep_dims)
+    if a.kind == ReduceKind.Prod:
+        for axis in reversed(a.axes):
+            x = x.prod(axis, keepdim=a.keep_dims, dtype=x.dtype)
+        return x
+    reduce = {
+        ReduceKind.Sum: functools.partial(torch.sum, dtype=x.dtype),
+        ReduceKind.Mean: torch.mean,
+        ReduceKind.Max: torch.amax,
+        ReduceKind.Min: torch.amin,
+        ReduceKind.Any: torch.any,
+        ReduceKind.All: torch.all,
+    }[a.kind]
+    return reduce(x, tuple(a.axes), keepdim=a.keep_dims)
+
+
+def _arg_reduce(a, x):
+    return {ArgReduceKind.Max: torch.argmax, ArgReduceKind.Min: torch.argmin}[a.kind](x, a.axis)
+
+
+def _scan(a, x):
+    return {ScanKind.Sum: torch.cumsum, ScanKind.Prod: torch.cumprod}[a.kind](x, a.axis)
 
 
 def _layer_norm(a, x, weight=None, bias=None):
@@ -336,6 +358,9 @@ _OPERATORS = {
     "MaxPool2d": _max_pool2d,
     "AdaptivePool2d": _adaptive_pool2d,
     "Reduce": _reduce,
+    "ArgReduce": _arg_reduce,
+    "Scan": _scan,
+    "Sort": lambda a, x: torch.argsort(x, dim=a.axis, descending=a.descending, stable=True),
     "Softmax": lambda a, x: torch.softmax(x, a.axis),
     "LayerNorm": _layer_norm,
     "RmsNorm": _rms_norm,

@@ -1,29 +1,231 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Reductions over axes."""
+"""Reductions over axes, and what is found along one axis: places, running totals, order."""
+
+import functools
+
+import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import ReduceKind, UnaryKind
+from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
+from ..ir.graph import NUMPY_DTYPES
 from .registry import op
+from .shape import slice_axis
+
+_any = functools.partial(op, dtypes=DType)
 
 
-def _reduce(c, kind, x, dim, keepdim):
-    axes = tuple(sorted({c.axis(d, x.rank) for d in dim or range(x.rank)}))
+def _axes(c, x, dim) -> tuple[int, ...]:
+    dim = [dim] if isinstance(dim, int) else dim
+    return tuple(sorted({c.axis(d, x.rank) for d in dim or range(x.rank)}))
+
+
+def _shape(x, axes, keepdim):
+    return [1 if i in axes else n for i, n in enumerate(x.shape) if keepdim or i not in axes]
+
+
+def _reduce(c, kind, x, dim, keepdim=False):
+    axes = _axes(c, x, dim) if x.rank else ()
     if not axes:  # of a scalar
-        return c.node(schema.Unary(kind=UnaryKind.Copy), x, shape=())
+        return c.node(schema.Unary(kind=UnaryKind.Copy), x, shape=x.shape)
     attributes = schema.Reduce(kind=kind, axes=axes, keep_dims=bool(keepdim))
-    return c.node(attributes, x, shape=c.out.shape)
+    return c.node(attributes, x, shape=_shape(x, axes, keepdim))
 
 
-@op("aten.mean.dim")
+def _numbers(c, x):
+    """Booleans as integers."""
+    return c.cast(x, DType.Int64) if x.dtype == DType.Bool else x
+
+
+@_any("aten.mean.dim")
 def mean(c, self, dim, keepdim):
-    return _reduce(c, ReduceKind.Mean, self, dim, keepdim)
+    return _reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), dim, keepdim)
 
 
-@op("aten.sum.dim_IntList")
+@_any("aten.sum.dim_IntList")
 def sum(c, self, dim, keepdim):
-    return _reduce(c, ReduceKind.Sum, self, dim, keepdim)
+    return _reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), dim, keepdim)
 
 
-@op("aten.mean.default")
+@_any("aten.sum.default")
+def sum_all(c, self):
+    return _reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), None)
+
+
+@_any("aten.mean.default")
 def mean_all(c, self):
-    return _reduce(c, ReduceKind.Mean, self, None, False)
+    return _reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), None)
+
+
+@_any("aten.prod.default")
+def prod_all(c, self):
+    return _reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), None)
+
+
+@_any("aten.prod.dim_int")
+def prod(c, self, dim, keepdim):
+    return _reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), dim, keepdim)
+
+
+def _extremum(c, kind, x, dim, keepdim=False):
+    for axis in _axes(c, x, dim) if x.rank else ():
+        c.require(x.shape[axis] != 0, "an extremum of nothing")
+    if x.dtype == DType.Bool:
+        kind = {ReduceKind.Max: ReduceKind.Any, ReduceKind.Min: ReduceKind.All}[kind]
+    return _reduce(c, kind, x, dim, keepdim)
+
+
+for _name, _kind in {"max": ReduceKind.Max, "min": ReduceKind.Min}.items():
+    _arg = ArgReduceKind[_kind.name]
+
+    @_any(f"aten.a{_name}.default")
+    def amax(c, self, dim, keepdim, kind=_kind):
+        return _extremum(c, kind, self, dim, keepdim)
+
+    @_any(f"aten.{_name}.default")
+    def max_all(c, self, kind=_kind):
+        return _extremum(c, kind, self, None)
+
+    @_any(f"aten.{_name}.dim")
+    def max_dim(c, self, dim, keepdim, kind=_kind, arg=_arg):
+        used = c.used_outputs()
+        values = _extremum(c, kind, self, dim, keepdim) if 0 in used else None
+        return [values, _arg_reduce(c, arg, self, dim, keepdim) if 1 in used else None]
+
+    @_any(f"aten.arg{_name}.default")
+    def argmax(c, self, dim, keepdim, arg=_arg):
+        if dim is None:
+            flat = c.reshape(self, [functools.reduce(lambda a, b: a * b, self.shape, 1)])
+            return c.reshape(_arg_reduce(c, arg, flat, 0, False), c.out.shape)
+        return _arg_reduce(c, arg, self, dim, keepdim)
+
+
+def _arg_reduce(c, kind, x, dim, keepdim):
+    x = _numbers(c, x)
+    if not x.rank:
+        return c.constant(np.zeros((), np.int64))
+    axis = c.axis(dim, x.rank)
+    c.require(x.shape[axis] != 0, "the place of an extremum of nothing")
+    y = c.node(schema.ArgReduce(kind=kind, axis=axis), x, shape=_shape(x, (axis,), False), dtype=DType.Int64)
+    return c.reshape(y, _shape(x, (axis,), True)) if keepdim else y
+
+
+for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
+
+    @_any(f"aten.{_name}.default")
+    def any_all(c, self, kind=_kind):
+        return _reduce(c, kind, c.cast(self, DType.Bool), None)
+
+    @_any(f"aten.{_name}.dim", f"aten.{_name}.dims")
+    def any_dim(c, self, dim, keepdim, kind=_kind):
+        return _reduce(c, kind, c.cast(self, DType.Bool), dim, keepdim)
+
+
+# Statistics -----------------------------------------------------------------------------
+
+
+def _variance(c, x, dim, correction, keepdim):
+    """The variance, from the squares of the differences from the mean."""
+    mean = _reduce(c, ReduceKind.Mean, x, dim, True)
+    squares = c.node(schema.Binary(kind=BinaryKind.SquaredDifference), x, mean, shape=x.shape)
+    total = _reduce(c, ReduceKind.Sum, squares, dim, keepdim)
+    count = functools.reduce(lambda a, b: a * b, (x.shape[a] for a in _axes(c, x, dim)), 1)
+    if c.is_symbolic(count):
+        c.require(float(correction) == int(correction), "a correction that is not an integer")
+        divisor = c.operand(count - int(correction), DType.Float32)
+        clamp = schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, float("inf")))
+        divisor = c.node(clamp, divisor, shape=())
+    else:
+        divisor = c.constant(np.array(max(count - correction, 0), np.float32))
+    return c.node(schema.Binary(kind=BinaryKind.Div), total, divisor, shape=total.shape)
+
+
+@op("aten.var.correction")
+def var(c, self, dim, correction, keepdim):
+    c.require(self.rank > 0, "the variance of a scalar")
+    return _variance(c, self, dim, 1 if correction is None else correction, keepdim)
+
+
+@op("aten.var.dim")
+def var_dim(c, self, dim, unbiased, keepdim):
+    c.require(self.rank > 0, "the variance of a scalar")
+    return _variance(c, self, dim, 1 if unbiased else 0, keepdim)
+
+
+@_any("aten.median.default")
+def median_all(c, self):
+    flat = c.reshape(self, [functools.reduce(lambda a, b: a * b, self.shape, 1)])
+    return c.reshape(_median(c, flat, 0)[0], ())
+
+
+@_any("aten.median.dim")
+def median(c, self, dim, keepdim):
+    if not self.rank:
+        return [self, c.constant(np.zeros((), np.int64))]
+    axis = c.axis(dim, self.rank)
+    shape = _shape(self, (axis,), keepdim)
+    return [c.reshape(v, shape) for v in _median(c, self, axis)]
+
+
+def _median(c, x, axis):
+    """The lower of the two in the middle and its place; the first NaN if there is one. ``axis`` is kept."""
+    x = _numbers(c, x)
+    size = x.shape[axis]
+    c.require(size != 0, "a median of nothing")
+    order = _order(c, x, axis, False)
+    place = slice_axis(c, order, axis, (size - 1) // 2, 1)
+    if x.dtype == DType.Float32:
+        nan = c.cast(
+            c.node(schema.Compare(kind=CompareKind.NotEqual), x, x, shape=x.shape, dtype=DType.Bool), DType.Int64
+        )
+        shape = _shape(x, (axis,), True)
+        first = c.node(
+            schema.ArgReduce(kind=ArgReduceKind.Max, axis=axis), nan, shape=_shape(x, (axis,), False), dtype=DType.Int64
+        )
+        has_nan = c.node(
+            schema.Reduce(kind=ReduceKind.Any, axes=(axis,), keep_dims=True), c.cast(nan, DType.Bool), shape=shape
+        )
+        place = c.node(schema.Where(), has_nan, c.reshape(first, shape), place, shape=shape, dtype=DType.Int64)
+    return c.node(schema.Gather(axis=axis), x, place, shape=place.shape, dtype=x.dtype), place
+
+
+# Along one axis -------------------------------------------------------------------------
+
+for _name, _kind in {"cumsum": ScanKind.Sum, "cumprod": ScanKind.Prod}.items():
+
+    @_any(f"aten.{_name}.default")
+    def scan(c, self, dim, kind=_kind):
+        x = c.cast(self, c.out.dtype)
+        if not x.rank:
+            return c.node(schema.Unary(kind=UnaryKind.Copy), x, shape=())
+        return c.node(schema.Scan(kind=kind, axis=c.axis(dim, x.rank)), x, shape=x.shape)
+
+
+def _order(c, x, axis, descending):
+    return c.node(schema.Sort(axis=axis, descending=bool(descending)), x, shape=x.shape, dtype=DType.Int64)
+
+
+def _sort(c, x, dim, descending):
+    if not x.rank:
+        return x, c.constant(np.zeros((), np.int64))
+    axis = c.axis(dim, x.rank)
+    order = _order(c, x, axis, descending)
+    return c.node(schema.Gather(axis=axis), x, order, shape=x.shape, dtype=x.dtype), order
+
+
+@_any("aten.sort.default", "aten.sort.stable")
+def sort(c, self, dim, descending):
+    return list(_sort(c, self, dim, descending))
+
+
+@_any("aten.argsort.default", "aten.argsort.stable")
+def argsort(c, self, dim, descending):
+    return _sort(c, self, dim, descending)[1]
+
+
+@_any("aten.topk.default")
+def topk(c, self, k, dim, largest):
+    if not self.rank:
+        return [self, c.constant(np.zeros((), np.int64))]
+    axis = c.axis(dim, self.rank)
+    places = slice_axis(c, _order(c, self, axis, largest), axis, 0, k)
+    return [c.node(schema.Gather(axis=axis), self, places, shape=places.shape, dtype=self.dtype), places]

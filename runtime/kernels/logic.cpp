@@ -9,6 +9,7 @@
 
 #include "../ops/op.h"
 #include "broadcast.h"
+#include "with_type.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -17,22 +18,6 @@ using schema::BinaryKind;
 using schema::CompareKind;
 
 constexpr size_t kGrain = 32768; // elements
-
-// Calls function(T()) with the C++ type of `dtype`.
-template <typename Function>
-auto with_type(DType dtype, const Function& function) {
-  switch (dtype) {
-    case DType::Float32:
-      return function(float());
-    case DType::Int32:
-      return function(int32_t());
-    case DType::Int64:
-      return function(int64_t());
-    case DType::Bool:
-      break;
-  }
-  return function(uint8_t());
-}
 
 // output[i] = function(a, b) over all elements. Function must be cheap to copy.
 template <typename In, typename Out, typename Function>

@@ -26,6 +26,12 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kAdaptivePool2dOp;
     case schema::Attributes::Reduce:
       return kReduceOp;
+    case schema::Attributes::ArgReduce:
+      return kArgReduceOp;
+    case schema::Attributes::Scan:
+      return kScanOp;
+    case schema::Attributes::Sort:
+      return kSortOp;
     case schema::Attributes::Softmax:
       return kSoftmaxOp;
     case schema::Attributes::LayerNorm:

@@ -110,7 +110,7 @@ extern const OpImpl kUnaryOp, kBinaryOp; // elementwise
 extern const OpImpl kLinearOp, kBatchMatMulOp; // linear
 extern const OpImpl kConv2dOp, kConvTranspose2dOp; // conv
 extern const OpImpl kAvgPool2dOp, kMaxPool2dOp, kAdaptivePool2dOp, kMaxPoolIndicesOp; // pool
-extern const OpImpl kReduceOp, kSoftmaxOp; // reduce
+extern const OpImpl kReduceOp, kArgReduceOp, kScanOp, kSortOp, kSoftmaxOp; // reduce
 extern const OpImpl kLayerNormOp, kRmsNormOp, kGroupNormOp; // norm
 extern const OpImpl kAttentionOp; // attention
 extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape

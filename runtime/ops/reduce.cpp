@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include "../kernels/scan.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
+
+using schema::ReduceKind;
 
 Status check_axes(const flatbuffers::Vector<uint8_t>* axes, size_t rank) {
   ETX_CHECK(axes != nullptr && axes->size() != 0, InvalidProgram, "has no axes");
@@ -19,15 +22,37 @@ Status check_axes(const flatbuffers::Vector<uint8_t>* axes, size_t rank) {
   return {};
 }
 
+bool reduces(ReduceKind kind, DType dtype) {
+  switch (kind) {
+    case ReduceKind::Mean:
+      return dtype == DType::Float32;
+    case ReduceKind::Sum:
+    case ReduceKind::Max:
+    case ReduceKind::Min:
+    case ReduceKind::Prod:
+      return dtype != DType::Bool;
+    case ReduceKind::Any:
+    case ReduceKind::All:
+      return dtype == DType::Bool;
+  }
+  return false;
+}
+
 Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
-  ETX_RETURN_IF_ERROR(node.check_float());
   const auto& attributes = node.attributes<schema::Reduce>();
   ETX_CHECK(
       attributes.kind() <= schema::ReduceKind::MAX,
       InvalidProgram,
       "unknown kind %d",
       static_cast<int>(attributes.kind()));
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(
+      reduces(attributes.kind(), dtype),
+      InvalidProgram,
+      "%s of %s",
+      schema::EnumNameReduceKind(attributes.kind()),
+      schema::EnumNameDType(dtype));
   const Shape& x = node.input(0).shape;
   const auto* axes = attributes.axes();
   ETX_RETURN_IF_ERROR(check_axes(axes, x.rank));
@@ -40,7 +65,68 @@ Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
       y.append(1);
     }
   }
-  return set_output(outputs, DType::Float32, y);
+  return set_output(outputs, dtype, y);
+}
+
+std::unique_ptr<Kernel> make_any_reduce(const NodeContext& node) {
+  const ReduceKind kind = node.attributes<schema::Reduce>().kind();
+  const bool adds_floats =
+      node.input(0).dtype == DType::Float32 && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
+  return adds_floats ? make_reduce(node) : make_typed_reduce(node);
+}
+
+Status check_axis(const NodeContext& node, unsigned axis) {
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(axis < x.rank, InvalidProgram, "axis %u is not below rank %zu", axis, x.rank);
+  return {};
+}
+
+Status check_number(const NodeContext& node) {
+  ETX_CHECK(node.input(0).dtype != DType::Bool, InvalidProgram, "of Bool");
+  return {};
+}
+
+Status infer_arg_reduce(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::ArgReduce>();
+  ETX_CHECK(
+      attributes.kind() <= schema::ArgReduceKind::MAX,
+      InvalidProgram,
+      "unknown kind %d",
+      static_cast<int>(attributes.kind()));
+  ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
+  ETX_RETURN_IF_ERROR(check_number(node));
+  const Shape& x = node.input(0).shape;
+  Shape y;
+  for (size_t axis = 0; axis < x.rank; ++axis) {
+    if (axis != attributes.axis()) {
+      y.append(x[axis]);
+    }
+  }
+  ETX_CHECK(x[attributes.axis()] != 0 || y.numel() == 0, InvalidProgram, "the axis is empty");
+  return set_output(outputs, DType::Int64, y);
+}
+
+Status infer_scan(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::Scan>();
+  ETX_CHECK(
+      attributes.kind() <= schema::ScanKind::MAX,
+      InvalidProgram,
+      "unknown kind %d",
+      static_cast<int>(attributes.kind()));
+  ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
+  ETX_RETURN_IF_ERROR(check_number(node));
+  return set_output(outputs, node.input(0).dtype, node.input(0).shape);
+}
+
+Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const unsigned axis = node.attributes<schema::Sort>().axis();
+  ETX_RETURN_IF_ERROR(check_axis(node, axis));
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(x[axis] <= UINT32_MAX, InvalidProgram, "axis of %zu elements", x[axis]);
+  return set_output(outputs, DType::Int64, x);
 }
 
 Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
@@ -65,7 +151,10 @@ Status define_softmax(const NodeContext&, SubgraphBuilder& subgraph) {
 } // namespace
 
 // As fast as XNNPACK, which loses digits on long columns.
-const OpImpl kReduceOp{infer_reduce, nullptr, nullptr, make_reduce};
+const OpImpl kReduceOp{infer_reduce, nullptr, nullptr, make_any_reduce};
+const OpImpl kArgReduceOp{infer_arg_reduce, nullptr, nullptr, make_arg_reduce};
+const OpImpl kScanOp{infer_scan, nullptr, nullptr, make_scan};
+const OpImpl kSortOp{infer_sort, nullptr, nullptr, make_sort};
 const OpImpl kSoftmaxOp{infer_softmax, softmax_in_xnnpack, define_softmax, make_softmax};
 
 } // namespace executorch::backends::et_xnnpack

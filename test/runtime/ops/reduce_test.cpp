@@ -36,12 +36,44 @@ TEST(Reduce, Refuses) {
   expect_refused(reduce(ReduceKind::Sum, {0, 0}, false, tensor({2, 3})), "the axes do not ascend");
   expect_refused(reduce(ReduceKind::Sum, {1, 0}, false, tensor({2, 3})), "the axes do not ascend");
   expect_refused(reduce(static_cast<ReduceKind>(7), {0}, false, tensor({2})), "unknown kind 7");
-  expect_refused(reduce(ReduceKind::Sum, {0}, false, typed(DType::Int64, {2})), "must be Float32");
+  expect_refused(reduce(ReduceKind::Mean, {0}, false, typed(DType::Int64, {2})), "Mean of Int64");
+  expect_refused(reduce(ReduceKind::Sum, {0}, false, typed(DType::Bool, {2})), "Sum of Bool");
+  expect_refused(reduce(ReduceKind::Any, {0}, false, tensor({2})), "Any of Float32");
 }
 
 TEST(Reduce, GivesZeroForNothing) {
   const OpCase empty = reduce(ReduceKind::Sum, {1}, false, tensor({2, 0}));
   EXPECT_EQ(empty.run_kernel(), (std::vector<float>{0, 0}));
+}
+
+TEST(ArgReduce, Refuses) {
+  const auto arg_reduce = [](schema::ArgReduceKind kind, uint8_t axis, Operand x) {
+    return OpCase(
+        [=](Builder& builder) { return schema::CreateArgReduce(builder, kind, axis); }, {std::move(x)});
+  };
+  const auto max = schema::ArgReduceKind::Max;
+  expect_refused(arg_reduce(static_cast<schema::ArgReduceKind>(2), 0, tensor({2})), "unknown kind 2");
+  expect_refused(arg_reduce(max, 1, tensor({2})), "axis 1 is not below rank 1");
+  expect_refused(arg_reduce(max, 0, typed(DType::Bool, {2})), "of Bool");
+  expect_refused(arg_reduce(max, 0, tensor({0, 3})), "the axis is empty");
+}
+
+TEST(Scan, Refuses) {
+  const auto scan = [](schema::ScanKind kind, uint8_t axis, Operand x) {
+    return OpCase([=](Builder& builder) { return schema::CreateScan(builder, kind, axis); }, {std::move(x)});
+  };
+  expect_shape(scan(schema::ScanKind::Sum, 1, tensor({2, 3})), {2, 3});
+  expect_refused(scan(static_cast<schema::ScanKind>(2), 0, tensor({2})), "unknown kind 2");
+  expect_refused(scan(schema::ScanKind::Sum, 0, tensor({})), "axis 0 is not below rank 0");
+  expect_refused(scan(schema::ScanKind::Prod, 0, typed(DType::Bool, {2})), "of Bool");
+}
+
+TEST(Sort, Refuses) {
+  const auto sort = [](uint8_t axis, Operand x) {
+    return OpCase([=](Builder& builder) { return schema::CreateSort(builder, axis); }, {std::move(x)});
+  };
+  expect_refused(sort(2, tensor({2, 3})), "axis 2 is not below rank 2");
+  expect_refused(sort(0, typed(DType::Int32, {size_t{1} << 33})), "axis of");
 }
 
 TEST(Softmax, HasTheShapeOfItsInput) {

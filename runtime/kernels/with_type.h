@@ -1,0 +1,26 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstdint>
+
+#include "../tensor_type.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// Calls function(T()) with the C++ type of `dtype`.
+template <typename Function>
+auto with_type(DType dtype, const Function& function) {
+  switch (dtype) {
+    case DType::Float32:
+      return function(float());
+    case DType::Int32:
+      return function(int32_t());
+    case DType::Int64:
+      return function(int64_t());
+    case DType::Bool:
+      break;
+  }
+  return function(uint8_t());
+}
+
+} // namespace executorch::backends::et_xnnpack
