@@ -193,6 +193,18 @@ AttributesDef reduce(schema::ReduceKind kind, std::vector<uint8_t> axes, bool ke
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateReduceDirect(b, kind, &axes, keep_dims); });
 }
 
+AttributesDef arg_reduce(schema::ArgReduceKind kind, uint8_t axis) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateArgReduce(b, kind, axis); });
+}
+
+AttributesDef scan(schema::ScanKind kind, uint8_t axis) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateScan(b, kind, axis); });
+}
+
+AttributesDef sort(uint8_t axis, bool descending) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSort(b, axis, descending); });
+}
+
 AttributesDef softmax(uint8_t axis) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateSoftmax(b, axis); });
 }

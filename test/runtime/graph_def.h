@@ -121,6 +121,9 @@ AttributesDef avg_pool2d(schema::Size2D kernel, schema::Size2D stride, schema::P
 AttributesDef max_pool2d(schema::Size2D kernel, schema::Size2D stride, schema::Padding2D padding = {});
 AttributesDef adaptive_pool2d(schema::AdaptivePoolKind kind, schema::Size2D output);
 AttributesDef reduce(schema::ReduceKind kind, std::vector<uint8_t> axes, bool keep_dims = false);
+AttributesDef arg_reduce(schema::ArgReduceKind kind, uint8_t axis);
+AttributesDef scan(schema::ScanKind kind, uint8_t axis);
+AttributesDef sort(uint8_t axis, bool descending = false);
 AttributesDef softmax(uint8_t axis);
 AttributesDef layer_norm(uint8_t axes = 1, float epsilon = 1e-5f);
 AttributesDef rms_norm(uint8_t axes = 1, float epsilon = 1e-5f);

@@ -199,6 +199,18 @@ GraphDef writes() {
   return g;
 }
 
+GraphDef orders() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 9, 4);
+  const uint32_t x = g.input({rows, 3});
+  const uint32_t total = g.node(scan(schema::ScanKind::Sum, 0), {x}, {rows, 3});
+  const uint32_t sorted = g.node(sort(1), {total}, {rows, 3}, DType::Int64);
+  g.output(g.node(gather(1), {x, sorted}, {rows, 3}));
+  g.output(g.node(arg_reduce(schema::ArgReduceKind::Max, 1), {x}, {rows}, DType::Int64));
+  g.output(g.node(reduce(schema::ReduceKind::Max, {1}), {x}, {rows}));
+  return g;
+}
+
 } // namespace
 
 std::vector<SampleGraph> sample_graphs() {
@@ -213,6 +225,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"shapes", shapes()},
       {"integers", integers()},
       {"writes", writes()},
+      {"orders", orders()},
   };
 }
 
