@@ -9,6 +9,8 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # Options of benchmarks/bench.py, such as BENCH="--models minilm --threads 1".
 BENCH ?=
+# Options of test/suite/run.py, such as SUITE="-k conv2d" or SUITE=xnnpack for the official delegate's tests.
+SUITE ?=
 # Where pip finds torch, when it should not be the default index. setup.md says when.
 TORCH_INDEX ?=
 
@@ -28,12 +30,13 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench build unit python-test sanitizers asan tsan lint clean distclean
+.PHONY: help demo test bench suite build unit python-test sanitizers asan tsan lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
 	@echo "make test        set up, build, and run every test"
 	@echo "make bench       set up, and measure whole models beside other engines (about an hour at first)"
+	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs asan"
@@ -49,6 +52,10 @@ demo: build $(stamps)/examples
 bench: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Latency of whole models)
 	@$(bin)/python benchmarks/bench.py $(BENCH)
+
+suite: build $(stamps)/test
+	$(call say,ExecuTorch's operator tests)
+	@$(bin)/python test/suite/run.py $(SUITE)
 
 test: unit python-test sanitizers
 	$(call say,All tests passed)

@@ -2,10 +2,12 @@
 """ATen program -> ATen program, before ExecuTorch decomposes it."""
 
 import copy
+import dataclasses
 import operator
 
 import torch
-from torch.export import ExportedProgram
+import torch.utils._pytree as pytree
+from torch.export import ExportedProgram, ModuleCallEntry
 from torch.export.graph_signature import ExportGraphSignature, OutputKind, OutputSpec, TensorArgument
 from torch.fx import Graph, GraphModule
 from torch.fx import Node as FxNode
@@ -30,7 +32,27 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
         module.meta.update(program.graph_module.meta)
     # ExecuTorch takes out of these what delegates consume; the caller's program keeps them.
     state, constants = dict(program.state_dict), dict(program.constants)
-    return program._update(module, signature, state_dict=state, constants=constants)
+    prepared = program._update(module, signature, state_dict=state, constants=constants)
+    prepared._module_call_graph = [_with_plain_outputs(entry) for entry in prepared.module_call_graph]
+    return prepared
+
+
+def _with_plain_outputs(entry: ModuleCallEntry) -> ModuleCallEntry:
+    """Results of ``torch.median`` and its kin, returned as they are, become tuples: ExecuTorch cannot
+    write the names of their types into a program."""
+    if entry.signature is None:
+        return entry
+    signature = dataclasses.replace(entry.signature, out_spec=_plain(entry.signature.out_spec))
+    return dataclasses.replace(entry, signature=signature)
+
+
+def _plain(spec: pytree.TreeSpec) -> pytree.TreeSpec:
+    if spec.is_leaf():
+        return spec
+    children = [_plain(child) for child in spec.children()]
+    if getattr(spec.type, "__module__", None) == torch.return_types.__name__:
+        return pytree.TreeSpec(tuple, None, children)
+    return pytree.TreeSpec(spec.type, spec.context, children)
 
 
 def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> bool:

@@ -10,6 +10,7 @@ from samples import HEIGHT, Argument, Sample, rand
 def of_type(dtype, *shape):
     return Argument(shape, lambda s, g: torch.rand(s, generator=g, dtype=dtype))
 
+
 REFUSALS = [
     (Sample("no_row", lambda x: torch.cumsum(x, 1), rand(3, 4)), "aten.cumsum.default", "no row for this operator"),
     (Sample("half", lambda x: x + x, of_type(torch.float16, 3)), "aten.add.Tensor", "dtype float16"),

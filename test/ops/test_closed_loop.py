@@ -18,7 +18,9 @@ def test_every_member_of_the_union_is_emitted(coverage):
     assert set(schema.ATTRIBUTES) - emitted == set()
 
 
-@pytest.mark.parametrize("kinds", (schema.UnaryKind, schema.BinaryKind, schema.ReduceKind, schema.AdaptivePoolKind, schema.RecurrentKind))
+@pytest.mark.parametrize(
+    "kinds", (schema.UnaryKind, schema.BinaryKind, schema.ReduceKind, schema.AdaptivePoolKind, schema.RecurrentKind)
+)
 def test_every_kind_is_emitted(coverage, kinds):
     emitted = set().union(*(c.kinds for c in coverage))
     assert {kind for kind in kinds if (kinds, kind) not in emitted} == set()

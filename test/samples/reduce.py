@@ -65,6 +65,8 @@ SAMPLES = [
     Sample("std", lambda x: x.std(-1), rand(3, 4, 5)),
     Sample("median_all", torch.median, rand(3, 4), config=ANY_OPERATOR),
     Sample("median_dim", lambda x: tuple(x.median(1)), rand(3, 5, 4), config=ANY_OPERATOR),
+    Sample("median_as_it_is", lambda x: x.median(1), rand(3, 5, 4), config=ANY_OPERATOR),
+    Sample("max_as_it_is", lambda x: x.max(1), rand(3, 5)),
     Sample("median_nan", lambda x: tuple(x.median(0)), values(3, NAN, 1, 2), config=ANY_OPERATOR),
     Sample("median_dynamic", lambda x: x.median(1).values, rand(BATCH, LENGTH), config=ANY_OPERATOR),
     Sample("cumsum", lambda x: x.cumsum(1), rand(3, 4, 5)),

@@ -4,7 +4,13 @@ import pytest
 from executorch.backends.et_xnnpack.aot.ir import parse
 from samples import all_samples
 
-NAMES = ("linear_dynamic", "conv2d_dynamic_all", "slice_dynamic_last", "attention_mask", "image_and_vector_channels_last")
+NAMES = (
+    "linear_dynamic",
+    "conv2d_dynamic_all",
+    "slice_dynamic_last",
+    "attention_mask",
+    "image_and_vector_channels_last",
+)
 SAMPLES = [s for s in all_samples() if s.name in NAMES]
 
 

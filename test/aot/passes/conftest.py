@@ -57,7 +57,9 @@ def canonical(graph: Graph) -> str:
                 names[name] = f"%{next(numbers)}"
                 v = graph.values[name]
                 inputs = ", ".join(str(operand(i)) for i in node.inputs)
-                lines.append(f"{names[name]}: {v.dtype.name}{v.shape} = {node.op}({inputs}) {_same_numbers(node.attributes)}")
+                lines.append(
+                    f"{names[name]}: {v.dtype.name}{v.shape} = {node.op}({inputs}) {_same_numbers(node.attributes)}"
+                )
 
     for o in graph.outputs:
         visit(o.value)

@@ -40,9 +40,7 @@ def chain(*ops):
 
 def assert_same(before, after):
     x = torch.randn(2, 6, 6, 4)
-    torch.testing.assert_close(
-        interpreter.run(after, [x]), interpreter.run(before, [x]), rtol=1e-5, atol=1e-4
-    )
+    torch.testing.assert_close(interpreter.run(after, [x]), interpreter.run(before, [x]), rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("affine", AFFINE.values(), ids=AFFINE)

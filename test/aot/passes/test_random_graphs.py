@@ -152,9 +152,7 @@ class Grower:
         if not isinstance(x.shape[-1], int):
             return None
         size = self.number(1, 3)
-        return self.b.node(
-            schema.Linear(), x, self.constant((size, x.shape[-1])), shape=(*x.shape[:-1], size)
-        )
+        return self.b.node(schema.Linear(), x, self.constant((size, x.shape[-1])), shape=(*x.shape[:-1], size))
 
     def matmul(self, x):
         if x.rank < 2 or (x.rank == 2 and self.pick(True, False)):
@@ -173,9 +171,7 @@ class Grower:
         outputs = self.number(1, 3)
         kernel, pad = self.pick((1, 0), (3, 1))
         weight = self.constant((outputs, kernel, kernel, x.shape[1]))
-        attributes = schema.Conv2d(
-            stride=Size2D(1, 1), padding=Padding2D(*[pad] * 4), dilation=Size2D(1, 1)
-        )
+        attributes = schema.Conv2d(stride=Size2D(1, 1), padding=Padding2D(*[pad] * 4), dilation=Size2D(1, 1))
         image = self.b.transpose(x, (0, 2, 3, 1))
         y = self.b.node(attributes, image, weight, shape=(*image.shape[:3], outputs))
         return self.b.transpose(y, (0, 3, 1, 2))
@@ -200,9 +196,7 @@ def graphs(draw):
 def arguments(graph, batch):
     generator = torch.Generator().manual_seed(0)
     shapes = [graph.values[i.value].shape for i in graph.inputs]
-    return [
-        torch.randn([dims.evaluate(d, {"s0": batch}) for d in shape], generator=generator) for shape in shapes
-    ]
+    return [torch.randn([dims.evaluate(d, {"s0": batch}) for d in shape], generator=generator) for shape in shapes]
 
 
 def assert_same(before, after):
