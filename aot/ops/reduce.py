@@ -7,7 +7,6 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
-from ..ir.graph import NUMPY_DTYPES
 from .registry import op
 from .shape import slice_axis
 
@@ -44,11 +43,6 @@ def mean(c, self, dim, keepdim):
 @_any("aten.sum.dim_IntList")
 def sum(c, self, dim, keepdim):
     return _reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), dim, keepdim)
-
-
-@_any("aten.sum.default")
-def sum_all(c, self):
-    return _reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), None)
 
 
 @_any("aten.mean.default")
@@ -111,11 +105,11 @@ def _arg_reduce(c, kind, x, dim, keepdim):
 
 for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
 
-    @_any(f"aten.{_name}.default")
+    @_any(f"aten.{_name}.default", preserve=True)
     def any_all(c, self, kind=_kind):
         return _reduce(c, kind, c.cast(self, DType.Bool), None)
 
-    @_any(f"aten.{_name}.dim", f"aten.{_name}.dims")
+    @_any(f"aten.{_name}.dim", f"aten.{_name}.dims", preserve=True)
     def any_dim(c, self, dim, keepdim, kind=_kind):
         return _reduce(c, kind, c.cast(self, DType.Bool), dim, keepdim)
 
@@ -143,12 +137,6 @@ def _variance(c, x, dim, correction, keepdim):
 def var(c, self, dim, correction, keepdim):
     c.require(self.rank > 0, "the variance of a scalar")
     return _variance(c, self, dim, 1 if correction is None else correction, keepdim)
-
-
-@op("aten.var.dim")
-def var_dim(c, self, dim, unbiased, keepdim):
-    c.require(self.rank > 0, "the variance of a scalar")
-    return _variance(c, self, dim, 1 if unbiased else 0, keepdim)
 
 
 @_any("aten.median.default")
@@ -215,11 +203,6 @@ def _sort(c, x, dim, descending):
 @_any("aten.sort.default", "aten.sort.stable")
 def sort(c, self, dim, descending):
     return list(_sort(c, self, dim, descending))
-
-
-@_any("aten.argsort.default", "aten.argsort.stable")
-def argsort(c, self, dim, descending):
-    return _sort(c, self, dim, descending)[1]
 
 
 @_any("aten.topk.default")

@@ -57,6 +57,9 @@ SAMPLES = [
     Sample("any", lambda x: x.any(1), bools(3, 4, true=0.3)),
     Sample("any_all", torch.any, bools(2, 3, true=0.0)),
     Sample("any_floats", lambda x: (x > 1.5).any(0, keepdim=True), rand(3, 4)),
+    Sample("any_two_axes", lambda x: torch.any(x, (0, 2)), bools(2, 3, 4, true=0.1)),
+    Sample("all_dim", lambda x: x.all(-1), bools(3, 4)),
+    Sample("min_bools", lambda x: x.amin(0), bools(3, 4)),
     Sample("all_two_axes", lambda x: torch.all(x, (0, 1)), bools(2, 3, 4, true=0.9)),
     Sample("all_all", torch.all, bools(2, 3, true=1.0)),
     Sample("var", lambda x: x.var(1), rand(3, 4, 5)),
@@ -73,7 +76,7 @@ SAMPLES = [
     Sample("cumsum_dynamic", lambda x: x.cumsum(-1), rand(BATCH, LENGTH)),
     Sample("cumsum_mask", lambda x: x.cumsum(-1), bools(2, 7)),
     Sample("cumsum_rank0", lambda x: x.cumsum(0), rand()),
-    Sample("cumprod", lambda x: x.cumprod(0), rand(4, 3)),
+    Sample("cumprod", lambda x: x.cumprod(0), rand(4, 3), config=ANY_OPERATOR),
     Sample("sort", lambda x: tuple(x.sort(1)), rand(3, 40, 2)),
     Sample(
         "sort_descending",
