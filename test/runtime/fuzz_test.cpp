@@ -25,11 +25,11 @@ struct Outcome {
   size_t refused = 0, not_loaded = 0, too_large = 0, failed = 0, ran = 0;
 };
 
-// Memory for a tensor, zero.
+// Zeros for each tensor, and behind it what XNNPACK may read.
 std::vector<std::vector<uint64_t>> buffers(const std::vector<TensorType>& types) {
   std::vector<std::vector<uint64_t>> result;
   for (const TensorType& type : types) {
-    result.emplace_back(type.bytes() / sizeof(uint64_t) + 1);
+    result.emplace_back((type.bytes() + XNN_EXTRA_BYTES) / sizeof(uint64_t) + 1);
   }
   return result;
 }
