@@ -1,18 +1,24 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include <executorch/runtime/core/freeable_buffer.h>
 #include <executorch/runtime/core/named_data_map.h>
 
+#include "guarded_buffer.h"
+
 namespace executorch::backends::et_xnnpack::testing {
 
-// Named data in memory. Each buffer that it hands out is a copy of exactly the size, so that a
-// sanitizer sees a read behind its end or after it was freed.
+// Named data in memory. Each buffer that it hands out is a copy that ends at an unmapped page, or
+// begins at one if it is misaligned, and is gone when it was freed. Several threads
+// may ask once it is filled.
 class DataMap final : public executorch::runtime::NamedDataMap {
  public:
   using Error = executorch::runtime::Error;
@@ -29,7 +35,8 @@ class DataMap final : public executorch::runtime::NamedDataMap {
   }
   // Buffers that were handed out and not freed yet.
   int in_use() const {
-    return in_use_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<int>(handed_out_.size());
   }
   // Puts the data at this distance behind an aligned address.
   void misalign(size_t bytes) {
@@ -42,16 +49,17 @@ class DataMap final : public executorch::runtime::NamedDataMap {
       return Error::NotFound;
     }
     const size_t size = found->second.size();
-    auto* memory = new uint8_t[misalignment_ + size];
-    std::memcpy(memory + misalignment_, found->second.data(), size);
-    ++in_use_;
-    const auto free = [](void* context, void* data, size_t) {
+    auto buffer = std::make_unique<GuardedBuffer>(misalignment_ + size, misalignment_ == 0);
+    uint8_t* const data = buffer->data() + misalignment_;
+    std::copy(found->second.begin(), found->second.end(), data);
+    const auto free = [](void* context, void* memory, size_t) {
       const auto* map = static_cast<const DataMap*>(context);
-      delete[] (static_cast<uint8_t*>(data) - map->misalignment_);
-      --map->in_use_;
+      const std::lock_guard<std::mutex> lock(map->mutex_);
+      map->handed_out_.erase(memory);
     };
-    return executorch::runtime::FreeableBuffer(
-        memory + misalignment_, size, free, const_cast<DataMap*>(this));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    handed_out_[data] = std::move(buffer);
+    return executorch::runtime::FreeableBuffer(data, size, free, const_cast<DataMap*>(this));
   }
 
   Result<const executorch::runtime::TensorLayout> get_tensor_layout(std::string_view) const override {
@@ -70,7 +78,8 @@ class DataMap final : public executorch::runtime::NamedDataMap {
  private:
   std::map<std::string, std::vector<uint8_t>> data_;
   size_t misalignment_ = 0;
-  mutable int in_use_ = 0;
+  mutable std::mutex mutex_; // guards handed_out_
+  mutable std::map<const void*, std::unique_ptr<GuardedBuffer>> handed_out_;
 };
 
 } // namespace executorch::backends::et_xnnpack::testing

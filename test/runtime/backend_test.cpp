@@ -1,0 +1,302 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/backend.h>
+
+#include <gmock/gmock.h>
+
+#include "delegate.h"
+#include "sample_graphs.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using executorch::runtime::CompileSpec;
+using schema::BinaryKind;
+using schema::DimOp;
+using schema::UnaryKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class BackendTest : public ::testing::Test {
+ protected:
+  BackendTest() {
+    weights_.add("w", some_numbers(12));
+  }
+
+  Method load(const GraphDef& def, const std::vector<BackendOption>& options = {}) {
+    Method method(backend_, def.build(), &weights_, options);
+    EXPECT_EQ(method.error, Error::Ok) << backend_.last_error();
+    return method;
+  }
+
+  EtXnnpackBackend backend_;
+  DataMap weights_;
+};
+
+// y = -x, z = y + c for x [batch, 3], batch up to 4; an integer that nothing depends on.
+GraphDef two_outputs() {
+  GraphDef g;
+  const int64_t batch = g.ranged(DimOp::InputDim, 0, 0, 0, 4, 2);
+  const uint32_t x = g.input({batch, 3});
+  g.inputs.push_back({kNone, {}});
+  const uint32_t c = g.constant({3}, {10, 20, 30});
+  const uint32_t y = g.node(unary(UnaryKind::Neg), {x}, {batch, 3});
+  const uint32_t z = g.node(binary(BinaryKind::Add), {y, c}, {batch, 3});
+  g.output(y);
+  g.output(z);
+  return g;
+}
+
+struct TwoOutputsCall {
+  explicit TwoOutputsCall(int32_t batch) : x({batch, 3}), y({4, 3}), z({4, 3}) {
+    for (int32_t i = 0; i < 3 * batch; ++i) {
+      x.data<float>()[i] = static_cast<float>(i);
+    }
+  }
+  std::vector<EValue*> arguments() {
+    return {x.value(), &integer, y.value(), z.value()};
+  }
+  void check() {
+    ASSERT_EQ(y.sizes(), x.sizes());
+    ASSERT_EQ(z.sizes(), x.sizes());
+    for (size_t i = 0; i < x.numbers().size(); ++i) {
+      EXPECT_EQ(y.numbers()[i], -static_cast<float>(i));
+      EXPECT_EQ(z.numbers()[i], -static_cast<float>(i) + static_cast<float>(10 + 10 * (i % 3)));
+    }
+    EXPECT_TRUE(x.intact() && y.intact() && z.intact());
+  }
+
+  TensorArgument x, y, z;
+  EValue integer = EValue(int64_t{1});
+};
+
+TEST_F(BackendTest, IsRegistered) {
+  EXPECT_EQ(et_xnnpack_register(), 0u);
+  EXPECT_EQ(et_xnnpack_register(), 0u);
+  auto* found = executorch::runtime::get_backend_class(kBackendName);
+  ASSERT_NE(found, nullptr);
+  EXPECT_TRUE(found->is_available());
+  EXPECT_EQ(executorch::runtime::register_backend({kBackendName, &backend_}), Error::InvalidArgument);
+  EXPECT_EQ(executorch::runtime::get_backend_class(kBackendName), found);
+}
+
+TEST_F(BackendTest, Computes) {
+  Method method = load(two_outputs());
+  for (const int32_t batch : {2, 4, 1, 0, 3, 3}) {
+    TwoOutputsCall call(batch);
+    ASSERT_EQ(method.execute(call.arguments()), Error::Ok) << backend_.last_error();
+    call.check();
+  }
+}
+
+// The fixture of each call to Method checks that the blob was freed once and no weight is in use.
+TEST_F(BackendTest, GivesBackTheBlobAndTheWeightsHoweverLoadingEnds) {
+  const std::vector<uint8_t> good = small_graph().build();
+  EXPECT_EQ(Method(backend_, good, &weights_).error, Error::Ok);
+
+  std::vector<uint8_t> bad = good;
+  bad[4] = 'X';
+  EXPECT_EQ(Method(backend_, bad, &weights_).error, Error::InvalidProgram);
+  GraphDef newer = small_graph();
+  newer.required_features |= uint64_t{1} << 63;
+  EXPECT_EQ(Method(backend_, newer.build(), &weights_).error, Error::DelegateInvalidCompatibility);
+  newer = small_graph();
+  newer.identifier = "ETX2";
+  EXPECT_EQ(Method(backend_, newer.build(), &weights_).error, Error::DelegateInvalidCompatibility);
+  EXPECT_EQ(Method(backend_, {}, &weights_).error, Error::InvalidProgram);
+
+  EXPECT_EQ(Method(backend_, good).error, Error::InvalidProgram);
+  EXPECT_THAT(backend_.last_error(), HasSubstr("named data"));
+  DataMap other;
+  EXPECT_EQ(Method(backend_, good, &other).error, Error::InvalidProgram);
+  other.add("w", some_numbers(11));
+  EXPECT_EQ(Method(backend_, good, &other).error, Error::InvalidProgram);
+
+  EXPECT_EQ(Method(backend_, good, &weights_, {option("threads", 1)}).error, Error::InvalidArgument);
+  const CompileSpec spec{"quick", {nullptr, 0}};
+  EXPECT_EQ(Method(backend_, good, &weights_, {}, {&spec, 1}).error, Error::InvalidArgument);
+  EXPECT_THAT(backend_.last_error(), HasSubstr("'quick'"));
+  const CompileSpec nameless{nullptr, {nullptr, 0}};
+  EXPECT_EQ(Method(backend_, good, &weights_, {}, {&nameless, 1}).error, Error::InvalidArgument);
+}
+
+TEST_F(BackendTest, RefusesABlobThatIsNotInMemory) {
+  BackendInitContext context(nullptr);
+  FreeableBuffer absent;
+  EXPECT_EQ(backend_.init(context, &absent, {}).error(), Error::InvalidProgram);
+  int freed = 0;
+  FreeableBuffer elsewhere(
+      uint64_t{1} << 40,
+      64,
+      [](void* count, uint64_t, size_t) { ++*static_cast<int*>(count); },
+      &freed);
+  EXPECT_EQ(backend_.init(context, &elsewhere, {}).error(), Error::NotSupported);
+  EXPECT_EQ(freed, 1);
+}
+
+// Runs what should fail between calls that should not.
+class BackendArgumentsTest : public BackendTest {
+ protected:
+  BackendArgumentsTest() : method_(load(two_outputs())) {}
+
+  void expect_failure(const std::vector<EValue*>& arguments, const std::string& reason, Error error = Error::InvalidArgument) {
+    SCOPED_TRACE(reason);
+    TwoOutputsCall before(2);
+    ASSERT_EQ(method_.execute(before.arguments()), Error::Ok) << backend_.last_error();
+    before.check();
+    EXPECT_EQ(method_.execute(arguments), error);
+    EXPECT_THAT(backend_.last_error(), HasSubstr(reason));
+    for (const int32_t batch : {2, 3}) {
+      TwoOutputsCall after(batch);
+      ASSERT_EQ(method_.execute(after.arguments()), Error::Ok) << backend_.last_error();
+      after.check();
+    }
+  }
+  // With argument `i` replaced.
+  void expect_failure(size_t i, EValue* argument, const std::string& reason) {
+    TwoOutputsCall call(2);
+    std::vector<EValue*> arguments = call.arguments();
+    arguments[i] = argument;
+    expect_failure(arguments, reason);
+  }
+
+  Method method_;
+};
+
+TEST_F(BackendArgumentsTest, RefusesAnotherNumber) {
+  TwoOutputsCall call(2);
+  std::vector<EValue*> arguments = call.arguments();
+  expect_failure({}, "called with 0 arguments");
+  expect_failure({arguments[0], arguments[1], arguments[2]}, "called with 3 arguments");
+  arguments.push_back(arguments[3]);
+  expect_failure(arguments, "called with 5 arguments, the model has 2 inputs and 2 outputs");
+}
+
+TEST_F(BackendArgumentsTest, RefusesWhatIsNotThere) {
+  for (const auto& [i, reason] :
+       {std::pair{0, "input 0: it is not a tensor"},
+        {1, "input 1 is not an integer"},
+        {2, "output 0 is absent"},
+        {3, "output 1 is absent"}}) {
+    expect_failure(static_cast<size_t>(i), nullptr, reason);
+  }
+}
+
+TEST_F(BackendArgumentsTest, RefusesAnotherKind) {
+  TensorArgument tensor({2, 3});
+  int64_t numbers[] = {1, 2};
+  EValue* unboxed[] = {nullptr, nullptr};
+  executorch::runtime::BoxedEvalueList<int64_t> list(unboxed, numbers, 2);
+  executorch::aten::ArrayRef<char> text("text", 4);
+  EValue kinds[] = {
+      EValue(), EValue(int64_t{1}), EValue(1.0), EValue(true), EValue(&list), EValue(&text), EValue(*tensor.value())};
+  for (EValue& kind : kinds) {
+    if (!kind.isTensor()) {
+      expect_failure(0, &kind, "input 0: it is not a tensor");
+      expect_failure(3, &kind, "output 1: it is not a tensor");
+    }
+    if (!kind.isInt()) {
+      expect_failure(1, &kind, "input 1 is not an integer");
+    }
+  }
+}
+
+TEST_F(BackendArgumentsTest, RefusesAnotherType) {
+  for (const ScalarType type : {ScalarType::Int, ScalarType::Long, ScalarType::Double, ScalarType::Bool, ScalarType::Half}) {
+    TensorArgument tensor({2, 3}, type);
+    expect_failure(0, tensor.value(), std::string("input 0: it holds ") + executorch::runtime::toString(type));
+    expect_failure(2, tensor.value(), std::string("output 0: it holds ") + executorch::runtime::toString(type));
+  }
+}
+
+TEST_F(BackendArgumentsTest, RefusesAnotherRank) {
+  TensorArgument lower({6}), higher({1, 2, 3}), scalar({});
+  for (TensorArgument* tensor : {&lower, &higher, &scalar}) {
+    expect_failure(0, tensor->value(), "input 0: it has");
+    expect_failure(3, tensor->value(), "output 1: it has");
+  }
+}
+
+TEST_F(BackendArgumentsTest, RefusesOtherSizes) {
+  TensorArgument larger({5, 3});
+  expect_failure(0, larger.value(), "4");
+  for (const int32_t columns : {2, 4, 1, 0}) {
+    TensorArgument other({2, columns});
+    expect_failure(0, other.value(), "input 0 has sizes [2, " + std::to_string(columns) + "]");
+  }
+}
+
+TEST_F(BackendArgumentsTest, RefusesTensorsWithoutData) {
+  std::vector<int32_t> sizes{2, 3}, strides{3, 1};
+  std::vector<uint8_t> order{0, 1};
+  executorch::aten::TensorImpl impl(
+      ScalarType::Float, 2, sizes.data(), nullptr, order.data(), strides.data(), TensorShapeDynamism::DYNAMIC_BOUND);
+  EValue value{executorch::aten::Tensor(&impl)};
+  expect_failure(0, &value, "input 0: it has no data");
+  expect_failure(2, &value, "output 0: it has no data");
+}
+
+TEST_F(BackendArgumentsTest, RefusesAnotherOrderOfAxes) {
+  TensorArgument transposed({2, 3}, ScalarType::Float, {1, 0});
+  expect_failure(0, transposed.value(), "input 0: its axes lie in memory in another order");
+  expect_failure(3, transposed.value(), "output 1: its axes lie in memory in another order");
+}
+
+// Nothing is computed when one output does not fit.
+TEST_F(BackendArgumentsTest, RefusesOutputsThatAreTooSmallBeforeItComputes) {
+  for (const TensorShapeDynamism dynamism : {TensorShapeDynamism::STATIC, TensorShapeDynamism::DYNAMIC_BOUND}) {
+    TwoOutputsCall call(2);
+    TensorArgument small({1, 3}, ScalarType::Float, {}, dynamism);
+    std::fill_n(call.y.data<float>(), 12, 99.0f);
+    expect_failure({call.x.value(), &call.integer, call.y.value(), small.value()}, "output 1: its memory is planned for");
+    EXPECT_THAT(call.y.numbers(), ::testing::Each(99));
+    EXPECT_TRUE(small.intact());
+  }
+  // One that can only have its own size is good for that size.
+  TwoOutputsCall call(2);
+  TensorArgument exact({2, 3}, ScalarType::Float, {}, TensorShapeDynamism::STATIC);
+  EXPECT_EQ(method_.execute({call.x.value(), &call.integer, call.y.value(), exact.value()}), Error::Ok);
+  EXPECT_EQ(exact.numbers()[5], 25);
+}
+
+TEST_F(BackendTest, TakesTensorsInTheirOrderOfAxes) {
+  GraphDef g;
+  const uint32_t x = g.input({1, 2, 3, 2}); // NHWC
+  g.inputs[0].dim_order = {0, 2, 3, 1};
+  g.output(g.node(unary(UnaryKind::Neg), {x}, {1, 2, 3, 2}));
+  g.outputs[0].dim_order = {0, 2, 3, 1};
+  Method method = load(g);
+  TensorArgument in({1, 2, 2, 3}, ScalarType::Float, {0, 2, 3, 1});
+  TensorArgument out({1, 2, 2, 3}, ScalarType::Float, {0, 2, 3, 1});
+  std::fill_n(in.data<float>(), 12, 1.0f);
+  EXPECT_EQ(method.execute({in.value(), out.value()}), Error::Ok) << backend_.last_error();
+  EXPECT_THAT(out.numbers(), ::testing::Each(-1));
+  TensorArgument contiguous({1, 2, 2, 3});
+  EXPECT_EQ(method.execute({contiguous.value(), out.value()}), Error::InvalidArgument);
+  EXPECT_EQ(method.execute({in.value(), contiguous.value()}), Error::InvalidArgument);
+}
+
+// ExecuTorch's memory planner gives an input that is dead the memory of an output.
+TEST_F(BackendTest, TakesOutputsThatOverlapInputs) {
+  Method method = load(two_outputs());
+  TwoOutputsCall call(3);
+  TensorArgument z({3, 3});
+  ASSERT_EQ(method.execute({call.x.value(), &call.integer, z.value(), call.x.value()}), Error::Ok);
+  EXPECT_THAT(z.numbers(), ElementsAre(0, -1, -2, -3, -4, -5, -6, -7, -8));
+  EXPECT_THAT(call.x.numbers(), ElementsAre(10, 19, 28, 7, 16, 25, 4, 13, 22));
+}
+
+TEST_F(BackendTest, TellsWhatWentWrong) {
+  Method(backend_, {1, 2, 3}, nullptr);
+  EXPECT_FALSE(backend_.last_error().empty());
+  const std::vector<uint8_t> bytes = small_graph().build();
+  EXPECT_EQ(backend_.verify(span(bytes)), Error::Ok);
+  std::string text;
+  EXPECT_EQ(backend_.inspect(span(bytes), &text), Error::Ok);
+  EXPECT_THAT(text, HasSubstr("Linear"));
+  std::vector<uint8_t> damaged(bytes.begin(), bytes.begin() + 40);
+  EXPECT_EQ(backend_.verify(span(damaged)), Error::InvalidProgram);
+  EXPECT_EQ(backend_.inspect(span(damaged), &text), Error::InvalidProgram);
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing

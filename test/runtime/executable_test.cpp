@@ -1,0 +1,223 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/executable.h>
+
+#include <memory>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <runtime/threadpool.h>
+
+#include "data_map.h"
+#include "guarded_buffer.h"
+#include "sample_graphs.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::BinaryKind;
+using schema::DimOp;
+using schema::UnaryKind;
+
+// Arguments of one call: sizes in the declared ranges, and content.
+struct Call {
+  std::vector<ArgumentSize> sizes;
+  std::vector<std::vector<uint8_t>> inputs; // empty for an integer
+};
+
+std::vector<uint8_t> some_content(const TensorType& type, uint32_t seed) {
+  std::vector<uint8_t> bytes(type.bytes());
+  if (type.dtype == DType::Float32) {
+    const std::vector<float> numbers = some_numbers(type.shape.numel(), seed);
+    std::copy_n(reinterpret_cast<const uint8_t*>(numbers.data()), bytes.size(), bytes.data());
+  } else {
+    for (size_t i = 0; i < bytes.size(); i += element_size(type.dtype)) {
+      bytes[i] = (i / element_size(type.dtype) + seed) % 3 % 2;
+    }
+  }
+  return bytes;
+}
+
+// A call with the sizes for which memory is planned, or with others.
+Call make_call(const Blob& blob, std::mt19937* random) {
+  Call call;
+  const schema::Graph& graph = blob.graph();
+  StatusOr<Sizes> sizes = planned_sizes(graph);
+  EXPECT_TRUE(sizes.ok());
+  const auto resolve = [&] {
+    for (uint32_t i = 0; i < blob.num_inputs(); ++i) {
+      const uint32_t id = graph.inputs()->Get(i)->value();
+      if (id != kNone) {
+        StatusOr<Shape> shape = sizes->resolve(blob.value(id).dims());
+        EXPECT_TRUE(shape.ok()) << shape.status().message();
+        call.sizes[i].shape = *shape;
+      }
+    }
+  };
+  call.sizes.resize(blob.num_inputs());
+  resolve();
+  for (uint32_t i = 0; graph.ranges() != nullptr && i < graph.ranges()->size(); ++i) {
+    const schema::DimRange& range = *graph.ranges()->Get(i);
+    const schema::DimExpr& expr = *graph.exprs()->Get(range.expr());
+    int64_t value = range.planned();
+    if (random != nullptr) {
+      value = range.min() + static_cast<int64_t>((*random)() % static_cast<uint64_t>(range.max() - range.min() + 1));
+    }
+    ArgumentSize& size = call.sizes[static_cast<size_t>(expr.a())];
+    if (expr.op() == DimOp::InputDim) {
+      size.shape[static_cast<size_t>(expr.b())] = static_cast<size_t>(value);
+    } else {
+      size.integer = value;
+    }
+  }
+  sizes = evaluate_sizes(graph, {call.sizes.data(), call.sizes.size()});
+  EXPECT_TRUE(sizes.ok()) << sizes.status().message();
+  resolve();
+  for (uint32_t i = 0; i < blob.num_inputs(); ++i) {
+    const uint32_t id = graph.inputs()->Get(i)->value();
+    const uint32_t seed = random == nullptr ? i : static_cast<uint32_t>((*random)());
+    call.inputs.push_back(
+        id == kNone ? std::vector<uint8_t>{} : some_content({blob.value(id).dtype(), call.sizes[i].shape}, seed));
+  }
+  return call;
+}
+
+struct Results {
+  Status status;
+  std::vector<std::vector<uint8_t>> outputs;
+};
+
+// Runs on memory that ends, or begins, at an unmapped page.
+Results run(Executable& executable, const Call& call, pthreadpool_t pool = nullptr, bool at_end = true) {
+  Results results;
+  results.status = executable.reshape({call.sizes.data(), call.sizes.size()}, pool);
+  if (!results.status.ok()) {
+    return results;
+  }
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (const std::vector<uint8_t>& content : call.inputs) {
+    buffers.push_back(std::make_unique<GuardedBuffer>(content.size(), at_end));
+    std::copy(content.begin(), content.end(), buffers.back()->data());
+    inputs.push_back(buffers.back()->data());
+  }
+  for (size_t i = 0; i < executable.blob().num_outputs(); ++i) {
+    buffers.push_back(std::make_unique<GuardedBuffer>(executable.output_type(i).bytes(), at_end));
+    outputs.push_back(buffers.back()->data());
+  }
+  results.status = executable.run({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* data = static_cast<const uint8_t*>(outputs[i]);
+    results.outputs.emplace_back(data, data + executable.output_type(i).bytes());
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_TRUE(buffers[i]->intact()) << "argument " << i;
+    if (i < inputs.size()) {
+      EXPECT_TRUE(std::equal(call.inputs[i].begin(), call.inputs[i].end(), buffers[i]->data())) << "input " << i;
+    }
+  }
+  return results;
+}
+
+class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
+ protected:
+  ExecutableTest() : bytes_(GetParam().def.build()) {
+    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
+    weights_.add("w", some_numbers(12));
+    weights_.add("table", some_numbers(6));
+  }
+
+  std::unique_ptr<Executable> load(bool fuse_elementwise = true) {
+    StatusOr<Blob> blob = Blob::open(span(bytes_));
+    EXPECT_TRUE(blob.ok()) << blob.status().message();
+    StatusOr<std::unique_ptr<Executable>> executable =
+        Executable::create(std::move(*blob), &weights_, nullptr, fuse_elementwise);
+    EXPECT_TRUE(executable.ok()) << executable.status().message();
+    return std::move(*executable);
+  }
+
+  std::vector<uint8_t> bytes_;
+  DataMap weights_;
+};
+
+// Whatever was called before, a call gives what it gives as the first one.
+TEST_P(ExecutableTest, ForgetsEarlierSizes) {
+  std::mt19937 random(11);
+  const std::unique_ptr<Executable> reused = load();
+  for (int round = 0; round < 25; ++round) {
+    SCOPED_TRACE(round);
+    const Call call = make_call(reused->blob(), round == 0 ? nullptr : &random);
+    const Results again = run(*reused, call, nullptr, round % 2 == 0);
+    const Results first = run(*load(), call);
+    ASSERT_TRUE(first.status.ok()) << first.status.message();
+    ASSERT_TRUE(again.status.ok()) << again.status.message();
+    EXPECT_EQ(again.outputs, first.outputs);
+  }
+}
+
+TEST_P(ExecutableTest, RecoversFromFailedCalls) {
+  std::mt19937 random(12);
+  const std::unique_ptr<Executable> executable = load();
+  const Call good = make_call(executable->blob(), nullptr);
+  const Results expected = run(*executable, good);
+  ASSERT_TRUE(expected.status.ok()) << expected.status.message();
+  for (size_t i = 0; i < good.sizes.size(); ++i) {
+    for (size_t axis = 0; axis < good.sizes[i].shape.rank; ++axis) {
+      Call bad = good;
+      bad.sizes[i].shape[axis] += 1000;
+      const Status status = executable->reshape({bad.sizes.data(), bad.sizes.size()}, nullptr);
+      EXPECT_EQ(status.code(), Error::InvalidArgument);
+      EXPECT_FALSE(status.message().empty());
+      const Call next = axis % 2 == 0 ? good : make_call(executable->blob(), &random);
+      EXPECT_EQ(run(*executable, next).outputs, run(*load(), next).outputs);
+    }
+  }
+  EXPECT_EQ(run(*executable, good).outputs, expected.outputs);
+}
+
+TEST_P(ExecutableTest, TakesAnotherPoolAtEveryCall) {
+  std::mt19937 random(13);
+  const std::unique_ptr<Executable> executable = load();
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE(round);
+    const Call call = make_call(executable->blob(), &random);
+    const Results alone = run(*load(), call);
+    ASSERT_TRUE(alone.status.ok()) << alone.status.message();
+    pthreadpool_t pool = pthreadpool_create(1 + round % 4);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const Results together = run(*executable, call, pool);
+      ASSERT_TRUE(together.status.ok()) << together.status.message();
+      EXPECT_EQ(together.outputs, alone.outputs);
+    }
+    pthreadpool_destroy(pool); // nothing may keep it
+    EXPECT_EQ(run(*executable, call).outputs, alone.outputs);
+  }
+}
+
+// DataMap puts weights before an unmapped page, as at the end of a mapped file.
+TEST_P(ExecutableTest, ReadsNothingBehindWeights) {
+  const std::unique_ptr<Executable> usual = load();
+  const Call call = make_call(usual->blob(), nullptr);
+  GraphDef g = GetParam().def;
+  for (size_t id = 0; id < g.values.size(); ++id) {
+    std::optional<ConstantDef>& constant = g.values[id].constant;
+    if (constant && constant->data) {
+      const std::string key = "constant " + std::to_string(id);
+      weights_.add(key, *constant->data);
+      constant = ConstantDef{key, std::nullopt};
+    }
+  }
+  bytes_ = g.build();
+  const std::unique_ptr<Executable> executable = load();
+  EXPECT_EQ(weights_.in_use(), 0);
+  EXPECT_EQ(run(*executable, call).outputs, run(*usual, call).outputs);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Samples,
+    ExecutableTest,
+    ::testing::ValuesIn(sample_graphs()),
+    [](const auto& sample) { return sample.param.name; });
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
