@@ -10,6 +10,7 @@
 
 #include "arguments.h"
 #include "executable.h"
+#include "kernels/isa.h"
 #include "threadpool.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -62,6 +63,14 @@ std::shared_ptr<States> states_of_group(int group) {
   return states;
 }
 
+Status check_cpu() {
+  ETX_CHECK(
+      xnn_initialize(nullptr) == xnn_status_success,
+      NotSupported,
+      "XNNPACK needs a CPU with SSE2 or NEON, or could not find out which CPU this is");
+  return {};
+}
+
 Status check_compile_specs(ArrayRef<CompileSpec> specs) {
   for (size_t i = 0; i < specs.size(); ++i) {
     const char* key = specs.data() == nullptr ? nullptr : specs[i].key;
@@ -77,7 +86,8 @@ StatusOr<std::unique_ptr<Delegate>> load(
   const Result<const void*> bytes = processed.data_safe();
   ETX_CHECK(bytes.ok(), NotSupported, "the blob is not in memory that this CPU can address");
   ETX_CHECK(*bytes != nullptr, InvalidProgram, "there is no blob");
-  ETX_RETURN_IF_ERROR(check_xnn(xnn_initialize(nullptr), "xnn_initialize"));
+  ETX_RETURN_IF_ERROR(check_cpu());
+  ETX_RETURN_IF_ERROR(check_isa());
   ETX_ASSIGN_OR_RETURN(Blob blob, Blob::open({static_cast<const uint8_t*>(*bytes), processed.size()}));
   std::unique_ptr<Delegate> delegate(new (std::nothrow) Delegate);
   ETX_CHECK(delegate != nullptr, MemoryAllocationFailed, "no memory");
@@ -120,7 +130,7 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
 } // namespace
 
 bool EtXnnpackBackend::is_available() const {
-  return xnn_initialize(nullptr) == xnn_status_success;
+  return report(check_cpu(), "not available") == Error::Ok;
 }
 
 Result<DelegateHandle*> EtXnnpackBackend::init(

@@ -1,7 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/backend.h>
 
+#include <cstdlib>
+
 #include <gmock/gmock.h>
+#include <hwy/base.h>
 
 #include "delegate.h"
 #include "sample_graphs.h"
@@ -296,6 +299,20 @@ TEST_F(BackendTest, TellsWhatWentWrong) {
   std::vector<uint8_t> damaged(bytes.begin(), bytes.begin() + 40);
   EXPECT_EQ(backend_.verify(span(damaged)), Error::InvalidProgram);
   EXPECT_EQ(backend_.inspect(span(damaged), &text), Error::InvalidProgram);
+}
+
+// The variable is read once, so this needs a process of its own.
+TEST_F(BackendTest, RefusesAnInstructionSetThatIsNotThere) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto load_with = [this](const char* isa, Error error) {
+    setenv("ET_XNNPACK_ISA", isa, 1);
+    const Method method(backend_, small_graph().build(), &weights_);
+    const bool told = error == Error::Ok || backend_.last_error().find("ET_XNNPACK_ISA") != std::string::npos;
+    std::exit(method.error == error && told ? 0 : 1);
+  };
+  EXPECT_EXIT(load_with("mmx", Error::InvalidArgument), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(load_with(HWY_ARCH_ARM ? "avx2" : "neon", Error::NotSupported), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(load_with("", Error::Ok), ::testing::ExitedWithCode(0), "");
 }
 
 } // namespace
