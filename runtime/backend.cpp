@@ -98,9 +98,13 @@ StatusOr<std::unique_ptr<Delegate>> load(
     lock = std::unique_lock<std::mutex>(delegate->states->mutex());
   }
   ETX_ASSIGN_OR_RETURN(
-      delegate->executable, 
-          Executable::create(
-              std::move(blob), context.get_named_data_map(), delegate->states, options.fuse_elementwise != 0));
+      delegate->executable,
+      Executable::create(
+          std::move(blob),
+          context.get_named_data_map(),
+          delegate->states,
+          options.fuse_elementwise != 0,
+          options.weight_cache != 0 ? &PackedWeights::of_process() : nullptr));
   return delegate;
 }
 

@@ -7,14 +7,6 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
-
-// Whether reading XNN_EXTRA_BYTES behind the buffer stays on its last page.
-bool is_tail_readable(const void* data, size_t bytes) {
-  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
-  return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + XNN_EXTRA_BYTES) / kPageBytes;
-}
-
 bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
   const auto begin_a = reinterpret_cast<uintptr_t>(a);
   const auto begin_b = reinterpret_cast<uintptr_t>(b);
@@ -29,14 +21,18 @@ Span<const T> view(const std::vector<T>& items) {
 } // namespace
 
 StatusOr<std::unique_ptr<Executable>> Executable::create(
-    Blob blob, const NamedDataMap* named_data, std::shared_ptr<States> states, bool fuse_elementwise) {
+    Blob blob,
+    const NamedDataMap* named_data,
+    std::shared_ptr<States> states,
+    bool fuse_elementwise,
+    PackedWeights* shared) {
   std::unique_ptr<Executable> executable(new Executable(std::move(blob)));
   executable->states_ = states == nullptr ? std::make_shared<States>() : std::move(states);
-  ETX_RETURN_IF_ERROR(executable->load(named_data, fuse_elementwise));
+  ETX_RETURN_IF_ERROR(executable->load(named_data, fuse_elementwise, shared));
   return executable;
 }
 
-Status Executable::load(const NamedDataMap* named_data, bool fuse_elementwise) {
+Status Executable::load(const NamedDataMap* named_data, bool fuse_elementwise, PackedWeights* shared) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
   plan_ = make_plan(blob_, view(types_), sizes, fuse_elementwise);
@@ -53,7 +49,7 @@ Status Executable::load(const NamedDataMap* named_data, bool fuse_elementwise) {
   input_stages_.resize(blob_.num_inputs());
   output_stages_.resize(blob_.num_outputs());
 
-  Weights weights(blob_, named_data);
+  Weights weights(blob_, named_data, shared);
   for (const Step& step : plan_.steps) {
     ETX_RETURN_IF_ERROR(load_step(step, sizes, weights));
   }
@@ -163,7 +159,6 @@ Status Executable::load_states(Weights& weights) {
     const uint32_t id = blob_.state(i).value();
     ETX_ASSIGN_OR_RETURN(data_[id], states_->find_or_add(blob_.state(i), types_[id], weights));
   }
-  weights.release_packed();
   return {};
 }
 
@@ -174,7 +169,6 @@ Status Executable::load_constants(Weights& weights) {
       data_[id] = static_cast<char*>(const_cast<void*>(data));
     }
   }
-  weights.release_packed();
   return {};
 }
 

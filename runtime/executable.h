@@ -15,17 +15,19 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A loaded graph. Owns packed weights, activations and XNNPACK objects. One thread at a
-// time; different executables share nothing but States.
+// A loaded graph. Owns activations and XNNPACK objects. One thread at a time; different
+// executables share nothing but States and what never changes.
 class Executable {
  public:
   // `named_data` is only used here; null if the blob refers to none. Without `states`, of
-  // which the caller holds the mutex, the content of states belongs to this executable alone.
+  // which the caller holds the mutex, the content of states belongs to this executable alone,
+  // and without `shared` so do packed weights.
   static StatusOr<std::unique_ptr<Executable>> create(
       Blob blob,
       const NamedDataMap* named_data,
       std::shared_ptr<States> states = nullptr,
-      bool fuse_elementwise = true);
+      bool fuse_elementwise = true,
+      PackedWeights* shared = nullptr);
 
   const Blob& blob() const {
     return blob_;
@@ -90,7 +92,7 @@ class Executable {
 
   explicit Executable(Blob blob) : blob_(std::move(blob)) {}
 
-  Status load(const NamedDataMap* named_data, bool fuse_elementwise);
+  Status load(const NamedDataMap* named_data, bool fuse_elementwise, PackedWeights* shared);
   Status load_step(const Step& step, const Sizes& sizes, Weights& weights);
   std::unique_ptr<FusedElementwise> fuse(const Step& step, const Sizes& sizes) const;
   void place_values();
@@ -127,7 +129,7 @@ class Executable {
   const Blob blob_;
   Plan plan_;
   std::shared_ptr<States> states_;
-  std::vector<Buffer> constants_; // outlive steps_
+  std::vector<PackedPtr> constants_; // outlive steps_
   WorkspacePtr workspace_; // outlives steps_
   std::vector<RunnableStep> steps_; // like plan_.steps
 

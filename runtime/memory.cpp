@@ -2,7 +2,10 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+
+#include <xnnpack.h>
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -11,7 +14,14 @@ size_t round_up(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
+
 } // namespace
+
+bool is_tail_readable(const void* data, size_t bytes) {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
+  return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + XNN_EXTRA_BYTES) / kPageBytes;
+}
 
 StatusOr<Buffer> Buffer::allocate(size_t bytes) {
   Buffer buffer;

@@ -16,6 +16,9 @@ constexpr size_t kAlignment = 64;
 // Every tensor is followed by this many readable bytes; XNNPACK reads past ends.
 constexpr size_t kTailBytes = 128;
 
+// Whether XNNPACK may read past the end of these bytes: that stays on their last page.
+bool is_tail_readable(const void* data, size_t bytes);
+
 // Heap memory, aligned to kAlignment.
 class Buffer {
  public:

@@ -25,6 +25,8 @@ constexpr Integer kIntegers[] = {
     {"state_group", &Options::state_group, 0, std::numeric_limits<int>::max()},
     // Whether runs of elementwise operators share one pass over memory. Read when a method is loaded.
     {"fuse_elementwise", &Options::fuse_elementwise, 0, 1},
+    // Whether weights are packed once for all methods and programs of the process.
+    {"weight_cache", &Options::weight_cache, 0, 1},
 };
 
 std::string name_of(const BackendOption& option) {

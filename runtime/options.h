@@ -16,6 +16,7 @@ struct Options {
   int num_threads = 0;
   int state_group = 0;
   int fuse_elementwise = 1;
+  int weight_cache = 1;
 };
 
 // Sets what `given` names. Fails with InvalidArgument, changing nothing, for a name that

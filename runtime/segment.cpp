@@ -31,11 +31,10 @@ StatusOr<Segment> Segment::create(
   segment.scalars_ = builder->scalars();
 
   xnn_runtime_t runtime = nullptr;
-  const xnn_status status = xnn_create_runtime_v4(
-      builder->get(), nullptr, workspace, /*threadpool=*/nullptr, XNN_FLAG_NO_OPERATOR_FUSION, &runtime);
+  segment.packer_ = std::make_unique<Packer>(weights, weights.shared());
+  Status status = segment.packer_->create_runtime(builder->get(), builder->deferred(), workspace, &runtime);
   segment.runtime_.reset(runtime);
-  weights.release_packed();
-  ETX_RETURN_IF_ERROR(check_xnn(status, "xnn_create_runtime").in(blob.describe(step.nodes.front()) + " and following"));
+  ETX_RETURN_IF_ERROR(std::move(status).in(blob.describe(step.nodes.front()) + " and following"));
   return segment;
 }
 

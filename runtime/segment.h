@@ -7,6 +7,7 @@
 #include <xnnpack.h>
 
 #include "blob.h"
+#include "packer.h"
 #include "plan.h"
 #include "weights.h"
 
@@ -30,7 +31,7 @@ using WorkspacePtr = std::unique_ptr<xnn_workspace, ReleaseWorkspace>;
 // run at the same time.
 class Segment {
  public:
-  // Packs the weights. `step` and `weights` are only used here.
+  // Packs weights that nobody has packed. `step` and `weights` are only used here.
   static StatusOr<Segment> create(
       const Blob& blob,
       const Step& step,
@@ -58,6 +59,7 @@ class Segment {
   std::vector<uint32_t> values_; // graph values by XNNPACK external id: inputs, then outputs
   size_t num_inputs_ = 0;
   std::shared_ptr<const void> scalars_; // outlives runtime_
+  std::unique_ptr<Packer> packer_; // outlives runtime_
   RuntimePtr runtime_;
 };
 

@@ -6,7 +6,7 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-constexpr uint32_t kAbsent = UINT32_MAX;
+constexpr uint32_t kAbsent = UINT32_MAX; // kNone of blob.h, too
 
 const char* status_name(xnn_status status) {
   switch (status) {
@@ -100,6 +100,9 @@ StatusOr<uint32_t> SubgraphBuilder::input(size_t i, Use use) {
   ETX_ASSIGN_OR_RETURN(const uint32_t id, define_tensor(types_[value], data, XNN_INVALID_VALUE_ID, 0));
   if (use == Use::Kept) {
     ids_[value] = id;
+  } else {
+    deferred_.resize(id, kAbsent);
+    deferred_.push_back(value);
   }
   return id;
 }

@@ -34,7 +34,7 @@ class SubgraphBuilder {
   };
 
   // Gives the data of constant `value`: for Kept valid as long as the segment lives,
-  // with XNN_EXTRA_BYTES readable behind it, else until the runtime is created.
+  // with XNN_EXTRA_BYTES readable behind it, else an address without data.
   class ConstantSource {
    public:
     virtual ~ConstantSource() = default;
@@ -64,6 +64,10 @@ class SubgraphBuilder {
   xnn_subgraph_t get() const {
     return subgraph_.get();
   }
+  // By XNNPACK value: the constant whose data it still lacks, or kNone.
+  std::vector<uint32_t> deferred() const {
+    return deferred_;
+  }
   // The memory behind scalar(); must live as long as the runtime.
   std::shared_ptr<std::deque<std::vector<float>>> scalars() const {
     return scalars_;
@@ -80,6 +84,7 @@ class SubgraphBuilder {
   ConstantSource& constants_;
   const NodeContext* node_ = nullptr;
   std::unordered_map<uint32_t, uint32_t> ids_; // graph value -> XNNPACK value
+  std::vector<uint32_t> deferred_;
   std::shared_ptr<std::deque<std::vector<float>>> scalars_;
 };
 

@@ -8,43 +8,75 @@ namespace {
 
 using executorch::runtime::Result;
 
+// Constants from this size on are not copied.
+constexpr size_t kLargeBytes = 64 << 10;
+
 StatusOr<TensorType> constant_type(const Blob& blob, uint32_t value) {
   ETX_ASSIGN_OR_RETURN(const Shape shape, Sizes().resolve(blob.value(value).dims()));
   return TensorType{blob.value(value).dtype(), shape};
 }
 
+bool is_aligned(const void* data, DType dtype) {
+  return reinterpret_cast<uintptr_t>(data) % element_size(dtype) == 0;
+}
+
 } // namespace
 
 StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use) {
+  // Of no value is this the data: nobody reads it.
+  static const char kDeferred[kTailBytes] = {};
   const auto known = kept_by_value_.find(value);
   if (known != kept_by_value_.end()) {
     return known->second;
   }
   ETX_CHECK(blob_.is_constant(value), Internal, "value %u is not a constant", value);
+  if (use == SubgraphBuilder::Use::Packed) {
+    return static_cast<const void*>(kDeferred);
+  }
+  ETX_ASSIGN_OR_RETURN(PackedPtr kept, keep(value));
+  kept_by_value_[value] = kept->data;
+  kept_.push_back(std::move(kept));
+  return kept_by_value_[value];
+}
+
+StatusOr<const void*> Weights::load(uint32_t value) {
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
-  ETX_ASSIGN_OR_RETURN(const void* data, borrow(*blob_.value(value).constant(), type.bytes()));
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % element_size(type.dtype) == 0;
-  if (use == SubgraphBuilder::Use::Packed && aligned) {
+  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(*blob_.value(value).constant(), type.bytes()));
+  const void* data = buffer.data();
+  borrowed_.push_back(std::move(buffer));
+  if (is_aligned(data, type.dtype)) {
     return data;
   }
   ETX_ASSIGN_OR_RETURN(Buffer copy, Buffer::allocate(type.bytes()));
   std::memcpy(copy.data(), data, type.bytes());
-  kept_.push_back(std::move(copy));
-  kept_by_value_[value] = kept_.back().data();
-  return static_cast<const void*>(kept_.back().data());
+  aligned_.push_back(std::move(copy));
+  return static_cast<const void*>(aligned_.back().data());
+}
+
+void Weights::release() {
+  borrowed_.clear();
+  aligned_.clear();
+}
+
+std::string Weights::identity(uint32_t value) const {
+  const schema::Constant& constant = *blob_.value(value).constant();
+  if (constant.key() != nullptr) {
+    return "#" + constant.key()->str();
+  }
+  return " " + std::string(constant.data()->begin(), constant.data()->end());
 }
 
 Status Weights::copy(const schema::Constant& constant, size_t bytes, void* to) {
-  ETX_ASSIGN_OR_RETURN(const void* data, borrow(constant, bytes));
+  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, bytes));
   if (bytes > 0) {
-    std::memcpy(to, data, bytes);
+    std::memcpy(to, buffer.data(), bytes);
   }
   return {};
 }
 
-StatusOr<const void*> Weights::borrow(const schema::Constant& constant, size_t bytes) {
+StatusOr<FreeableBuffer> Weights::get(const schema::Constant& constant, size_t bytes) const {
   if (constant.data() != nullptr) {
-    return static_cast<const void*>(constant.data()->data());
+    return FreeableBuffer(constant.data()->data(), constant.data()->size(), /*free_fn=*/nullptr);
   }
   const char* key = constant.key()->c_str();
   ETX_CHECK(named_data_ != nullptr, InvalidProgram, "weight %s: the program carries no named data", key);
@@ -57,10 +89,46 @@ StatusOr<const void*> Weights::borrow(const schema::Constant& constant, size_t b
       key,
       data->size(),
       bytes);
-  const Result<const void*> pointer = data->data_safe();
-  ETX_CHECK(pointer.ok(), NotSupported, "weight %s is not in memory that this CPU can address", key);
-  borrowed_.push_back(std::move(*data));
-  return *pointer;
+  ETX_CHECK(data->data_safe().ok(), NotSupported, "weight %s is not in memory that this CPU can address", key);
+  return std::move(*data);
+}
+
+StatusOr<PackedPtr> Weights::keep(uint32_t value) {
+  const schema::Constant& constant = *blob_.value(value).constant();
+  ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
+  const bool copy = constant.key() == nullptr || type.bytes() < kLargeBytes;
+  if (shared_ == nullptr) {
+    ETX_ASSIGN_OR_RETURN(PackedBytes bytes, keep_anew(constant, type, copy));
+    return PackedPtr(std::make_shared<const PackedBytes>(std::move(bytes)));
+  }
+  std::string key = "kept " + type.to_string() + identity(value);
+  if (!copy) {
+    // The memory may be gone with the program.
+    key += " " + std::to_string(reinterpret_cast<uintptr_t>(named_data_));
+  }
+  if (PackedPtr known = shared_->find_or_reserve(key)) {
+    return known;
+  }
+  StatusOr<PackedBytes> bytes = keep_anew(constant, type, copy);
+  if (!bytes.ok()) {
+    shared_->abandon(key);
+    return bytes.status();
+  }
+  return shared_->publish(key, std::move(*bytes));
+}
+
+StatusOr<PackedBytes> Weights::keep_anew(const schema::Constant& constant, const TensorType& type, bool copy) const {
+  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, type.bytes()));
+  const void* data = buffer.data();
+  if (!copy && is_aligned(data, type.dtype) && is_tail_readable(data, type.bytes())) {
+    return PackedBytes{data, type.bytes(), false, std::make_shared<FreeableBuffer>(std::move(buffer))};
+  }
+  ETX_ASSIGN_OR_RETURN(Buffer own, Buffer::allocate(type.bytes()));
+  if (type.bytes() > 0) {
+    std::memcpy(own.data(), data, type.bytes());
+  }
+  const char* const address = own.data();
+  return PackedBytes{address, type.bytes(), false, std::make_shared<Buffer>(std::move(own))};
 }
 
 } // namespace executorch::backends::et_xnnpack

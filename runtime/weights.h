@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "blob.h"
 #include "memory.h"
+#include "packed_weights.h"
 #include "subgraph_builder.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -16,35 +18,48 @@ namespace executorch::backends::et_xnnpack {
 using executorch::runtime::FreeableBuffer;
 using executorch::runtime::NamedDataMap;
 
-// The constants of a graph while it is loaded. Kept ones are copied into memory of our
-// own, so that nothing of the program file is needed after load and XNNPACK may read
-// past their ends; packed ones are borrowed until release_packed().
+// The constants of a graph while it is loaded. Small ones that are kept are copied once per
+// process. Large ones stay where ExecuTorch has them, if XNNPACK may read past their ends there;
+// the methods of a program share them. Those to be packed are borrowed from load() until release().
 class Weights : public SubgraphBuilder::ConstantSource {
  public:
-  // `named_data` may be null if no constant has a key. Both must outlive loading.
-  Weights(const Blob& blob, const NamedDataMap* named_data) : blob_(blob), named_data_(named_data) {}
+  // `named_data` may be null if no constant has a key. Both must outlive loading. Nothing is
+  // shared with others if `shared` is null.
+  Weights(const Blob& blob, const NamedDataMap* named_data, PackedWeights* shared = nullptr)
+      : blob_(blob), named_data_(named_data), shared_(shared) {}
 
+  // The data of a constant that is kept. One that is to be packed has none yet.
   StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override;
+
+  // The data of a constant until release().
+  StatusOr<const void*> load(uint32_t value);
+  void release();
+
+  // Equal for constants of the same content.
+  std::string identity(uint32_t value) const;
 
   // Copies the `bytes` of a constant that is no value.
   Status copy(const schema::Constant& constant, size_t bytes, void* to);
 
-  // Gives back the memory of packed constants.
-  void release_packed() {
-    borrowed_.clear();
+  PackedWeights* shared() const {
+    return shared_;
   }
   // What kept constants point to; must live as long as their users.
-  std::vector<Buffer> take_kept() && {
+  std::vector<PackedPtr> take_kept() && {
     return std::move(kept_);
   }
 
  private:
-  StatusOr<const void*> borrow(const schema::Constant& constant, size_t bytes);
+  StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
+  StatusOr<PackedPtr> keep(uint32_t value);
+  StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copy) const;
 
   const Blob& blob_;
   const NamedDataMap* named_data_;
+  PackedWeights* const shared_;
   std::vector<FreeableBuffer> borrowed_;
-  std::vector<Buffer> kept_;
+  std::vector<Buffer> aligned_; // copies of what is borrowed at an odd address
+  std::vector<PackedPtr> kept_;
   std::unordered_map<uint32_t, const void*> kept_by_value_;
 };
 

@@ -1,6 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "xnnpack_compat.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "xnnpack/subgraph.h"
 
 void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
@@ -10,4 +13,172 @@ void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
 void et_xnnpack_forget_plan(xnn_runtime_t runtime) {
   runtime->memory_planned = false;
   runtime->has_been_setup = false;
+}
+
+// Newer XNNPACK has no code cache.
+#ifdef XNN_FLAG_NO_BROADCAST
+#define CODE_CACHE_PARAMETER
+#define CODE_CACHE_ARGUMENT
+#else
+#define CODE_CACHE_PARAMETER struct xnn_code_cache *code_cache,
+#define CODE_CACHE_ARGUMENT code_cache,
+#endif
+
+typedef __typeof__(*((struct xnn_runtime*)0)->values) runtime_value;
+
+// By type of node, XNNPACK's own functions while one runtime is created.
+#define MAX_NODE_TYPES 256
+#define MAX_OPERANDS 8
+
+struct description {
+  char* bytes; // null if there was no memory
+  size_t size, capacity;
+};
+
+static void append(struct description* to, const void* bytes, size_t size) {
+  if (to->size + size > to->capacity) {
+    to->capacity = 2 * (to->size + size) + 256;
+    char* grown = to->bytes == NULL && to->size > 0 ? NULL : realloc(to->bytes, to->capacity);
+    if (grown == NULL) {
+      free(to->bytes);
+    }
+    to->bytes = grown;
+  }
+  if (to->bytes != NULL) {
+    memcpy(to->bytes + to->size, bytes, size);
+  }
+  to->size += size;
+}
+
+#define APPEND(to, field) append(to, &(field), sizeof(field))
+
+static bool is_static_value(const runtime_value* value) {
+  return value->allocation_type == xnn_allocation_type_static;
+}
+
+// Describes an operand but for its content. Returns whether that is all.
+static bool describe_operand(struct description* to, const runtime_value* value) {
+  const bool is_static = is_static_value(value);
+  APPEND(to, value->datatype);
+  APPEND(to, is_static);
+  for (size_t i = 0; is_static && i < value->shape.num_dims; ++i) {
+    APPEND(to, value->shape.dim[i]);
+  }
+  switch (value->datatype) {
+    case xnn_datatype_fp32:
+    case xnn_datatype_fp16:
+    case xnn_datatype_int32:
+      return true;
+    case xnn_datatype_qint8:
+    case xnn_datatype_quint8:
+    case xnn_datatype_qint32:
+      APPEND(to, value->quantization.zero_point);
+      APPEND(to, value->quantization.scale);
+      return true;
+    case xnn_datatype_qdint8:
+      APPEND(to, value->quantization.num_nonbatch_dims);
+      return true;
+    case xnn_datatype_qcint8:
+    case xnn_datatype_qcint4:
+    case xnn_datatype_qcint32: {
+      const size_t axis = value->quantization.channel_dimension;
+      APPEND(to, value->quantization.zero_point);
+      APPEND(to, axis);
+      append(to, value->quantization.channelwise_scale, value->shape.dim[axis] * sizeof(float));
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+static enum xnn_status create_node(
+    const struct xnn_node* node,
+    const runtime_value* values,
+    size_t num_values,
+    struct xnn_operator_data* opdata,
+    CODE_CACHE_PARAMETER xnn_weights_cache_t weights_cache) {
+  const struct et_xnnpack_packer* packer = (const struct et_xnnpack_packer*)weights_cache;
+  const xnn_create_operator_fn* create = packer->create;
+  uint32_t operands[MAX_OPERANDS];
+  const void* data[MAX_OPERANDS] = {0};
+  void* before[MAX_OPERANDS];
+  struct description description = {0};
+  struct et_xnnpack_packing packing = {.is_complete = true, .operands = operands};
+  APPEND(&description, node->type);
+  APPEND(&description, node->flags);
+  APPEND(&description, node->params);
+  for (uint32_t i = 0; i < node->num_inputs + node->num_outputs; ++i) {
+    const uint32_t id = i < node->num_inputs ? node->inputs[i] : node->outputs[i - node->num_inputs];
+    const bool is_value = id < num_values;
+    const bool is_deferred = is_value && id < packer->num_values && packer->is_deferred[id];
+    APPEND(&description, is_value);
+    APPEND(&description, is_deferred);
+    if (is_value) {
+      packing.is_complete &= describe_operand(&description, &values[id]);
+      packing.is_complete &= is_deferred || !is_static_value(&values[id]);
+    }
+    if (is_deferred) {
+      before[packing.num_operands] = values[id].data;
+      operands[packing.num_operands++] = id;
+    }
+  }
+  if (description.bytes == NULL) {
+    return xnn_status_out_of_memory;
+  }
+  packing.description = description.bytes;
+  packing.size = description.size;
+  enum xnn_status status = packer->begin(packer->cache.context, &packing, data);
+  // XNNPACK lets nobody but itself write to them.
+  runtime_value* mutable_values = (runtime_value*)(uintptr_t)values;
+  for (size_t i = 0; i < packing.num_operands; ++i) {
+    if (data[i] != NULL) {
+      mutable_values[operands[i]].data = (void*)(uintptr_t)data[i];
+    }
+  }
+  if (status == xnn_status_success) {
+    status = create[node->type](node, values, num_values, opdata, CODE_CACHE_ARGUMENT weights_cache);
+  }
+  for (size_t i = 0; i < packing.num_operands; ++i) {
+    mutable_values[operands[i]].data = before[i];
+  }
+  packer->end(packer->cache.context);
+  free(description.bytes);
+  return status;
+}
+
+static bool has_deferred_input(const struct xnn_node* node, const struct et_xnnpack_packer* packer) {
+  for (uint32_t i = 0; i < node->num_inputs; ++i) {
+    if (node->inputs[i] < packer->num_values && packer->is_deferred[node->inputs[i]]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+enum xnn_status et_xnnpack_create_runtime(
+    xnn_subgraph_t subgraph,
+    xnn_workspace_t workspace,
+    uint32_t flags,
+    struct et_xnnpack_packer* packer,
+    xnn_runtime_t* runtime) {
+  xnn_create_operator_fn create[MAX_NODE_TYPES] = {0};
+  for (uint32_t i = 0; i < subgraph->num_nodes; ++i) {
+    struct xnn_node* node = &subgraph->nodes[i];
+    if (!has_deferred_input(node, packer)) {
+      continue;
+    }
+    const size_t type = (size_t)node->type;
+    if (type >= MAX_NODE_TYPES || node->num_inputs > MAX_OPERANDS ||
+        (create[type] != NULL && create[type] != node->create)) {
+      return xnn_status_unsupported_parameter;
+    }
+    create[type] = node->create;
+    node->create = create_node;
+  }
+  packer->create = create;
+  const enum xnn_status status =
+      xnn_create_runtime_v4(subgraph, &packer->cache, workspace, /*threadpool=*/NULL, flags, runtime);
+  packer->create = NULL;
+  return status;
 }

@@ -3,6 +3,10 @@
 
 // What differs between XNNPACK versions or is not in its public header.
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include <xnnpack.h>
 
 // Flag for the creation of a runtime. Fusing is left to the passes ahead of time, as
@@ -27,6 +31,40 @@ void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool);
 // broadcast. Until then the runtime takes no part when another one moves the workspace that
 // they share.
 void et_xnnpack_forget_plan(xnn_runtime_t runtime);
+
+// How XNNPACK is going to pack the weights of a node.
+struct et_xnnpack_packing {
+  // All that the packed bytes depend on but the content of the operands. Comparable with
+  // descriptions from the same build of XNNPACK on the same CPU.
+  const void* description;
+  size_t size;
+  bool is_complete; // false if something else might matter, too
+  // Values whose data is deferred, in the order of the node's inputs.
+  const uint32_t* operands;
+  size_t num_operands;
+};
+
+// A weights cache that XNNPACK tells node by node what it packs.
+struct et_xnnpack_packer {
+  struct xnn_weights_cache_provider cache; // has to be the first
+  // Called before a node is created that has deferred operands. Gives their data, or null for
+  // those that nobody will read as look_up() will find them.
+  enum xnn_status (*begin)(void* context, const struct et_xnnpack_packing* packing, const void** data);
+  // Called after each such node, also if that failed.
+  void (*end)(void* context);
+  // Which values are static but have no data yet; their address is never read.
+  const bool* is_deferred;
+  size_t num_values;
+  const void* create; // for et_xnnpack_create_runtime
+};
+
+// xnn_create_runtime_v4 that gets the data of weights node by node.
+enum xnn_status et_xnnpack_create_runtime(
+    xnn_subgraph_t subgraph,
+    xnn_workspace_t workspace,
+    uint32_t flags,
+    struct et_xnnpack_packer* packer,
+    xnn_runtime_t* runtime);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,17 @@ class DataMap final : public executorch::runtime::NamedDataMap {
     const std::lock_guard<std::mutex> lock(mutex_);
     return static_cast<int>(handed_out_.size());
   }
+  // Bytes of these buffers at most at once, and keys in the order in which they were asked for.
+  size_t peak_bytes() const {
+    return peak_bytes_;
+  }
+  const std::vector<std::string>& asked() const {
+    return asked_;
+  }
+  void forget() {
+    peak_bytes_ = bytes_;
+    asked_.clear();
+  }
   // Puts the data at this distance behind an aligned address.
   void misalign(size_t bytes) {
     misalignment_ = bytes;
@@ -52,12 +63,16 @@ class DataMap final : public executorch::runtime::NamedDataMap {
     auto buffer = std::make_unique<GuardedBuffer>(misalignment_ + size, misalignment_ == 0);
     uint8_t* const data = buffer->data() + misalignment_;
     std::copy(found->second.begin(), found->second.end(), data);
-    const auto free = [](void* context, void* memory, size_t) {
+    const auto free = [](void* context, void* memory, size_t freed) {
       const auto* map = static_cast<const DataMap*>(context);
       const std::lock_guard<std::mutex> lock(map->mutex_);
       map->handed_out_.erase(memory);
+      map->bytes_ -= freed;
     };
     const std::lock_guard<std::mutex> lock(mutex_);
+    bytes_ += size;
+    peak_bytes_ = std::max(peak_bytes_, bytes_);
+    asked_.emplace_back(key);
     handed_out_[data] = std::move(buffer);
     return executorch::runtime::FreeableBuffer(data, size, free, const_cast<DataMap*>(this));
   }
@@ -78,8 +93,10 @@ class DataMap final : public executorch::runtime::NamedDataMap {
  private:
   std::map<std::string, std::vector<uint8_t>> data_;
   size_t misalignment_ = 0;
-  mutable std::mutex mutex_; // guards handed_out_
+  mutable std::mutex mutex_; // guards what follows
   mutable std::map<const void*, std::unique_ptr<GuardedBuffer>> handed_out_;
+  mutable size_t bytes_ = 0, peak_bytes_ = 0;
+  mutable std::vector<std::string> asked_;
 };
 
 } // namespace executorch::backends::et_xnnpack::testing

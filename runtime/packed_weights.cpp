@@ -1,0 +1,81 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "packed_weights.h"
+
+#include <utility>
+#include <vector>
+
+namespace executorch::backends::et_xnnpack {
+
+PackedWeights& PackedWeights::of_process() {
+  // Never destroyed: loaded methods may outlive static destruction.
+  static PackedWeights* const weights = new PackedWeights;
+  return *weights;
+}
+
+PackedPtr PackedWeights::find_or_reserve(const std::string& key) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    Entry& entry = entries_[key];
+    if (PackedPtr packed = entry.packed.lock()) {
+      return packed;
+    }
+    if (!entry.reserved) {
+      entry.reserved = true;
+      return nullptr;
+    }
+    ready_.wait(lock);
+  }
+}
+
+PackedPtr PackedWeights::publish(const std::string& key, PackedBytes bytes) {
+  const auto remove = [this, key](const PackedBytes* packed) {
+    remove_if_unused(key);
+    delete packed;
+  };
+  const PackedPtr packed(new PackedBytes(std::move(bytes)), remove);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    entries_[key] = {false, packed};
+  }
+  ready_.notify_all();
+  return packed;
+}
+
+void PackedWeights::abandon(const std::string& key) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    entries_.erase(key);
+  }
+  ready_.notify_all();
+}
+
+void PackedWeights::remove_if_unused(const std::string& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = entries_.find(key);
+  // Another thread may have packed them again meanwhile, or be about to.
+  if (found != entries_.end() && !found->second.reserved && found->second.packed.expired()) {
+    entries_.erase(found);
+  }
+}
+
+size_t PackedWeights::count() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  size_t result = 0;
+  for (const auto& [key, entry] : entries_) {
+    result += !entry.packed.expired();
+  }
+  return result;
+}
+
+size_t PackedWeights::bytes() const {
+  std::vector<PackedPtr> all; // goes after the lock, as what goes with it locks, too
+  const std::lock_guard<std::mutex> lock(mutex_);
+  size_t result = 0;
+  for (const auto& [key, entry] : entries_) {
+    all.push_back(entry.packed.lock());
+    result += all.back() == nullptr ? 0 : all.back()->size;
+  }
+  return result;
+}
+
+} // namespace executorch::backends::et_xnnpack
