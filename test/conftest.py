@@ -1,11 +1,12 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Lets every test import ``samples``, ``harness`` and ``interpreter``."""
+"""Lets every test import ``samples``, ``harness``, ``interpreter`` and the ``models`` that benchmarks measure."""
 
 import functools
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+here = Path(__file__).parent
+sys.path[:0] = [str(here), str(here.parent / "benchmarks")]
 
 from torch._export import utils  # noqa: E402
 
