@@ -31,14 +31,16 @@ _DTYPES = {
     torch.int32: DType.Int32,
     torch.int64: DType.Int64,
     torch.bool: DType.Bool,
+    torch.int8: DType.Int8,
+    torch.uint8: DType.UInt8,
 }
 
 
-_CATEGORY = {DType.Bool: 0, DType.Int32: 1, DType.Int64: 1, DType.Float32: 2}
+_CATEGORY = {DType.Bool: 0, DType.UInt8: 1, DType.Int8: 1, DType.Int32: 1, DType.Int64: 1, DType.Float32: 2}
 
 
 def _highest(dtypes: list[DType | None]) -> DType | None:
-    order = (DType.Bool, DType.Int32, DType.Int64, DType.Float32)
+    order = (DType.Bool, DType.UInt8, DType.Int8, DType.Int32, DType.Int64, DType.Float32)
     return max((d for d in dtypes if d is not None), key=order.index, default=None)
 
 

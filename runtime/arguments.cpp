@@ -26,6 +26,10 @@ ScalarType scalar_type(DType dtype) {
       return ScalarType::Long;
     case DType::Bool:
       return ScalarType::Bool;
+    case DType::Int8:
+      return ScalarType::Char;
+    case DType::UInt8:
+      return ScalarType::Byte;
   }
   return ScalarType::Undefined;
 }

@@ -147,7 +147,7 @@ class BlobVerifier {
 
   Status value(uint32_t id) {
     const schema::Value& value = blob_.value(id);
-    ETX_CHECK(value.dtype() <= DType::MAX, InvalidProgram, "unknown dtype %d", static_cast<int>(value.dtype()));
+    ETX_CHECK(element_size(value.dtype()) != 0, InvalidProgram, "unknown dtype %d", static_cast<int>(value.dtype()));
     ETX_CHECK(length(value.dims()) <= kMaxRank, InvalidProgram, "rank %zu", length(value.dims()));
     ETX_CHECK(is_aligned(value.dims()), InvalidProgram, "its sizes are not aligned");
     if (value.dims() != nullptr) {

@@ -39,6 +39,8 @@ StatusOr<xnn_datatype> datatype(DType dtype) {
       return xnn_datatype_int32;
     case DType::Int64:
     case DType::Bool:
+    case DType::Int8:
+    case DType::UInt8:
       break;
   }
   return failure(Error::NotSupported, "XNNPACK has no %s", schema::EnumNameDType(dtype));

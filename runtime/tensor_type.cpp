@@ -25,6 +25,8 @@ size_t element_size(DType dtype) {
     case DType::Int64:
       return 8;
     case DType::Bool:
+    case DType::Int8:
+    case DType::UInt8:
       return 1;
   }
   return 0;

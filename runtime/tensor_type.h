@@ -63,7 +63,7 @@ struct Shape {
   std::string to_string() const;
 };
 
-// Bytes of one element.
+// Bytes of one element; 0 for a number that is no DType.
 size_t element_size(DType dtype);
 
 struct TensorType {

@@ -70,6 +70,7 @@ _ENUM_FIELDS = {
     ("Scan", "kind"): ScanKind,
     ("Compare", "kind"): CompareKind,
     ("Cast", "dtype"): DType,
+    ("Quantize", "dtype"): DType,
     ("Resize2d", "kind"): ResizeKind,
     ("IndexPut", "kind"): UpdateKind,
     ("Scatter", "kind"): UpdateKind,

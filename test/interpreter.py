@@ -347,6 +347,22 @@ def _embedding_bag(a, table, indices, offsets, weights=None):
     return F.embedding_bag(indices, table, offsets, None, 2, False, mode, False, weights, a.last_offset, padding)
 
 
+def _blocks(x, parameter):
+    """A scale or zero point for each element of ``x``."""
+    for axis, blocks in enumerate(parameter.shape):
+        parameter = parameter.repeat_interleave(x.shape[axis] // max(blocks, 1), axis)
+    return parameter
+
+
+def _quantize(a, x, scale, zero_point):
+    q = torch.round(x * (1.0 / _blocks(x, scale))) + _blocks(x, zero_point)
+    return q.clamp(a.min, a.max).nan_to_num(0).to(getattr(torch, str(NUMPY_DTYPES[a.dtype])))
+
+
+def _dequantize(a, x, scale, zero_point):
+    return (x.float() - _blocks(x, zero_point)) * _blocks(x, scale)
+
+
 _OPERATORS = {
     "Unary": lambda a, x: _UNARY[a.kind](x, a),
     "Binary": lambda a, x, y: _clamped(_BINARY[a.kind](x, y), a.clamp),
@@ -378,6 +394,8 @@ _OPERATORS = {
     "Compare": lambda a, x, y: _COMPARE[a.kind](x, y),
     "Where": lambda a, condition, x, y: torch.where(condition, x, y),
     "Cast": lambda a, x: x.to(getattr(torch, str(NUMPY_DTYPES[a.dtype]))),
+    "Quantize": _quantize,
+    "Dequantize": _dequantize,
     "Iota": lambda a: torch.arange(a.size),
     "Index": lambda a, x, *indices: x[(slice(None),) * a.axis + indices],
     "Gather": lambda a, x, index: x.gather(a.axis, index.long()),

@@ -18,6 +18,8 @@ NUMPY_DTYPES = {
     DType.Int32: np.dtype(np.int32),
     DType.Int64: np.dtype(np.int64),
     DType.Bool: np.dtype(np.bool_),
+    DType.Int8: np.dtype(np.int8),
+    DType.UInt8: np.dtype(np.uint8),
 }
 DTYPES = {v: k for k, v in NUMPY_DTYPES.items()}
 

@@ -172,6 +172,8 @@ RULES: dict[str, tuple[Callable, Callable]] = {
     "Compare": (_broadcast, _unchanged),
     "Where": (_broadcast, _unchanged),
     "Cast": (_same, _unchanged),
+    "Quantize": (_broadcast, _unchanged),
+    "Dequantize": (_broadcast, _unchanged),
     "Concat": (_same, _axis),
     "Slice": (_same, _axis),
     "Softmax": (_same, _axis),

@@ -166,6 +166,10 @@ class Pad final : public DataMovement {
         return store(static_cast<int64_t>(value));
       case DType::Bool:
         return store(static_cast<uint8_t>(value != 0));
+      case DType::Int8:
+        return store(static_cast<int8_t>(value));
+      case DType::UInt8:
+        return store(static_cast<uint8_t>(value));
     }
   }
   template <typename T>

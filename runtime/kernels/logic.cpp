@@ -123,7 +123,10 @@ class IntegerBinary final : public Kernel {
         return run_as<int32_t>(arguments);
       case DType::Int64:
         return run_as<int64_t>(arguments);
+      case DType::Int8:
+        return run_as<int8_t>(arguments);
       case DType::Bool:
+      case DType::UInt8:
         return run_as<uint8_t>(arguments);
       case DType::Float32:
         break; // is not an integer
@@ -246,8 +249,8 @@ class FusedWhere final : public Row {
 
 template <typename To, typename From>
 To converted(From x) {
-  if constexpr (std::is_same_v<To, uint8_t>) {
-    return x != From(0);
+  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && sizeof(To) == 1) {
+    return static_cast<To>(converted<int32_t>(x)); // as PyTorch does
   } else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>) {
     // What x86 gives for a number out of range, instead of undefined behaviour.
     constexpr To kOutOfRange = std::numeric_limits<To>::min();
@@ -269,21 +272,26 @@ class Cast final : public Kernel {
 
   void run(const KernelArguments& arguments) override {
     with_type(from_, [&](auto from) {
-      with_type(to_, [&](auto to) {
-        using From = decltype(from);
-        using To = decltype(to);
-        const From* const x = arguments.input<From>(0);
-        To* const y = arguments.output<To>(0);
-        parallel_for(arguments.pool, count_, kGrain, [&](size_t begin, size_t end) {
-          for (size_t i = begin; i < end; ++i) {
-            y[i] = converted<To>(x[i]);
-          }
-        });
-      });
+      using From = decltype(from);
+      if (to_ == DType::Bool) {
+        return each<From, bool>(arguments, [](From x) { return x != From(0); });
+      }
+      with_type(to_, [&](auto to) { each<From, decltype(to)>(arguments, [](From x) { return converted<decltype(to)>(x); }); });
     });
   }
 
  private:
+  template <typename From, typename To, typename Function>
+  void each(const KernelArguments& arguments, const Function& function) const {
+    const From* const x = arguments.input<From>(0);
+    To* const y = arguments.output<To>(0);
+    parallel_for(arguments.pool, count_, kGrain, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        y[i] = function(x[i]);
+      }
+    });
+  }
+
   DType from_ = DType::Float32, to_ = DType::Float32;
   size_t count_ = 0;
 };

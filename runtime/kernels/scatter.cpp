@@ -63,6 +63,10 @@ UpdateRow update_row_of(DType dtype) {
       return update_row<kKind, int64_t>;
     case DType::Bool:
       return update_row<kKind, bool>;
+    case DType::Int8:
+      return update_row<kKind, int8_t>;
+    case DType::UInt8:
+      return update_row<kKind, uint8_t>;
   }
   return nullptr;
 }

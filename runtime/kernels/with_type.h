@@ -7,7 +7,7 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Calls function(T()) with the C++ type of `dtype`.
+// Calls function(T()) with the C++ type of `dtype`, uint8_t for Bool.
 template <typename Function>
 auto with_type(DType dtype, const Function& function) {
   switch (dtype) {
@@ -17,7 +17,10 @@ auto with_type(DType dtype, const Function& function) {
       return function(int32_t());
     case DType::Int64:
       return function(int64_t());
+    case DType::Int8:
+      return function(int8_t());
     case DType::Bool:
+    case DType::UInt8:
       break;
   }
   return function(uint8_t());

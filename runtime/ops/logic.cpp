@@ -43,7 +43,7 @@ Status infer_where(const NodeContext& node, Span<TensorType> outputs) {
 Status infer_cast(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const DType dtype = node.attributes<schema::Cast>().dtype();
-  ETX_CHECK(dtype <= DType::MAX, InvalidProgram, "unknown dtype %d", static_cast<int>(dtype));
+  ETX_CHECK(element_size(dtype) != 0, InvalidProgram, "unknown dtype %d", static_cast<int>(dtype));
   return set_output(outputs, dtype, node.input(0).shape);
 }
 

@@ -86,6 +86,10 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kGridSampleOp;
     case schema::Attributes::Recurrent:
       return kRecurrentOp;
+    case schema::Attributes::Quantize:
+      return kQuantizeOp;
+    case schema::Attributes::Dequantize:
+      return kDequantizeOp;
     case schema::Attributes::NONE:
       break;
   }

@@ -119,5 +119,6 @@ extern const OpImpl kIndexOp, kGatherOp, kIndexPutOp, kScatterOp, kSliceScatterO
     kEmbeddingBagOp; // index
 extern const OpImpl kResize2dOp, kGridSampleOp; // resize
 extern const OpImpl kRecurrentOp; // recurrent
+extern const OpImpl kQuantizeOp, kDequantizeOp; // quantize
 
 } // namespace executorch::backends::et_xnnpack

@@ -175,6 +175,10 @@ bool holds(DType dtype, float value) {
       return std::fabs(value) <= 1 << 24 && std::trunc(value) == value;
     case DType::Bool:
       return value == 0 || value == 1;
+    case DType::Int8:
+      return value >= INT8_MIN && value <= INT8_MAX && std::trunc(value) == value;
+    case DType::UInt8:
+      return value >= 0 && value <= UINT8_MAX && std::trunc(value) == value;
   }
   return false;
 }

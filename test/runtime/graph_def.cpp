@@ -264,6 +264,12 @@ AttributesDef cast(DType dtype) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateCast(b, dtype); });
 }
 
+AttributesDef quantize(DType dtype, int32_t min, int32_t max) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateQuantize(b, dtype, min, max); });
+}
+AttributesDef dequantize() {
+  return attributes([](FlatBufferBuilder& b) { return schema::CreateDequantize(b); });
+}
 AttributesDef iota(int64_t size) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateIota(b, size); });
 }

@@ -91,6 +91,8 @@ struct GraphDef {
 AttributesDef compare(schema::CompareKind kind);
 AttributesDef where();
 AttributesDef cast(DType dtype);
+AttributesDef quantize(DType dtype, int32_t min, int32_t max);
+AttributesDef dequantize();
 AttributesDef iota(int64_t size);
 AttributesDef size_value(int64_t size);
 AttributesDef index(uint8_t axis);

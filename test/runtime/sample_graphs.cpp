@@ -211,6 +211,20 @@ GraphDef orders() {
   return g;
 }
 
+GraphDef quantization() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 0, 9, 4);
+  const uint32_t x = g.input({rows, 6});
+  const uint32_t scale = g.constant({}, {0.25f});
+  const uint32_t zero_point = g.node(cast(DType::Int32), {scale}, {}, DType::Int32);
+  const uint32_t q = g.node(quantize(DType::Int8, -128, 127), {x, scale, zero_point}, {rows, 6}, DType::Int8);
+  const uint32_t moved = g.node(reshape({rows, 3, 2}), {q}, {rows, 3, 2}, DType::Int8);
+  const uint32_t scales = g.constant({1, 3, 1}, some_numbers(3));
+  const uint32_t zero_points = g.node(cast(DType::Int32), {scales}, {1, 3, 1}, DType::Int32);
+  g.output(g.node(dequantize(), {moved, scales, zero_points}, {rows, 3, 2}));
+  return g;
+}
+
 } // namespace
 
 std::vector<SampleGraph> sample_graphs() {
@@ -226,6 +240,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"integers", integers()},
       {"writes", writes()},
       {"orders", orders()},
+      {"quantization", quantization()},
   };
 }
 

@@ -37,6 +37,9 @@ TEST(TensorTypeTest, KnowsBytes) {
   EXPECT_EQ((TensorType{DType::Int32, {3}}).bytes(), 12u);
   EXPECT_EQ((TensorType{DType::Int64, {3}}).bytes(), 24u);
   EXPECT_EQ((TensorType{DType::Bool, {3}}).bytes(), 3u);
+  EXPECT_EQ((TensorType{DType::Int8, {3}}).bytes(), 3u);
+  EXPECT_EQ((TensorType{DType::UInt8, {3}}).bytes(), 3u);
+  EXPECT_EQ(element_size(static_cast<DType>(200)), 0u);
 }
 
 TEST(TensorTypeTest, RefusesMoreThanOneTebibyte) {

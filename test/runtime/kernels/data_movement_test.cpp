@@ -9,7 +9,7 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Bool};
+constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Int8};
 
 void copy_element(const Tensor& from, size_t i, Tensor& to, size_t j) {
   const size_t size = element_size(from.type.dtype);
@@ -232,6 +232,12 @@ void check_pad(const Tensor& x, const std::vector<uint32_t>& before, const std::
         break;
       case DType::Bool:
         y.data<uint8_t>()[i] = value != 0;
+        break;
+      case DType::Int8:
+        y.data<int8_t>()[i] = static_cast<int8_t>(value);
+        break;
+      case DType::UInt8:
+        y.data<uint8_t>()[i] = static_cast<uint8_t>(value);
         break;
     }
   }

@@ -146,6 +146,8 @@ Tensor iota(DType dtype, const Shape& shape) {
       case DType::Int64:
         tensor.data<int64_t>()[i] = static_cast<int64_t>(i) << 32;
         break;
+      case DType::Int8:
+      case DType::UInt8:
       case DType::Bool:
         tensor.data<uint8_t>()[i] = static_cast<uint8_t>(i * 7 % 251);
         break;

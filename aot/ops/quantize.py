@@ -1,0 +1,72 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Integers that stand for real numbers: q for (q - zero point) * scale."""
+
+import functools
+
+import numpy as np
+
+from ...serialization import schema
+from ...serialization.schema import DType
+from .registry import op
+
+_quantized = functools.partial(op, dtypes=DType)
+_ROUNDED = (DType.Int8, DType.UInt8)
+
+
+def _scale(c, scale):
+    """A number or a tensor of one element."""
+    return c.reshape(c.operand(scale, DType.Float32), ()) if not isinstance(scale, float) else c.scalar(scale)
+
+
+def _zero_point(c, zero_point):
+    return c.reshape(c.operand(zero_point, DType.Int32), ())
+
+
+def _along(c, x, vector, axis, dtype):
+    """A vector of one number for each index of ``axis``, as a scale of blocks of ``x``."""
+    shape = [1] * x.rank
+    shape[axis] = x.shape[axis]
+    return c.reshape(c.operand(vector, dtype), shape)
+
+
+def quantize(c, x, scale, zero_point, low, high):
+    c.require(x.dtype == DType.Float32, f"quantization of {x.dtype.name}")
+    c.require(c.out.dtype in _ROUNDED, f"quantization to {c.out.dtype.name}")
+    info = np.iinfo(np.int8 if c.out.dtype == DType.Int8 else np.uint8)
+    c.require(info.min <= low <= high <= info.max, f"a range of {low} to {high} of {c.out.dtype.name}")
+    attributes = schema.Quantize(dtype=c.out.dtype, min=low, max=high)
+    return c.node(attributes, x, scale, zero_point, shape=x.shape, dtype=c.out.dtype)
+
+
+def dequantize(c, x, scale, zero_point):
+    c.require(x.dtype in (*_ROUNDED, DType.Int32), f"dequantization of {x.dtype.name}")
+    c.require(c.out.dtype == DType.Float32, f"dequantization to {c.out.dtype.name}")
+    return c.node(schema.Dequantize(), x, scale, zero_point, shape=x.shape, dtype=DType.Float32)
+
+
+@_quantized("quantized_decomposed.quantize_per_tensor.default", "quantized_decomposed.quantize_per_tensor.tensor")
+def quantize_per_tensor(c, input, scale, zero_point, quant_min, quant_max):
+    return quantize(c, input, _scale(c, scale), _zero_point(c, zero_point), quant_min, quant_max)
+
+
+@_quantized("quantized_decomposed.dequantize_per_tensor.default", "quantized_decomposed.dequantize_per_tensor.tensor")
+def dequantize_per_tensor(c, input, scale, zero_point):
+    return dequantize(c, input, _scale(c, scale), _zero_point(c, zero_point))
+
+
+def _per_channel(c, input, scales, zero_points, axis):
+    axis = c.axis(axis, input.rank)
+    scale = _along(c, input, scales, axis, DType.Float32)
+    if zero_points is None:
+        return scale, c.constant(np.zeros(scale.shape, np.int32))
+    return scale, _along(c, input, zero_points, axis, DType.Int32)
+
+
+@_quantized("quantized_decomposed.quantize_per_channel.default")
+def quantize_per_channel(c, input, scales, zero_points, axis, quant_min, quant_max):
+    return quantize(c, input, *_per_channel(c, input, scales, zero_points, axis), quant_min, quant_max)
+
+
+@_quantized("quantized_decomposed.dequantize_per_channel.default")
+def dequantize_per_channel(c, input, scales, zero_points, axis):
+    return dequantize(c, input, *_per_channel(c, input, scales, zero_points, axis))
