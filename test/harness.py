@@ -119,13 +119,13 @@ class _Interpreter(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
-def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph], states=None) -> list[torch.Tensor]:
+def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph], states=None, run=interpreter.run):
     """The results of the program, its delegates run by the interpreter of the IR on ``states``."""
     program = lowered.program
     by_module = {id(module): graphs[name] for name, module in lowered.delegates.items()}
 
-    def run(module, *arguments):
-        return interpreter.run(by_module[id(module)], arguments, states)
+    def run_delegate(module, *arguments):
+        return run(by_module[id(module)], arguments, states)
 
     signature = program.graph_signature
     names = signature.inputs_to_parameters | signature.inputs_to_buffers
@@ -139,7 +139,7 @@ def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph], states=None) -
         if n.op == "placeholder"
     ]
     with torch.no_grad():
-        results = list(_Interpreter(program.graph_module, run).run(*arguments))
+        results = list(_Interpreter(program.graph_module, run_delegate).run(*arguments))
     for spec in signature.output_specs:  # buffers that stay with ExecuTorch come first
         if spec.kind == OutputKind.BUFFER_MUTATION:
             states[spec.target] = results.pop(0)
