@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from ..serialization.schema import BinaryKind, PadMode, ReduceKind, UnaryKind
+from ..serialization.schema import BinaryKind, CompareKind, DType, PadMode, ReduceKind, ScanKind, UnaryKind
 from .ir.graph import NUMPY_DTYPES
 
 # Computed in the type of the operand, which gives the same bits as at run time.
@@ -39,8 +39,35 @@ _BINARY = {
     BinaryKind.Copysign: np.copysign,
     BinaryKind.SquaredDifference: lambda x, y: np.square(x - y),
 }
-_BINARY_INTEGER = (BinaryKind.Add, BinaryKind.Sub, BinaryKind.Mul, BinaryKind.Maximum, BinaryKind.Minimum)
+_BINARY_BITS = {
+    BinaryKind.BitAnd: np.bitwise_and,
+    BinaryKind.BitOr: np.bitwise_or,
+    BinaryKind.BitXor: np.bitwise_xor,
+}
+_BINARY_INTEGER = {
+    **_BINARY_BITS,
+    **{k: _BINARY[k] for k in (BinaryKind.Add, BinaryKind.Sub, BinaryKind.Mul, BinaryKind.Maximum, BinaryKind.Minimum)},
+}
+_INTEGER_DIVISION = {
+    BinaryKind.FloorDiv: np.floor_divide,
+    BinaryKind.Remainder: np.remainder,
+    BinaryKind.Fmod: np.fmod,
+}
 _BINARY_ROUNDED = {BinaryKind.Pow: np.power, BinaryKind.Atan2: np.arctan2}
+_COMPARE = {
+    CompareKind.Equal: np.equal,
+    CompareKind.NotEqual: np.not_equal,
+    CompareKind.Less: np.less,
+    CompareKind.LessEqual: np.less_equal,
+    CompareKind.Greater: np.greater,
+    CompareKind.GreaterEqual: np.greater_equal,
+}
+_REDUCE = {
+    ReduceKind.Max: np.max,
+    ReduceKind.Min: np.min,
+    ReduceKind.Any: np.any,
+    ReduceKind.All: np.all,
+}
 
 
 def _unary(a, x):
@@ -56,8 +83,11 @@ def _unary(a, x):
 def _binary(a, x, y):
     if a.clamp is not None or x.dtype != y.dtype:
         return None
-    if a.kind in (_BINARY if x.dtype == np.float32 else _BINARY_INTEGER) and x.dtype != np.bool_:
-        return np.asarray(_BINARY[a.kind](x, y))
+    functions = {np.dtype(np.float32): _BINARY, np.dtype(np.bool_): _BINARY_BITS}.get(x.dtype, _BINARY_INTEGER)
+    if a.kind in functions:
+        return np.asarray(functions[a.kind](x, y))
+    if a.kind in _INTEGER_DIVISION and functions is _BINARY_INTEGER and y.all():
+        return np.asarray(_INTEGER_DIVISION[a.kind](x, y))
     if a.kind in _BINARY_ROUNDED and x.dtype == np.float32:
         x, y = x.astype(np.float64), y.astype(np.float64)
         return np.asarray(_BINARY_ROUNDED[a.kind](x, y), np.float32)
@@ -65,6 +95,8 @@ def _binary(a, x, y):
 
 
 def _reduce(a, x):
+    if a.kind in _REDUCE and x.size:
+        return np.asarray(_REDUCE[a.kind](x, axis=tuple(a.axes), keepdims=a.keep_dims))
     if x.dtype != np.float32 or a.kind not in (ReduceKind.Sum, ReduceKind.Mean):
         return None
     function = np.sum if a.kind == ReduceKind.Sum else np.mean
@@ -72,7 +104,32 @@ def _reduce(a, x):
     return np.asarray(y, np.float32)
 
 
+def _scan(a, x):
+    if a.kind != ScanKind.Sum or x.ndim == 0:
+        return None
+    wide = np.float64 if x.dtype == np.float32 else x.dtype
+    return np.cumsum(x, axis=a.axis, dtype=wide).astype(x.dtype)
+
+
+def _iota(a):
+    return np.arange(a.size, dtype=np.int64) if isinstance(a.size, int) else None
+
+
+def _size_value(a):
+    return np.asarray(a.size, np.int64) if isinstance(a.size, int) else None
+
+
+def _index(a, x, *indices):
+    sizes = x.shape[a.axis : a.axis + len(indices)]
+    for index, size in zip(indices, sizes, strict=True):
+        if index.size and not (-size if a.wrap else 0) <= index.min() <= index.max() < size:
+            return None
+    return x[(slice(None),) * a.axis + indices]
+
+
 def _cast(a, x):
+    if x.dtype == np.float32 and a.dtype in (DType.Int32, DType.Int64) and not np.isfinite(x).all():
+        return None
     return x.astype(NUMPY_DTYPES[a.dtype])
 
 
@@ -111,6 +168,12 @@ _EVALUATORS = {
     "Transpose": lambda a, x: x.transpose(a.perm),
     "Concat": lambda a, *xs: np.concatenate(xs, axis=a.axis),
     "Pad": _pad,
+    "Compare": lambda a, x, y: np.asarray(_COMPARE[a.kind](x, y)),
+    "Where": lambda a, condition, x, y: np.where(condition, x, y),
+    "Scan": _scan,
+    "Iota": _iota,
+    "SizeValue": _size_value,
+    "Index": _index,
 }
 
 

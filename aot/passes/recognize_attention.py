@@ -4,9 +4,11 @@ import math
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind
+from ...serialization.schema import BinaryKind, DType
 from ..ir import Graph, Node, Rewriter, Value, dims
 from .terms import Product, binary, private, product
+
+_NEVER = -1e30  # a summand of a score that leaves nothing of it: frontends use the lowest float or -inf
 
 
 def _scaled(graph: Graph, name: str) -> Product:
@@ -92,8 +94,35 @@ def _grouped(r: Rewriter, attention: Value) -> Value | None:
     return r.node(node.attributes, query, *found, *mask, shape=attention.shape)
 
 
+def _kept(mask: Value) -> np.ndarray | None:
+    """Which positions a constant mask keeps; None if it does more than that."""
+    if mask.constant is None:
+        return None
+    if mask.dtype == DType.Bool:
+        return mask.array
+    kept = mask.array == 0
+    return kept if (kept | (mask.array <= _NEVER)).all() else None
+
+
+def _without_mask(r: Rewriter, attention: Value) -> Value | None:
+    """The same with ``causal`` instead of a constant mask that says just that, or all positions."""
+    node = r.producer(attention)
+    query, key, value, *masks = (None if i is None else r.values[i] for i in node.inputs)
+    kept = _kept(masks[0]) if masks and masks[0] is not None else None
+    if kept is None:
+        return None
+    scores = (query.shape[-2], key.shape[-2])
+    if kept.shape[-2:] == scores and (kept == np.tri(*scores, dtype=bool)).all():
+        attributes = schema.Attention(scale=node.attributes.scale, causal=True)
+    elif kept.all():
+        attributes = node.attributes
+    else:
+        return None
+    return r.node(attributes, query, key, value, shape=attention.shape)
+
+
 def recognize_attention(graph: Graph) -> Graph:
-    """Finds attention that a frontend has written out, and heads repeated for grouped queries.
+    """Finds attention that a frontend has written out, heads repeated for grouped queries, and causal masks.
 
     Numbers that scale query, key or scores become ``scale``; a summand of the scores becomes
     the mask. Where a dynamic mask is -inf in a whole row the result is zero instead of NaN::
@@ -117,5 +146,6 @@ def recognize_attention(graph: Graph) -> Graph:
         else:
             r.replace(name, new)
         if new is not None or node.op == "Attention":
-            r.replace(name, _grouped(r, r[name]) or r[name])
+            for simplify in (_grouped, _without_mask):
+                r.replace(name, simplify(r, r[name]) or r[name])
     return r.finish()

@@ -7,7 +7,15 @@ import pytest
 import torch
 from executorch.backends.et_xnnpack.aot.fold import evaluate
 from executorch.backends.et_xnnpack.serialization import schema
-from executorch.backends.et_xnnpack.serialization.schema import BinaryKind, Clamp, ReduceKind, UnaryKind
+from executorch.backends.et_xnnpack.serialization.schema import (
+    BinaryKind,
+    Clamp,
+    CompareKind,
+    DType,
+    ReduceKind,
+    ScanKind,
+    UnaryKind,
+)
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, 2.5, np.inf, -np.inf, np.nan], np.float32)
 
@@ -62,3 +70,52 @@ def test_views():
     assert compare(schema.Expand(shape=(3, 2, 4)), x)
     assert compare(schema.Concat(axis=1), x, x)
     assert compare(schema.Pad(before=(0, 1), after=(2, 0), value=-1.0), x)
+
+
+@pytest.mark.parametrize("kind", CompareKind, ids=lambda kind: kind.name)
+def test_compare(kind):
+    x, y = np.meshgrid(SPECIAL, SPECIAL)
+    assert compare(schema.Compare(kind=kind), x, y)
+    assert compare(schema.Compare(kind=kind), np.array([[1], [2]], np.int64), np.array([1, 2, 3], np.int64))
+
+
+@pytest.mark.parametrize(
+    "kind", [BinaryKind.FloorDiv, BinaryKind.Remainder, BinaryKind.Fmod], ids=lambda kind: kind.name
+)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_integer_division(kind, dtype):
+    x, y = np.meshgrid(np.array([-7, -3, 0, 3, 7], dtype), np.array([-3, -1, 2], dtype))
+    assert compare(schema.Binary(kind=kind), x, y)
+    assert not compare(schema.Binary(kind=kind), x, np.zeros_like(y))  # an error at run time
+
+
+@pytest.mark.parametrize("kind", [BinaryKind.BitAnd, BinaryKind.BitOr, BinaryKind.BitXor], ids=lambda kind: kind.name)
+def test_bits(kind):
+    assert compare(schema.Binary(kind=kind), np.array([True, False]), np.array([[True], [False]]))
+    assert compare(schema.Binary(kind=kind), np.array([6, -1], np.int64), np.array([3, 4], np.int64))
+
+
+def test_masks():
+    condition = np.tri(3, dtype=bool)
+    assert compare(schema.Where(), condition, np.float32(0).reshape(()), np.float32(-np.inf).reshape(()))
+    assert compare(schema.Reduce(kind=ReduceKind.Any, axes=(1,)), condition)
+    assert compare(schema.Reduce(kind=ReduceKind.All, axes=(0,), keep_dims=True), condition)
+    assert compare(schema.Cast(dtype=DType.Int64), condition)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_scan(dtype):
+    assert compare(schema.Scan(kind=ScanKind.Sum, axis=1), np.arange(12, dtype=dtype).reshape(3, 4))
+
+
+def test_numbers():
+    assert compare(schema.Iota(size=5))
+    assert compare(schema.SizeValue(size=5))
+
+
+def test_index():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    rows, columns = np.array([[0], [-1]], np.int64), np.array([3, 0, 1], np.int64)
+    assert compare(schema.Index(axis=1), x, rows, columns)
+    assert not compare(schema.Index(axis=1, wrap=False), x, rows, columns)
+    assert not compare(schema.Index(axis=1), x, np.array([3], np.int64))  # an error at run time

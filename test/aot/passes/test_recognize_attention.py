@@ -106,3 +106,26 @@ def test_grouped_heads(check):
         out %y
         """,
     )
+
+
+FIXED = """
+    in %q: Float32[2, 3, 4]
+    in %k: Float32[2, 3, 4]
+    in %v: Float32[2, 3, 5]
+"""
+MASKS = {
+    "causal": ("Bool[3, 3] = [True, False, False, True, True, False, True, True, True]", "causal=True"),
+    "lowest": ("Float32[1, 3, 3] = [0, -3e38, -3e38, 0, 0, -inf, 0, 0, 0]", "causal=True"),
+    "everything": ("Bool[3] = [True, True, True]", "causal=False"),
+    "zero": ("Float32[] = [0]", "causal=False"),
+    "another": ("Bool[3, 3] = [True, False, True, True, True, False, True, True, True]", None),
+    "bias": ("Float32[3, 3] = [0, -1, -1, 0, 0, -1, 0, 0, 0]", None),
+}
+
+
+@pytest.mark.parametrize("mask,expected", MASKS.values(), ids=MASKS)
+def test_constant_masks(check, mask, expected):
+    head = FIXED + f"const %m: {mask}\n"
+    before = head + "%y: Float32[2, 3, 5] = Attention(%q, %k, %v, %m) scale=0.5 causal=False\nout %y"
+    after = FIXED + f"%y: Float32[2, 3, 5] = Attention(%q, %k, %v) scale=0.5 {expected}\nout %y"
+    check(recognize_attention, before, before if expected is None else after)
