@@ -49,9 +49,7 @@ _module = _load_runtime()
 
 def _runtime_module():
     if _module is None:
-        raise RuntimeError(
-            "the compiled part of et_xnnpack is not installed: run `pip install .` in its checkout"
-        )
+        raise RuntimeError("the compiled part of et_xnnpack is not installed: run `pip install .` in its checkout")
     return _module
 
 

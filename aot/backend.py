@@ -20,9 +20,7 @@ class EtXnnpackBackend(BackendDetails):
     """The class name is the backend id in the .pte file and in the runtime."""
 
     @staticmethod
-    def preprocess(
-        edge_program: ExportedProgram, compile_specs: list[CompileSpec]
-    ) -> PreprocessResult:
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
         """One partition as a blob, its weights in the named data under their content hash.
 
         Raises Unsupported if a node cannot be lowered and ValueError for an unknown

@@ -150,7 +150,7 @@ def _slice(a, x):
 
 
 def _pad(a, x):
-    amounts = list(zip(a.before, a.after))
+    amounts = list(zip(a.before, a.after, strict=True))
     if a.mode == PadMode.Constant:
         return np.pad(x, amounts, constant_values=a.value)
     modes = {PadMode.Reflect: "reflect", PadMode.Replicate: "edge", PadMode.Circular: "wrap"}

@@ -45,7 +45,7 @@ def check_border(before: Graph, after: Graph) -> None:
 
     def kinds(graph):
         values = (graph.values[o.value] for o in graph.outputs)
-        return [(v.dtype, v.shape, o.dim_order, o.state) for v, o in zip(values, graph.outputs)]
+        return [(v.dtype, v.shape, o.dim_order, o.state) for v, o in zip(values, graph.outputs, strict=True)]
 
     if kinds(before) != kinds(after):
         raise ValueError("the outputs changed")

@@ -101,11 +101,11 @@ globals().update(ATTRIBUTES)
 def to_generated(attributes):
     """The generated object (``Conv2dT`` ...) that packs ``attributes`` into a buffer."""
     result = getattr(generated, type(attributes).__name__ + "T")()
-    for (name, _), field in zip(vars(result).copy().items(), dataclasses.fields(attributes)):
+    for (name, _), field in zip(vars(result).copy().items(), dataclasses.fields(attributes), strict=True):
         value = getattr(attributes, field.name)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             struct = getattr(generated, type(value).__name__ + "T")()
-            for slot, item in zip(list(vars(struct)), value):
+            for slot, item in zip(list(vars(struct)), value, strict=True):
                 setattr(struct, slot, item)
             value = struct
         elif isinstance(value, tuple):

@@ -15,8 +15,8 @@ from executorch.backends.et_xnnpack.aot.passes import optimize
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from samples import Sample
 from torch.export.graph_signature import OutputKind
-from samples import Sample, flat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,5 +148,5 @@ def interpret(lowered: Lowered, inputs, graphs: dict[str, Graph], states=None, r
 
 def assert_equal(actual: list[torch.Tensor], expected: list[torch.Tensor], sample: Sample) -> None:
     assert len(actual) == len(expected)
-    for a, e in zip(actual, expected):
+    for a, e in zip(actual, expected, strict=True):
         torch.testing.assert_close(a, e, rtol=sample.rtol, atol=sample.atol, equal_nan=True)

@@ -145,7 +145,7 @@ def _avg_pool2d(a, x):
     if a.divisor_override:
         return _nhwc(sums / a.divisor_override)
     inside = _padded(torch.ones_like(x), a.padding_counted, 1.0)
-    rest = type(a.padding)(*(p - c for p, c in zip(a.padding, a.padding_counted)))
+    rest = type(a.padding)(*(p - c for p, c in zip(a.padding, a.padding_counted, strict=True)))
     return _nhwc(sums / window_sums(_padded(inside, rest)))
 
 
@@ -210,12 +210,12 @@ def _max_pool_indices(a, x):
         y, indices = F.adaptive_max_pool3d(x, a.output, return_indices=True)
         return y.movedim(1, -1), indices.movedim(1, -1)
     _, _, *sizes = x.shape
-    amounts = [n for pair in zip(a.before, a.after) for n in reversed(pair)][::-1]
+    amounts = [n for pair in zip(a.before, a.after, strict=True) for n in reversed(pair)][::-1]
     padded = F.pad(x, amounts, value=float("-inf"))
     places = torch.arange(math.prod(sizes)).reshape(sizes)
     places = F.pad(places, amounts, value=-1)
     windows, where = padded, places
-    for axis, (kernel, stride, dilation) in enumerate(zip(a.kernel, a.stride, a.dilation)):
+    for axis, (kernel, stride, dilation) in enumerate(zip(a.kernel, a.stride, a.dilation, strict=True)):
         span = (kernel - 1) * dilation + 1
         windows = windows.unfold(2 + axis, span, stride)[..., ::dilation]
         where = where.unfold(axis, span, stride)[..., ::dilation]
@@ -250,7 +250,7 @@ def _recurrent(a, x, weight, bias=None, h=None, cell=None, projection=None):
             h = o.sigmoid() * cell.tanh()
             h = h if projection is None else F.linear(h, projection)
         elif a.kind == RecurrentKind.Gru:
-            r, z, n = zip(x[t].chunk(3, 1), product.chunk(3, 1))
+            r, z, n = zip(x[t].chunk(3, 1), product.chunk(3, 1), strict=True)
             r, z = sum(r).sigmoid(), sum(z).sigmoid()
             h = (1 - z) * (n[0] + r * n[1]).tanh() + z * h
         else:
@@ -282,10 +282,10 @@ def _slice(a, x):
 
 
 def _pad(a, x):
-    amounts = [n for pair in zip(a.before, a.after) for n in reversed(pair)]
+    amounts = [n for pair in zip(a.before, a.after, strict=True) for n in reversed(pair)]
     if a.mode == PadMode.Constant:
         return F.pad(x, amounts[::-1], value=a.value)
-    for axis, (before, after) in enumerate(zip(a.before, a.after)):
+    for axis, (before, after) in enumerate(zip(a.before, a.after, strict=True)):
         size, index = x.shape[axis], torch.arange(-before, x.shape[axis] + after)
         if a.mode == PadMode.Reflect:
             index = torch.where(index < 0, -index, index)
@@ -334,7 +334,7 @@ def _scatter(a, x, values, index):
 
 def _slice_scatter(a, x, values):
     y = x.clone()
-    y[tuple(slice(b, b + n * s, s) for b, n, s in zip(a.start, values.shape, a.step))] = values
+    y[tuple(slice(b, b + n * s, s) for b, n, s in zip(a.start, values.shape, a.step, strict=True))] = values
     return y
 
 
@@ -415,11 +415,11 @@ _SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent")
 def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:
     """The values of all symbols, from the sizes of the arguments."""
     equations = []
-    for source, argument in zip(graph.arguments, arguments):
+    for source, argument in zip(graph.arguments, arguments, strict=True):
         if source.value is None:
             equations.append((source.expr, argument))
         else:
-            equations += zip(graph.values[source.value].shape, argument.shape)
+            equations += zip(graph.values[source.value].shape, argument.shape, strict=False)
     symbols = {e: v for e, v in equations if isinstance(e, sympy.Symbol)}
     for expr, value in equations:
         expr = sympy.sympify(expr).subs(symbols)
@@ -463,7 +463,7 @@ def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) 
         for name, value in graph.values.items()
         if value.constant is not None
     }
-    for source, argument in zip(graph.arguments, arguments):
+    for source, argument in zip(graph.arguments, arguments, strict=True):
         if source.value is not None:
             env[source.value] = check(source.value, argument)
     for source in graph.inputs:

@@ -51,9 +51,7 @@ def cache_dir() -> Path:
 def run(command: list[str], **kwargs) -> str:
     """Output of a command; Unavailable with the last line of its complaint when it fails."""
     try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, **kwargs
-        )
+        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, **kwargs)
     except FileNotFoundError:
         raise Unavailable(f"{command[0]} is not installed") from None
     except subprocess.TimeoutExpired:
@@ -268,7 +266,8 @@ def main() -> int:
                     f"no source for '{name}'. Tried, in this order:\n"
                     f"  cache: nothing in {cache}\n{tried}\n"
                     f"Either give this machine one of these, or copy that cache folder from a machine that has it,\n"
-                    f"or unpack the source anywhere and configure with -DFETCHCONTENT_SOURCE_DIR_{name.upper()}=<folder>\n"
+                    f"or unpack the source anywhere and configure with "
+                    f"-DFETCHCONTENT_SOURCE_DIR_{name.upper()}=<folder>\n"
                     f"(or put it into third-party/{name})."
                 )
                 return 1

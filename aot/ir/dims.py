@@ -27,7 +27,7 @@ class Range:
         return self.hint if self.max is None else self.max
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, integer=True, nonnegative=True)
 
@@ -58,7 +58,7 @@ def broadcast(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The shape of an elementwise result, by the rules of NumPy."""
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b)
-    return tuple(y if x == 1 else x for x, y in zip(a, b))
+    return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
 def evaluate(dim: Dim, values: dict[str, int]) -> int:

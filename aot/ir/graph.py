@@ -323,7 +323,9 @@ class Rewriter(Builder):
         Its outputs are ``outputs``, or the values that stand for the old ones.
         """
         outputs = [self[o.value] for o in self.graph.outputs] if outputs is None else outputs
-        self.outputs = [dataclasses.replace(old, value=new.name) for old, new in zip(self.graph.outputs, outputs)]
+        self.outputs = [
+            dataclasses.replace(old, value=new.name) for old, new in zip(self.graph.outputs, outputs, strict=True)
+        ]
         used = {o.value for o in self.outputs}
         for node in reversed(self.nodes):
             if used.intersection(node.outputs):

@@ -155,8 +155,7 @@ def _parse_node(outputs: str, text: str) -> tuple[list[Value], Node]:
     cls = schema.ATTRIBUTES[op]
     fields = {f.name: f for f in dataclasses.fields(cls)}
     attributes = {
-        name: _parse_attribute(fields[name], value)
-        for name, value in re.findall(r"(\w+)=(.*?)(?=\s+\w+=|\s*$)", rest)
+        name: _parse_attribute(fields[name], value) for name, value in re.findall(r"(\w+)=(.*?)(?=\s+\w+=|\s*$)", rest)
     }
     names = tuple(None if i == "none" else i.lstrip("%") for i in _split(inputs))
     return values, Node(cls(**attributes), names, tuple(v.name for v in values))

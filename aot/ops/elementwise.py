@@ -6,7 +6,6 @@ import math
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, UnaryKind
 from ..ir import dims
-from ..ir.graph import NUMPY_DTYPES
 from .registry import op
 
 

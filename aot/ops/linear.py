@@ -15,9 +15,7 @@ def _linear(c, x, weight, bias, shape):
 
 
 def _add(c, a, b):
-    return c.node(
-        schema.Binary(kind=BinaryKind.Add), a, b, shape=dims.broadcast(a.shape, b.shape)
-    )
+    return c.node(schema.Binary(kind=BinaryKind.Add), a, b, shape=dims.broadcast(a.shape, b.shape))
 
 
 def _scale(c, x, factor):

@@ -43,7 +43,7 @@ def _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode, c
     kernels = sizes_of(kernel_size, spatial)
     strides = sizes_of(stride, spatial) if stride else kernels
     result = []
-    axes = zip(kernels, strides, sizes_of(padding, spatial), sizes_of(dilation, spatial))
+    axes = zip(kernels, strides, sizes_of(padding, spatial), sizes_of(dilation, spatial), strict=True)
     for axis, (kernel, stride, before, dilation) in enumerate(axes, -spatial):
         after = before
         if ceil_mode:
@@ -188,8 +188,8 @@ def max_pool3d_with_indices(c, self, kernel_size, stride, padding, dilation, cei
 
 def _adaptive(kind, sizes, output):
     """The operator that gives an image of ``sizes`` the size ``output``."""
-    if all(isinstance(i, int) and o > 0 and i % o == 0 for i, o in zip(sizes, output)):
-        windows = [_Window(kernel=i // o, stride=i // o) for i, o in zip(sizes, output)]
+    if all(isinstance(i, int) and o > 0 and i % o == 0 for i, o in zip(sizes, output, strict=True)):
+        windows = [_Window(kernel=i // o, stride=i // o) for i, o in zip(sizes, output, strict=True)]
         if all(w.kernel > 0 for w in windows):
             return (_averages if kind == AdaptivePoolKind.Average else _maxima)(*windows)
     return schema.AdaptivePool2d(kind=kind, output=output)

@@ -53,7 +53,7 @@ def _network(c, kind, x, states, params, has_biases, num_layers, train, dropout,
         x = _concat(c, [r[0] for r in results], 2)
     y = c.transpose(x, (1, 0, 2)) if batch_first else x
     stacked = []
-    for parts in zip(*last):
+    for parts in zip(*last, strict=True):
         stacked.append(_concat(c, [c.reshape(p, (1, *p.shape)) for p in parts], 0))
     return y, *stacked
 

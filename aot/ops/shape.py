@@ -50,7 +50,7 @@ def repeat(c, self, repeats):
     """[a, b] repeated (r, 1) is [1, a, b] expanded to [r, a, b] and reshaped."""
     sizes = (1,) * (len(repeats) - self.rank) + self.shape
     before, after = [], []
-    for size, count in zip(sizes, repeats):
+    for size, count in zip(sizes, repeats, strict=True):
         if size != 1 and count != 1:
             before.append(1)
             after.append(count)
@@ -132,7 +132,7 @@ def _pad(c, x, amounts, mode, value=0):
     if mode == PadMode.Constant:  # what is cut off is not read
         x = _cut(c, x, pairs)
     if any(before) or any(after) or x is unchanged and not cuts:
-        shape = tuple(b + d + a for b, d, a in zip(before, x.shape, after))
+        shape = tuple(b + d + a for b, d, a in zip(before, x.shape, after, strict=True))
         attributes = schema.Pad(before=before, after=after, value=float(value), mode=mode)
         x = c.node(attributes, x, shape=shape)
     return x if mode == PadMode.Constant else _cut(c, x, pairs)

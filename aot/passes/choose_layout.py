@@ -88,7 +88,7 @@ class _Problem:
     def operands(self, i: int):
         """(name, blocks) of the operands of node ``i`` that can be moved and are not constants."""
         names = [n for n in self.nodes[i].inputs if n is not None]
-        for name, blocks in zip(names, self.loops[i].operands):
+        for name, blocks in zip(names, self.loops[i].operands, strict=False):
             if self.graph.values[self.aliases.base(name)].constant is None:
                 yield name, blocks
 
@@ -440,7 +440,7 @@ def choose_layout(graph: Graph) -> Graph:
             continue
         names = [n for n in node.inputs if n is not None]
         found = iter(
-            [_operand(mover, graph.values[n], n, b, order) for n, b in zip(names, loops.operands)]
+            [_operand(mover, graph.values[n], n, b, order) for n, b in zip(names, loops.operands, strict=False)]
         )
         inputs = [None if n is None else next(found) for n in node.inputs]
         old = graph.values[node.outputs[0]]
@@ -458,4 +458,3 @@ def _copy(r: Rewriter, mover: _Mover, node: Node) -> None:
         if name is not None:
             r.replace(name, mover.get(name, _identity(r.graph.values[name])))
     r.copy(node)
-

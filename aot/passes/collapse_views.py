@@ -67,14 +67,14 @@ def _broadcasting(r: Rewriter, node: Node, *operands: Value) -> Value | None:
         source = r.values[expand.inputs[0]]
         if functools.reduce(dims.broadcast, others, source.shape) == old.shape:
             found[i] = source
-    if all(new is x for new, x in zip(found, operands)):
+    if all(new is x for new, x in zip(found, operands, strict=True)):
         return None
     return r.node(node.attributes, *found, shape=old.shape, dtype=old.dtype)
 
 
 def _concat(r: Rewriter, node: Node, *xs: Value) -> Value | None:
     flat = []
-    for x, name in zip(xs, node.inputs):
+    for x, name in zip(xs, node.inputs, strict=True):
         inner = r.producer(x)
         same = inner is not None and inner.op == "Concat" and inner.attributes == node.attributes
         if same and r.graph.sole_user(name) is not None:

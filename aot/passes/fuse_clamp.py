@@ -103,6 +103,7 @@ def fuse_clamp(graph: Graph) -> Graph:
             r.copy(node)
             continue
         attributes = dataclasses.replace(producer.attributes, clamp=clamp)
+        value = None
         for old in (producer, *reversed(views)):
             inputs = [r[i] for i in old.inputs] if old is producer else [value]
             shape = graph.values[old.outputs[0]].shape

@@ -14,6 +14,7 @@ An operator without a rule has its axes where they are.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Sequence
 
 from ..ir import Dim, Graph, Node, Value
@@ -120,7 +121,7 @@ def _reshape(node: Node, operands: list[Value], result: Value) -> Loops:
     cuts = [(0, 0)] + [(i, targets[p]) for p, i in ends.items() if p in targets]
     if cuts[-1] != (x.rank, result.rank):
         return everything
-    blocks = [(tuple(range(i0, i1)), tuple(range(j0, j1))) for (i0, j0), (i1, j1) in zip(cuts, cuts[1:])]
+    blocks = [(tuple(range(i0, i1)), tuple(range(j0, j1))) for (i0, j0), (i1, j1) in itertools.pairwise(cuts)]
     return Loops((tuple(b for b, _ in blocks),), tuple(b for _, b in blocks))
 
 

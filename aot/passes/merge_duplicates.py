@@ -48,7 +48,7 @@ def merge_duplicates(graph: Graph) -> Graph:
     for node in r.walk():
         key = _key(node, tuple(None if i is None else r[i].name for i in node.inputs))
         if key in seen:
-            for name, kept in zip(node.outputs, seen[key].outputs):
+            for name, kept in zip(node.outputs, seen[key].outputs, strict=True):
                 r.replace(name, r[kept])
         else:
             seen[key] = r.copy(node)

@@ -8,8 +8,8 @@ from .terms import binary, is_unary, private
 def recognize_squared_difference(graph: Graph) -> Graph:
     """Squares a difference that nothing else reads in one step::
 
-        %d: Float32[4] = Binary(%a, %b) kind=Sub    =>    %y: Float32[4] = Binary(%a, %b) kind=SquaredDifference
-        %y: Float32[4] = Unary(%d) kind=Square
+    %d: Float32[4] = Binary(%a, %b) kind=Sub    =>    %y: Float32[4] = Binary(%a, %b) kind=SquaredDifference
+    %y: Float32[4] = Unary(%d) kind=Square
     """
     r = Rewriter(graph)
     for node in r.walk():

@@ -3,7 +3,6 @@
 
 import harness
 import pytest
-import torch
 from executorch.backends import et_xnnpack
 from executorch.runtime import Runtime
 from samples import all_samples

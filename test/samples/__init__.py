@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import nn
 
-
 _NORMS = (
     nn.modules.batchnorm._BatchNorm,
     nn.modules.instancenorm._InstanceNorm,

@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Samples of matrix products."""
 
+import itertools
+
 import torch
 from torch import nn
 
@@ -32,7 +34,7 @@ class TiedTwice(nn.Module):
 
 def _mlp(*sizes):
     layers = []
-    for a, b in zip(sizes, sizes[1:]):
+    for a, b in itertools.pairwise(sizes):
         layers += [nn.Linear(a, b), nn.ReLU()]
     return nn.Sequential(*layers)
 

@@ -1,6 +1,4 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-import pytest
-from executorch.backends.et_xnnpack.aot.ir import parse
 from executorch.backends.et_xnnpack.aot.passes.choose_layout import choose_layout
 
 CONV = "stride=(1, 1) padding=(0, 0, 0, 0) dilation=(1, 1)"

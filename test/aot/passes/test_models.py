@@ -5,6 +5,7 @@ import collections
 
 import harness
 import pytest
+import samples
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -226,7 +227,7 @@ def optimized(module, *inputs, dynamic=None):
     lowered = harness.lower_exported(torch.export.export(module, inputs, dynamic_shapes=dynamic))
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
     with torch.no_grad():
-        expected = harness.flat(module(*inputs))
+        expected = samples.flat(module(*inputs))
     actual = harness.interpret(lowered, inputs, lowered.optimized)
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
     (graph,) = lowered.optimized.values()

@@ -131,7 +131,7 @@ class Grower:
 
     def pad(self, x):
         before, after = (tuple(self.pick(0, 0, 1) for _ in x.shape) for _ in range(2))
-        shape = [i + d + j for i, d, j in zip(before, x.shape, after)]
+        shape = [i + d + j for i, d, j in zip(before, x.shape, after, strict=True)]
         attributes = schema.Pad(before=before, after=after, value=self.pick(0.0, 1.0))
         return self.b.node(attributes, x, shape=shape)
 

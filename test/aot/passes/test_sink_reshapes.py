@@ -29,7 +29,7 @@ KEPT = {
     "another operand": f"{R}\n%o: {SHORT} = Binary(%r, %z)",
     "another reader": f"{R}\n%o: {SHORT} = Unary(%r) kind=Exp\nout %r",
     "another operator": f"{R}\n%o: {SHORT} = Softmax(%r) axis=2",
-    "broadcast": f"""
+    "broadcast": """
         %r: Float32[s0, 1, 32] = Reshape(%x) shape=(s0, 1, 32)
         %q: Float32[s0, 32, 1] = Reshape(%y) shape=(s0, 32, 1)
         %o: Float32[s0, 32, 32] = Binary(%r, %q)
