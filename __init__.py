@@ -64,7 +64,7 @@ def verify(blob: bytes) -> None:
 
 
 def inspect(blob: bytes) -> str:
-    """A delegate blob as text, one line for each input, constant, node and output."""
+    """A delegate blob as text, one line for each input, constant, node with its attributes, and output."""
     return _runtime_module().inspect(blob)
 
 

@@ -94,7 +94,7 @@ class BoundNode {
   NodeContext context_;
 };
 
-// The blob as text, one line for each input, constant, node and output.
+// The blob as text, one line for each input, constant, node with its attributes, and output.
 std::string inspect(const Blob& blob);
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,4 +1,13 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include <cstdio>
+#include <string_view>
+
+#include <flatbuffers/minireflect.h>
+
 #include "blob.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -46,6 +55,135 @@ std::string operands(const flatbuffers::Vector<uint32_t>* ids) {
   return text;
 }
 
+// The fields of attributes that are present, by the names of the schema: " axis=1 stride=(2, 2)". A
+// field that is absent has its default; enums have their first value then and are written in any case.
+class AttributesText : public flatbuffers::IterationVisitor {
+ public:
+  explicit AttributesText(const Blob& blob) : blob_(blob) {}
+
+  std::string take() {
+    return std::move(text_);
+  }
+
+ private:
+  void StartSequence() override {
+    if (depth_++ > 0) {
+      open();
+    }
+  }
+  void EndSequence() override {
+    if (--depth_ > 0) {
+      close();
+    }
+  }
+  void StartVector() override {
+    open();
+  }
+  void EndVector() override {
+    close();
+  }
+  void Field(
+      size_t,
+      size_t,
+      flatbuffers::ElementaryType,
+      bool is_vector,
+      const flatbuffers::TypeTable* type,
+      const char* name,
+      const uint8_t* value) override {
+    if (depth_ > 1) {
+      return; // of a struct, whose fields go without names
+    }
+    const bool is_enum = type != nullptr && type->st == flatbuffers::ST_ENUM && !is_vector;
+    if (value != nullptr || is_enum) {
+      text_ += std::string(" ") + name + "=";
+    }
+    if (value == nullptr && is_enum) {
+      text_ += type->names[0];
+    }
+    const std::string_view field = name;
+    is_size_ = field == "shape" || field == "start" || field == "size";
+  }
+
+  void UType(uint8_t x, const char* name) override {
+    add(x, name);
+  }
+  void Bool(bool x) override {
+    item(x ? "true" : "false");
+  }
+  void Char(int8_t x, const char* name) override {
+    add(x, name);
+  }
+  void UChar(uint8_t x, const char* name) override {
+    add(x, name);
+  }
+  void Short(int16_t x, const char* name) override {
+    add(x, name);
+  }
+  void UShort(uint16_t x, const char* name) override {
+    add(x, name);
+  }
+  void Int(int32_t x, const char* name) override {
+    add(x, name);
+  }
+  void UInt(uint32_t x, const char* name) override {
+    add(x, name);
+  }
+  void Long(int64_t x) override {
+    item(is_size_ ? size(blob_, x) : std::to_string(x));
+  }
+  void ULong(uint64_t x) override {
+    item(std::to_string(x));
+  }
+  void Float(float x) override {
+    add(static_cast<double>(x));
+  }
+  void Double(double x) override {
+    add(x);
+  }
+  void String(const flatbuffers::String* x) override {
+    item(x->str());
+  }
+
+  void add(int64_t x, const char* name) {
+    item(name == nullptr ? std::to_string(x) : name);
+  }
+  void add(double x) {
+    char number[32];
+    std::snprintf(number, sizeof(number), "%.7g", x);
+    item(number);
+  }
+  void item(const std::string& word) {
+    separate();
+    text_ += word;
+  }
+  void open() {
+    separate();
+    text_ += "(";
+  }
+  void close() {
+    text_ += ")";
+  }
+  void separate() {
+    if (text_.back() != '=' && text_.back() != '(') {
+      text_ += ", ";
+    }
+  }
+
+  const Blob& blob_;
+  std::string text_;
+  int depth_ = 0;
+  bool is_size_ = false;
+};
+
+std::string attributes(const Blob& blob, const schema::Node& node) {
+  const flatbuffers::TypeTable& types = *schema::AttributesTypeTable();
+  const auto member = static_cast<size_t>(node.attributes_type());
+  AttributesText text(blob);
+  flatbuffers::IterateObject(
+      static_cast<const uint8_t*>(node.attributes()), types.type_refs[types.type_codes[member].sequence_ref](), &text);
+  return text.take();
+}
+
 } // namespace
 
 std::string inspect(const Blob& blob) {
@@ -76,7 +214,7 @@ std::string inspect(const Blob& blob) {
       outputs += (outputs.empty() ? "" : ", ") + type(blob, id);
     }
     text += outputs + " = " + schema::EnumNameAttributes(node.attributes_type()) + "(" + operands(node.inputs()) +
-        ") @" + std::to_string(node.debug_handle()) + "\n";
+        ")" + attributes(blob, node) + " @" + std::to_string(node.debug_handle()) + "\n";
   }
   for (uint32_t i = 0; i < blob.num_outputs(); ++i) {
     text += "out %" + std::to_string(graph.outputs()->Get(i)->value()) + "\n";
