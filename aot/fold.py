@@ -3,8 +3,8 @@
 
 import numpy as np
 
+from ..serialization.arrays import DTYPES, FLOATS, convert
 from ..serialization.schema import BinaryKind, CompareKind, DType, PadMode, ReduceKind, ScanKind, UnaryKind
-from .ir.graph import NUMPY_DTYPES
 
 # Computed in the type of the operand, which gives the same bits as at run time.
 _UNARY = {
@@ -128,9 +128,10 @@ def _index(a, x, *indices):
 
 
 def _cast(a, x):
-    if x.dtype == np.float32 and a.dtype in (DType.Int32, DType.Int64) and not np.isfinite(x).all():
+    integer = a.dtype in (DType.Int32, DType.Int64)
+    if integer and DTYPES[x.dtype] in FLOATS and not np.isfinite(convert(x, DType.Float32)).all():
         return None
-    return x.astype(NUMPY_DTYPES[a.dtype])
+    return convert(x, a.dtype)
 
 
 def _reshape(a, x):
@@ -151,6 +152,8 @@ def _slice(a, x):
 
 def _pad(a, x):
     amounts = list(zip(a.before, a.after, strict=True))
+    if a.mode == PadMode.Constant and DTYPES[x.dtype] == DType.BFloat16:
+        return convert(_pad(a, convert(x, DType.Float32)), DType.BFloat16)
     if a.mode == PadMode.Constant:
         return np.pad(x, amounts, constant_values=a.value)
     modes = {PadMode.Reflect: "reflect", PadMode.Replicate: "edge", PadMode.Circular: "wrap"}

@@ -5,6 +5,7 @@
 shapes alone, and so tells which nodes can be taken and why the others cannot.
 """
 
+import dataclasses
 import inspect
 import operator
 from collections.abc import Callable
@@ -20,11 +21,12 @@ from torch.fx import Node as FxNode
 from torch.utils._sympy import functions as torch_sympy
 
 from ..serialization import schema
+from ..serialization.arrays import BFLOAT16, HALVES, NUMPY_DTYPES, convert, number
 from ..serialization.schema import DType
 from . import ops
 from .fold import evaluate
+from .half import takes_half
 from .ir import Builder, Graph, Input, Range, Value, dims
-from .ir.graph import NUMPY_DTYPES
 
 _DTYPES = {
     torch.float32: DType.Float32,
@@ -33,14 +35,21 @@ _DTYPES = {
     torch.bool: DType.Bool,
     torch.int8: DType.Int8,
     torch.uint8: DType.UInt8,
+    torch.float16: DType.Float16,
+    torch.bfloat16: DType.BFloat16,
 }
 
 
-_CATEGORY = {DType.Bool: 0, DType.UInt8: 1, DType.Int8: 1, DType.Int32: 1, DType.Int64: 1, DType.Float32: 2}
+# As PyTorch promotes them, within a category from the first to the last.
+_INTEGERS = (DType.UInt8, DType.Int8, DType.Int32, DType.Int64)
+_FLOATS = (DType.Float16, DType.BFloat16, DType.Float32)
+_CATEGORY = {DType.Bool: 0, **dict.fromkeys(_INTEGERS, 1), **dict.fromkeys(_FLOATS, 2)}
 
 
 def _highest(dtypes: list[DType | None]) -> DType | None:
-    order = (DType.Bool, DType.UInt8, DType.Int8, DType.Int32, DType.Int64, DType.Float32)
+    if HALVES <= set(dtypes):
+        return DType.Float32
+    order = (DType.Bool, *_INTEGERS, *_FLOATS)
     return max((d for d in dtypes if d is not None), key=order.index, default=None)
 
 
@@ -50,6 +59,10 @@ def _number_dtype(x) -> DType | None:
     if isinstance(x, float):
         return DType.Float32
     return DType.Int64 if isinstance(x, (int, sympy.Expr)) else None
+
+
+def _computed(dtype: DType) -> DType:
+    return DType.Float32 if dtype in HALVES else dtype
 
 
 class Unsupported(Exception):
@@ -91,6 +104,13 @@ def mutated_buffer(program: ExportedProgram, node: FxNode) -> str | None:
 
 def _tensor(program: ExportedProgram, name: str) -> torch.Tensor:
     return program.state_dict[name] if name in program.state_dict else program.constants[name]
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    tensor = tensor.detach().cpu()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.contiguous().view(torch.int16).numpy().view(BFLOAT16)
+    return tensor.numpy()
 
 
 def _finite(bound) -> int | None:
@@ -166,6 +186,8 @@ class Lowering(Builder):
         self.fx_node: FxNode | None = None
         self.env: dict[FxNode, object] = {}
         self._sizes = _Sizes(program)
+        self._wide = False
+        self._unrounded: dict[str, Value] = {}  # numbers that ExecuTorch had rounded to 16 bits
 
     # What rows use -----------------------------------------------------------
 
@@ -173,12 +195,12 @@ class Lowering(Builder):
     def out(self) -> Value:
         """Shape and dtype of the (first) result of the node being translated."""
         value = self.fx_node.meta["val"]
-        return self._meta(value[0] if isinstance(value, (tuple, list)) else value)
+        return self._result_meta(value[0] if isinstance(value, (tuple, list)) else value)
 
     @property
     def outs(self) -> list[Value]:
         """Shapes and dtypes of all results."""
-        return [self._meta(v) for v in self.fx_node.meta["val"]]
+        return [self._result_meta(v) for v in self.fx_node.meta["val"]]
 
     def refuse(self, reason: str):
         raise Unsupported(reason)
@@ -208,6 +230,7 @@ class Lowering(Builder):
 
     def node(self, attributes, *inputs, shape, dtype=None, name=None) -> Value:
         """As ``Builder.node``; computed at once if every input is a constant."""
+        self._check_half(attributes, inputs)
         if inputs and all(i is None or i.constant is not None for i in inputs):
             result = evaluate(attributes, [None if i is None else i.array for i in inputs])
             if result is not None:
@@ -216,22 +239,40 @@ class Lowering(Builder):
         return super().node(attributes, *inputs, shape=shape, dtype=dtype, name=name)
 
     def multi_node(self, attributes, *inputs, outputs, name=None) -> list[Value]:
+        self._check_half(attributes, inputs)
         name = name or (self.fx_node.name if self.fx_node else None)
         return super().multi_node(attributes, *inputs, outputs=outputs, name=name)
 
     def cast(self, x: Value, dtype: DType) -> Value:
         if x.dtype == dtype:
             return x
-        return self.node(schema.Cast(dtype=dtype), x, shape=x.shape, dtype=dtype)
+        y = self.node(schema.Cast(dtype=dtype), x, shape=x.shape, dtype=dtype)
+        if x.name in self._unrounded:
+            self._unrounded[y.name] = self._unrounded[x.name]
+        elif x.dtype == DType.Float32 and y.dtype in HALVES and x.rank == 0 and y.constant is not None:
+            self._unrounded[y.name] = x
+        return y
 
-    def operand(self, x, dtype: DType) -> Value:
-        """A tensor cast to ``dtype``, or a number, perhaps one that depends on sizes, as such a tensor."""
+    def widened(self, x: Value) -> Value:
+        """``x``, as Float32 if it is a 16-bit float."""
+        return self.cast(x, DType.Float32) if x.dtype in HALVES else x
+
+    def operand(self, x, dtype: DType, exact: bool = False) -> Value:
+        """A tensor cast to ``dtype``, or a number, perhaps one that depends on sizes, as such a tensor.
+
+        A number for an operator of 16-bit floats is rounded to these, unless ``exact``.
+        """
         if isinstance(x, Value):
-            return self.cast(x, dtype)
+            return self._unrounded.get(x.name, x) if exact and x.dtype == dtype else self.cast(x, dtype)
         if self.is_symbolic(x):
             size = self.node(schema.SizeValue(size=x), shape=(), dtype=DType.Int64)
             return self.cast(size, dtype)
-        return self.constant(np.array(x, NUMPY_DTYPES[dtype]))
+        array = number(x, dtype)
+        if self._wide and dtype == DType.Float32 and not exact:
+            narrow = self._first_meta().dtype
+            if narrow in HALVES:
+                array = convert(convert(array, narrow), DType.Float32)
+        return self.constant(array)
 
     def common_dtype(self, *operands) -> DType:
         """The type that PyTorch computes with, given tensors and at most one number."""
@@ -252,6 +293,20 @@ class Lowering(Builder):
         return self.transpose(x, (0, x.rank - 1, *range(1, x.rank - 1)))
 
     # The translation ---------------------------------------------------------
+
+    def _first_meta(self) -> Value:
+        value = self.fx_node.meta["val"]
+        return self._meta(value[0] if isinstance(value, (tuple, list)) else value)
+
+    def _result_meta(self, value) -> Value:
+        meta = self._meta(value)
+        if self._wide and meta.dtype in HALVES:
+            return dataclasses.replace(meta, dtype=DType.Float32)
+        return meta
+
+    def _check_half(self, attributes, inputs) -> None:
+        if any(i is not None and i.dtype in HALVES for i in inputs) and not takes_half(attributes):
+            self.refuse(f"{type(attributes).__name__} of 16-bit floats")
 
     def _meta(self, value) -> Value:
         if not isinstance(value, torch.Tensor):
@@ -306,7 +361,53 @@ class Lowering(Builder):
         self.debug_handle = node.meta.get("debug_handle", 0) or 0
         arguments = self._bind(row, node)
         self._check_dtypes(row, arguments, node)
-        return row.lower(self, **arguments)
+        if DType.Int64 not in row.dtypes and self._has_half(arguments, node):
+            return self._lower_wide(row, arguments, node)
+        before = len(self.nodes), len(self.values)
+        try:
+            return row.lower(self, **arguments)
+        except Unsupported:
+            if not self._has_half(arguments, node):
+                raise
+        self._forget(*before)
+        return self._lower_wide(row, arguments, node)
+
+    def _has_half(self, arguments, node: FxNode) -> bool:
+        results = torch.utils._pytree.tree_leaves(node.meta["val"])
+        tensors = [v for v in torch.utils._pytree.tree_leaves(arguments) if isinstance(v, Value)]
+        tensors += [self._meta(r) for r in results if isinstance(r, torch.Tensor)]
+        return any(t.dtype in HALVES for t in tensors)
+
+    def _lower_wide(self, row, arguments, node: FxNode):
+        """As PyTorch computes with 16-bit floats: in float32, rounded where the operator ends."""
+
+        def widened(x):
+            if isinstance(x, list):
+                return [widened(i) for i in x]
+            return self.widened(x) if isinstance(x, Value) else x
+
+        arguments = {name: widened(x) for name, x in arguments.items()}
+        self._wide = True
+        try:
+            result = row.lower(self, **arguments)
+        finally:
+            self._wide = False
+
+        def narrowed(value, tensor):
+            return value if value is None else self.cast(value, self._meta(tensor).dtype)
+
+        if not isinstance(result, (tuple, list)):
+            return narrowed(result, self.fx_node.meta["val"])
+        return [narrowed(v, t) for v, t in zip(result, node.meta["val"])]
+
+    def _forget(self, nodes: int, values: int) -> None:
+        """Takes back what was added after there were so many of them."""
+        for node in self.nodes[nodes:]:
+            for name in node.outputs:
+                del self._producers[name]
+        del self.nodes[nodes:]
+        for name in list(self.values)[values:]:
+            del self.values[name]
 
     def _check_dtypes(self, row, arguments, node: FxNode) -> None:
         values = list(arguments.values())
@@ -315,12 +416,12 @@ class Lowering(Builder):
             if isinstance(value, list):
                 values.extend(value)
             elif isinstance(value, Value):
-                self.require(value.dtype in row.dtypes, f"an operand of type {value.dtype.name}")
+                self.require(_computed(value.dtype) in row.dtypes, f"an operand of type {value.dtype.name}")
         result = node.meta["val"]
         for value in result if isinstance(result, (tuple, list)) else [result]:
             if value is not None:
                 dtype = self._meta(value).dtype
-                self.require(dtype in row.dtypes, f"a result of type {dtype.name}")
+                self.require(_computed(dtype) in row.dtypes, f"a result of type {dtype.name}")
 
     def placeholder(self, node: FxNode) -> None:
         tensor = constant_tensor(self.program, node)
@@ -328,10 +429,10 @@ class Lowering(Builder):
         state = mutated_buffer(self.program, node)
         if state is not None:  # the delegate owns it
             self._meta(value)
-            self.env[node] = self.state(state, _tensor(self.program, state).detach().cpu().numpy())
+            self.env[node] = self.state(state, _array(_tensor(self.program, state)))
         elif tensor is not None:
             self._meta(tensor)
-            self.env[node] = self.constant(tensor.detach().cpu().numpy(), node.name)
+            self.env[node] = self.constant(_array(tensor), node.name)
         elif isinstance(value, torch.Tensor):
             self.env[node] = self._border_input(node, value)
         else:

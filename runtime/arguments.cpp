@@ -30,6 +30,10 @@ ScalarType scalar_type(DType dtype) {
       return ScalarType::Char;
     case DType::UInt8:
       return ScalarType::Byte;
+    case DType::Float16:
+      return ScalarType::Half;
+    case DType::BFloat16:
+      return ScalarType::BFloat16;
   }
   return ScalarType::Undefined;
 }

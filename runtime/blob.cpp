@@ -174,8 +174,16 @@ class BlobVerifier {
       type.shape.append(static_cast<size_t>(value.dims()->Get(axis)));
     }
     ETX_RETURN_IF_ERROR(check_size(type));
+    const schema::Storage storage = constant.storage();
     ETX_CHECK(
-        named || constant.data()->size() == type.bytes(),
+        storage == schema::Storage::Plain || (storage <= schema::Storage::MAX && type.dtype == DType::Float32),
+        InvalidProgram,
+        "a constant %s cannot have storage %d",
+        type.to_string().c_str(),
+        static_cast<int>(storage));
+    const size_t bytes = storage == schema::Storage::Plain ? type.bytes() : type.bytes() / 2;
+    ETX_CHECK(
+        named || constant.data()->size() == bytes,
         InvalidProgram,
         "a constant %s has %u bytes",
         type.to_string().c_str(),

@@ -5,10 +5,11 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 std::string identity(const schema::Constant& constant) {
+  const char* const storage = schema::EnumNameStorage(constant.storage());
   if (constant.key() != nullptr) {
-    return "#" + constant.key()->str();
+    return std::string(storage) + "#" + constant.key()->str();
   }
-  return " " + std::string(constant.data()->begin(), constant.data()->end());
+  return std::string(storage) + " " + std::string(constant.data()->begin(), constant.data()->end());
 }
 
 } // namespace
@@ -28,7 +29,7 @@ StatusOr<char*> States::find_or_add(const schema::State& state, const TensorType
   }
   Content content{type, identity(*state.initial()), {}};
   ETX_ASSIGN_OR_RETURN(content.buffer, Buffer::allocate(type.bytes()));
-  ETX_RETURN_IF_ERROR(weights.copy(*state.initial(), type.bytes(), content.buffer.data()));
+  ETX_RETURN_IF_ERROR(weights.copy(*state.initial(), type, content.buffer.data()));
   char* const data = content.buffer.data();
   contents_.emplace(name, std::move(content));
   return data;

@@ -41,6 +41,8 @@ StatusOr<xnn_datatype> datatype(DType dtype) {
     case DType::Bool:
     case DType::Int8:
     case DType::UInt8:
+    case DType::Float16:
+    case DType::BFloat16:
       break;
   }
   return failure(Error::NotSupported, "XNNPACK has no %s", schema::EnumNameDType(dtype));

@@ -28,6 +28,9 @@ size_t element_size(DType dtype) {
     case DType::Int8:
     case DType::UInt8:
       return 1;
+    case DType::Float16:
+    case DType::BFloat16:
+      return 2;
   }
   return 0;
 }

@@ -66,6 +66,15 @@ struct Shape {
 // Bytes of one element; 0 for a number that is no DType.
 size_t element_size(DType dtype);
 
+// Whether it is Float16 or BFloat16.
+inline bool is_half(DType dtype) {
+  return dtype == DType::Float16 || dtype == DType::BFloat16;
+}
+// Whether kernels compute numbers of this type.
+inline bool is_number(DType dtype) {
+  return dtype != DType::Bool && !is_half(dtype);
+}
+
 struct TensorType {
   DType dtype = DType::Float32;
   Shape shape;

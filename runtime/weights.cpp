@@ -1,7 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "weights.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "kernels/half.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -14,6 +17,29 @@ constexpr size_t kLargeBytes = 64 << 10;
 StatusOr<TensorType> constant_type(const Blob& blob, uint32_t value) {
   ETX_ASSIGN_OR_RETURN(const Shape shape, Sizes().resolve(blob.value(value).dims()));
   return TensorType{blob.value(value).dtype(), shape};
+}
+
+DType stored_dtype(const schema::Constant& constant, DType dtype) {
+  switch (constant.storage()) {
+    case schema::Storage::Plain:
+      break;
+    case schema::Storage::Float16:
+      return DType::Float16;
+    case schema::Storage::BFloat16:
+      return DType::BFloat16;
+  }
+  return dtype;
+}
+
+// `x` may have any alignment.
+void widen_bytes(DType from, const char* x, float* y, size_t count) {
+  constexpr size_t kBlock = 1024;
+  uint16_t block[kBlock];
+  for (size_t i = 0; i < count; i += kBlock) {
+    const size_t size = std::min(kBlock, count - i);
+    std::memcpy(block, x + i * sizeof(uint16_t), size * sizeof(uint16_t));
+    widen(from, block, y + i, size);
+  }
 }
 
 bool is_aligned(const void* data, DType dtype) {
@@ -41,15 +67,18 @@ StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use
 
 StatusOr<const void*> Weights::load(uint32_t value) {
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
-  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(*blob_.value(value).constant(), type.bytes()));
-  const void* data = buffer.data();
-  borrowed_.push_back(std::move(buffer));
-  if (is_aligned(data, type.dtype)) {
-    return data;
+  const schema::Constant& constant = *blob_.value(value).constant();
+  if (constant.storage() == schema::Storage::Plain) {
+    ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, type.bytes()));
+    const void* data = buffer.data();
+    borrowed_.push_back(std::move(buffer));
+    if (is_aligned(data, type.dtype)) {
+      return data;
+    }
   }
-  ETX_ASSIGN_OR_RETURN(Buffer copy, Buffer::allocate(type.bytes()));
-  std::memcpy(copy.data(), data, type.bytes());
-  aligned_.push_back(std::move(copy));
+  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate(type.bytes()));
+  ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
+  aligned_.push_back(std::move(copied));
   return static_cast<const void*>(aligned_.back().data());
 }
 
@@ -60,16 +89,21 @@ void Weights::release() {
 
 std::string Weights::identity(uint32_t value) const {
   const schema::Constant& constant = *blob_.value(value).constant();
+  const char* const storage = schema::EnumNameStorage(constant.storage());
   if (constant.key() != nullptr) {
-    return "#" + constant.key()->str();
+    return std::string(storage) + "#" + constant.key()->str();
   }
-  return " " + std::string(constant.data()->begin(), constant.data()->end());
+  return std::string(storage) + " " + std::string(constant.data()->begin(), constant.data()->end());
 }
 
-Status Weights::copy(const schema::Constant& constant, size_t bytes, void* to) {
-  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, bytes));
-  if (bytes > 0) {
-    std::memcpy(to, buffer.data(), bytes);
+Status Weights::copy(const schema::Constant& constant, const TensorType& type, void* to) const {
+  const DType stored = stored_dtype(constant, type.dtype);
+  const size_t count = type.shape.numel();
+  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, count * element_size(stored)));
+  if (stored != type.dtype) {
+    widen_bytes(stored, static_cast<const char*>(buffer.data()), static_cast<float*>(to), count);
+  } else if (count > 0) {
+    std::memcpy(to, buffer.data(), type.bytes());
   }
   return {};
 }
@@ -96,7 +130,8 @@ StatusOr<FreeableBuffer> Weights::get(const schema::Constant& constant, size_t b
 StatusOr<PackedPtr> Weights::keep(uint32_t value) {
   const schema::Constant& constant = *blob_.value(value).constant();
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
-  const bool copy = constant.key() == nullptr || type.bytes() < kLargeBytes;
+  const bool copy =
+      constant.key() == nullptr || type.bytes() < kLargeBytes || constant.storage() != schema::Storage::Plain;
   if (shared_ == nullptr) {
     ETX_ASSIGN_OR_RETURN(PackedBytes bytes, keep_anew(constant, type, copy));
     return PackedPtr(std::make_shared<const PackedBytes>(std::move(bytes)));
@@ -117,16 +152,16 @@ StatusOr<PackedPtr> Weights::keep(uint32_t value) {
   return shared_->publish(key, std::move(*bytes));
 }
 
-StatusOr<PackedBytes> Weights::keep_anew(const schema::Constant& constant, const TensorType& type, bool copy) const {
-  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, type.bytes()));
-  const void* data = buffer.data();
-  if (!copy && is_aligned(data, type.dtype) && is_tail_readable(data, type.bytes())) {
-    return PackedBytes{data, type.bytes(), false, std::make_shared<FreeableBuffer>(std::move(buffer))};
+StatusOr<PackedBytes> Weights::keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const {
+  if (!copied) {
+    ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, type.bytes()));
+    const void* data = buffer.data();
+    if (is_aligned(data, type.dtype) && is_tail_readable(data, type.bytes())) {
+      return PackedBytes{data, type.bytes(), false, std::make_shared<FreeableBuffer>(std::move(buffer))};
+    }
   }
   ETX_ASSIGN_OR_RETURN(Buffer own, Buffer::allocate(type.bytes()));
-  if (type.bytes() > 0) {
-    std::memcpy(own.data(), data, type.bytes());
-  }
+  ETX_RETURN_IF_ERROR(copy(constant, type, own.data()));
   const char* const address = own.data();
   return PackedBytes{address, type.bytes(), false, std::make_shared<Buffer>(std::move(own))};
 }

@@ -38,8 +38,8 @@ class Weights : public SubgraphBuilder::ConstantSource {
   // Equal for constants of the same content.
   std::string identity(uint32_t value) const;
 
-  // Copies the `bytes` of a constant that is no value.
-  Status copy(const schema::Constant& constant, size_t bytes, void* to);
+  // Copies the elements of a constant of this type.
+  Status copy(const schema::Constant& constant, const TensorType& type, void* to) const;
 
   PackedWeights* shared() const {
     return shared_;
@@ -52,13 +52,13 @@ class Weights : public SubgraphBuilder::ConstantSource {
  private:
   StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
   StatusOr<PackedPtr> keep(uint32_t value);
-  StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copy) const;
+  StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const;
 
   const Blob& blob_;
   const NamedDataMap* named_data_;
   PackedWeights* const shared_;
   std::vector<FreeableBuffer> borrowed_;
-  std::vector<Buffer> aligned_; // copies of what is borrowed at an odd address
+  std::vector<Buffer> aligned_; // copies of what is borrowed at an odd address, or stored in another type
   std::vector<PackedPtr> kept_;
   std::unordered_map<uint32_t, const void*> kept_by_value_;
 };

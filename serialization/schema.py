@@ -38,6 +38,7 @@ def _struct(name: str):
 
 
 DType = _enum("DType")
+Storage = _enum("Storage")
 DimOp = _enum("DimOp")
 UnaryKind = _enum("UnaryKind")
 BinaryKind = _enum("BinaryKind")

@@ -10,6 +10,7 @@ import sympy
 
 from . import schema
 from . import schema_generated as generated
+from .arrays import pack
 from .schema import DimOp
 
 IDENTIFIER = b"ETX1"
@@ -140,9 +141,10 @@ def _fill(obj, **fields):
     return obj
 
 
-def _constant(array: np.ndarray, weights: dict[str, bytes]):
+def _constant(array: np.ndarray, storage: schema.Storage, weights: dict[str, bytes]):
     data = np.ascontiguousarray(array).tobytes()
     constant = generated.ConstantT()
+    constant.storage = int(storage)
     if len(data) <= INLINE_BYTES:
         constant.data = np.frombuffer(data, np.uint8)
     else:
@@ -169,7 +171,7 @@ def serialize(graph) -> Serialized:
             generated.ValueT(),
             dtype=int(v.dtype),
             dims=sizes(v.shape),
-            constant=None if v.constant is None else _constant(v.array, weights),
+            constant=None if v.constant is None else _constant(*pack(v.array), weights),
         )
         for v in graph.values.values()
     ]
@@ -222,7 +224,7 @@ def serialize(graph) -> Serialized:
             name=i.state.name,
             value=index[i.value],
             update=index[updates[i.state.name]],
-            initial=_constant(i.state.initial.array, weights),
+            initial=_constant(i.state.initial.array, schema.Storage.Plain, weights),
         )
         for i in graph.inputs
         if i.state is not None

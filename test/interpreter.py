@@ -12,13 +12,14 @@ import sympy
 import torch
 import torch.nn.functional as F
 from executorch.backends.et_xnnpack.aot.ir import Graph
-from executorch.backends.et_xnnpack.aot.ir.graph import NUMPY_DTYPES
+from executorch.backends.et_xnnpack.serialization.arrays import DTYPES, convert
 from executorch.backends.et_xnnpack.serialization.schema import (
     AdaptivePoolKind,
     ArgReduceKind,
     BagKind,
     BinaryKind,
     CompareKind,
+    DType,
     PadMode,
     RecurrentKind,
     ReduceKind,
@@ -98,6 +99,17 @@ _COMPARE = {
     CompareKind.Greater: torch.gt,
     CompareKind.GreaterEqual: torch.ge,
 }
+
+
+def _torch_dtype(dtype: DType) -> torch.dtype:
+    return getattr(torch, dtype.name.lower())
+
+
+def _tensor(array) -> torch.Tensor:
+    dtype = DTYPES[array.dtype]
+    if dtype == DType.BFloat16:
+        return torch.from_numpy(convert(array, DType.Float32).copy()).bfloat16()
+    return torch.from_numpy(array.copy())
 
 
 def _clamped(y, clamp):
@@ -356,7 +368,7 @@ def _blocks(x, parameter):
 
 def _quantize(a, x, scale, zero_point):
     q = torch.round(x * (1.0 / _blocks(x, scale))) + _blocks(x, zero_point)
-    return q.clamp(a.min, a.max).nan_to_num(0).to(getattr(torch, str(NUMPY_DTYPES[a.dtype])))
+    return q.clamp(a.min, a.max).nan_to_num(0).to(_torch_dtype(a.dtype))
 
 
 def _dequantize(a, x, scale, zero_point):
@@ -393,7 +405,7 @@ _OPERATORS = {
     "Pad": _pad,
     "Compare": lambda a, x, y: _COMPARE[a.kind](x, y),
     "Where": lambda a, condition, x, y: torch.where(condition, x, y),
-    "Cast": lambda a, x: x.to(getattr(torch, str(NUMPY_DTYPES[a.dtype]))),
+    "Cast": lambda a, x: x.to(_torch_dtype(a.dtype)),
     "Quantize": _quantize,
     "Dequantize": _dequantize,
     "Iota": lambda a: torch.arange(a.size),
@@ -454,12 +466,12 @@ def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) 
         value = graph.values[name]
         shape = tuple(number(d) for d in value.shape)
         assert tuple(tensor.shape) == shape, f"%{name} is {tuple(tensor.shape)}, not {shape}"
-        dtype = str(NUMPY_DTYPES[value.dtype])
-        assert str(tensor.dtype) == f"torch.{dtype}", f"%{name} is {tensor.dtype}, not {dtype}"
+        dtype = _torch_dtype(value.dtype)
+        assert tensor.dtype == dtype, f"%{name} is {tensor.dtype}, not {dtype}"
         return tensor
 
     env = {
-        name: torch.from_numpy(value.array.copy()).reshape(value.shape)
+        name: _tensor(value.array).reshape(value.shape)
         for name, value in graph.values.items()
         if value.constant is not None
     }
@@ -468,7 +480,7 @@ def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) 
             env[source.value] = check(source.value, argument)
     for source in graph.inputs:
         if source.state is not None:
-            initial = torch.from_numpy(source.state.initial.array.copy())
+            initial = _tensor(source.state.initial.array)
             env[source.value] = check(source.value, states.get(source.state.name, initial))
     for node in graph.nodes:
         attributes = type(node.attributes)(**{k: numbers(v) for k, v in vars(node.attributes).items()})

@@ -9,19 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from ...serialization import schema
+from ...serialization.arrays import DTYPES
 from ...serialization.schema import DType
 from . import dims
 from .dims import Dim, Range
-
-NUMPY_DTYPES = {
-    DType.Float32: np.dtype(np.float32),
-    DType.Int32: np.dtype(np.int32),
-    DType.Int64: np.dtype(np.int64),
-    DType.Bool: np.dtype(np.bool_),
-    DType.Int8: np.dtype(np.int8),
-    DType.UInt8: np.dtype(np.uint8),
-}
-DTYPES = {v: k for k, v in NUMPY_DTYPES.items()}
 
 
 class Constant:
@@ -42,7 +33,7 @@ class Constant:
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of the elements in row-major order."""
-        return hashlib.sha256(np.ascontiguousarray(self.array)).hexdigest()
+        return hashlib.sha256(np.ascontiguousarray(self.array).view(np.uint8)).hexdigest()
 
     def __repr__(self):
         return f"Constant({self.array.dtype}{list(self.array.shape)})"

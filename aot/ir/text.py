@@ -24,9 +24,10 @@ import numpy as np
 import sympy
 
 from ...serialization import schema
+from ...serialization.arrays import DTYPES, HALVES, NUMPY_DTYPES, convert
 from ...serialization.schema import DType
 from . import dims
-from .graph import NUMPY_DTYPES, Constant, Graph, Input, Node, Output, State, Value
+from .graph import Constant, Graph, Input, Node, Output, State, Value
 
 _INLINE_ELEMENTS = 16
 
@@ -58,6 +59,8 @@ def _type(value: Value) -> str:
 
 
 def _array(array: np.ndarray) -> str:
+    if DTYPES[array.dtype] in HALVES:
+        array = convert(array, DType.Float32)
     if array.size <= _INLINE_ELEMENTS:
         return "[" + ", ".join(_number(x) for x in array.ravel().tolist()) + "]"
     return "#" + hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:8]
@@ -123,6 +126,8 @@ def _parse_constant(value: Value, text: str) -> Constant:
     if text.startswith("#"):
         return Constant(np.zeros(value.shape, dtype))
     items = [_parse_number(t) for t in _split(text.strip()[1:-1])]
+    if value.dtype in HALVES:
+        return Constant(convert(np.array(items, np.float32), value.dtype).reshape(value.shape))
     return Constant(np.array(items, dtype).reshape(value.shape))
 
 

@@ -123,10 +123,13 @@ def copy(c, self):
 def binary(c, kind: BinaryKind, a, b):
     """``a`` and ``b``, tensors or numbers, as the type of the result."""
     c.require(c.out.dtype != DType.Bool or kind in _BITS, "arithmetic on Bool")
-    a, b = c.operand(a, c.out.dtype), c.operand(b, c.out.dtype)
+    exact = kind in _EXACT_NUMBERS
+    a, b = c.operand(a, c.out.dtype, exact), c.operand(b, c.out.dtype, exact)
     return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
 
 
+#: With these PyTorch does not round a number to a 16-bit type first.
+_EXACT_NUMBERS = (BinaryKind.Mul, BinaryKind.Div)
 _BITS = (BinaryKind.BitAnd, BinaryKind.BitOr, BinaryKind.BitXor)
 
 
@@ -180,7 +183,7 @@ def prelu(c, self, weight):
 
 def _scaled(c, kind: BinaryKind, a, b, alpha):
     if alpha != 1:
-        b, factor = c.operand(b, c.out.dtype), c.operand(alpha, c.out.dtype)
+        b, factor = c.operand(b, c.out.dtype), c.operand(alpha, c.out.dtype, True)
         b = c.node(schema.Binary(kind=BinaryKind.Mul), b, factor, shape=b.shape)
     return binary(c, kind, a, b)
 

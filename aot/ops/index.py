@@ -6,9 +6,9 @@ import functools
 import numpy as np
 
 from ...serialization import schema
+from ...serialization.arrays import FLOATS, NUMPY_DTYPES
 from ...serialization.schema import BagKind, BinaryKind, DType, UnaryKind, UpdateKind
 from ..ir import dims
-from ..ir.graph import NUMPY_DTYPES
 from .registry import op
 from .shape import expand_to, place, slice_axis
 
@@ -238,7 +238,7 @@ def _neutral(dtype: DType, kind: UpdateKind):
     if dtype == DType.Bool:
         return kind == UpdateKind.Minimum
     numpy = NUMPY_DTYPES[dtype]
-    low, high = (-np.inf, np.inf) if dtype == DType.Float32 else (np.iinfo(numpy).min, np.iinfo(numpy).max)
+    low, high = (-np.inf, np.inf) if dtype in FLOATS else (np.iinfo(numpy).min, np.iinfo(numpy).max)
     return high if kind == UpdateKind.Minimum else low
 
 

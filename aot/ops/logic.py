@@ -15,7 +15,7 @@ _logic = functools.partial(op, dtypes=DType)
 
 def _compare(c, kind: CompareKind, a, b):
     dtype = c.common_dtype(a, b)
-    a, b = c.operand(a, dtype), c.operand(b, dtype)
+    a, b = (c.widened(c.operand(x, dtype)) for x in (a, b))
     return c.node(schema.Compare(kind=kind), a, b, shape=c.out.shape, dtype=DType.Bool)
 
 

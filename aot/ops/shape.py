@@ -7,6 +7,7 @@ import numpy as np
 import sympy
 
 from ...serialization import schema
+from ...serialization.arrays import FLOATS
 from ...serialization.schema import DType, PadMode, UnaryKind
 from .registry import op
 
@@ -61,8 +62,7 @@ def repeat(c, self, repeats):
 
 @_shape("aten.cat.default")
 def cat(c, tensors, dim):
-    for x in tensors:
-        c.require(x.dtype == c.out.dtype, "tensors of different types")
+    tensors = [c.cast(x, c.out.dtype) for x in tensors]
     if c.out.rank != 1:  # empty vectors are ignored for old code's sake
         tensors = [x for x in tensors if x.shape != (0,)]
     if len(tensors) == 1:
@@ -124,7 +124,7 @@ def _pad(c, x, amounts, mode, value=0):
     pairs += [tuple(amounts[i : i + 2]) for i in range(0, len(amounts), 2)][::-1]
     cuts = any(amount < 0 for amount in amounts)
     c.require(not cuts or mode != PadMode.Circular, "a circular padding that cuts off")
-    if x.dtype != DType.Float32 and mode == PadMode.Constant:
+    if x.dtype not in FLOATS and mode == PadMode.Constant:
         whole = abs(value) <= 2**24 and int(value) == value
         c.require(whole, f"a padding of {x.dtype.name} with {value}")
     before, after = (tuple(max(p[side], 0) for p in pairs) for side in (0, 1))

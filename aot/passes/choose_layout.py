@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
+from ...serialization.arrays import NUMPY_DTYPES
 from ..ir import Dim, Graph, Node, Rewriter, Value, dims
-from ..ir.graph import NUMPY_DTYPES
 from .layout_rules import RULES, Layout, Loops, layout_of, loop_order, loops_of, order_of, penalty
 
 _MAX_CHOICES = 6  # layouts tried for one node

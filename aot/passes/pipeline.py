@@ -6,6 +6,7 @@ from ..verify import check_border, check_outputs, verify
 from .choose_layout import choose_layout
 from .collapse_views import collapse_views
 from .copy_outputs import copy_outputs
+from .drop_casts import drop_casts
 from .drop_unused import drop_unused
 from .fold_batch_norm import fold_batch_norm
 from .fold_constants import fold_constants
@@ -25,6 +26,7 @@ PIPELINE = [
     drop_unused,  # lowering makes what nobody reads; later passes look at who reads a value
     fold_constants,  # operands that become constants let more rules apply
     remove_no_ops,
+    drop_casts,  # they stand between operators that could become one
     merge_duplicates,  # patterns compare operands by name
     merge_slice_scatters,  # while the slices of one tensor read it by name
     collapse_views,  # before what looks at the producer of an operand

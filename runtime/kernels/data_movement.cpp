@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../ops/op.h"
+#include "half.h"
 #include "strided_copy.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -170,6 +171,9 @@ class Pad final : public DataMovement {
         return store(static_cast<int8_t>(value));
       case DType::UInt8:
         return store(static_cast<uint8_t>(value));
+      case DType::Float16:
+      case DType::BFloat16:
+        return narrow(dtype, &value, fill_, 1);
     }
   }
   template <typename T>

@@ -23,6 +23,8 @@ void fill(char* to, const char* from, size_t count, size_t element_size) {
   switch (element_size) {
     case 1:
       return fill<uint8_t>(to, from, count);
+    case 2:
+      return fill<uint16_t>(to, from, count);
     case 4:
       return fill<uint32_t>(to, from, count);
     default:

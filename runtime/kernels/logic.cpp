@@ -1,14 +1,17 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "logic.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <type_traits>
 
 #include "../ops/op.h"
 #include "broadcast.h"
+#include "half.h"
 #include "with_type.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -129,6 +132,8 @@ class IntegerBinary final : public Kernel {
       case DType::UInt8:
         return run_as<uint8_t>(arguments);
       case DType::Float32:
+      case DType::Float16:
+      case DType::BFloat16:
         break; // is not an integer
     }
   }
@@ -204,6 +209,8 @@ class Where final : public Kernel {
     switch (element_size_) {
       case 1:
         return run_as<uint8_t>(arguments);
+      case 2:
+        return run_as<uint16_t>(arguments);
       case 4:
         return run_as<uint32_t>(arguments);
       default:
@@ -261,6 +268,44 @@ To converted(From x) {
   }
 }
 
+template <typename From, typename To, typename Function>
+void convert(const void* x, void* y, size_t count, const Function& function) {
+  const From* const from = static_cast<const From*>(x);
+  To* const to = static_cast<To*>(y);
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = function(from[i]);
+  }
+}
+
+// By way of Float32 if one of the types is a 16-bit float.
+void convert(DType from, const void* x, DType to, void* y, size_t count) {
+  if (from == to) {
+    std::memcpy(y, x, count * element_size(to));
+  } else if (is_half(from) && to == DType::Float32) {
+    widen(from, x, static_cast<float*>(y), count);
+  } else if (from == DType::Float32 && is_half(to)) {
+    narrow(to, static_cast<const float*>(x), y, count);
+  } else if (is_half(from) || is_half(to)) {
+    constexpr size_t kBlock = 256;
+    float block[kBlock];
+    for (size_t i = 0; i < count; i += kBlock) {
+      const size_t size = std::min(kBlock, count - i);
+      convert(from, static_cast<const char*>(x) + i * element_size(from), DType::Float32, block, size);
+      convert(DType::Float32, block, to, static_cast<char*>(y) + i * element_size(to), size);
+    }
+  } else {
+    with_type(from, [&](auto a) {
+      using From = decltype(a);
+      if (to == DType::Bool) {
+        return convert<From, bool>(x, y, count, [](From value) { return value != From(0); });
+      }
+      with_type(to, [&](auto b) {
+        convert<From, decltype(b)>(x, y, count, [](From value) { return converted<decltype(b)>(value); });
+      });
+    });
+  }
+}
+
 class Cast final : public Kernel {
  public:
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
@@ -271,29 +316,34 @@ class Cast final : public Kernel {
   }
 
   void run(const KernelArguments& arguments) override {
-    with_type(from_, [&](auto from) {
-      using From = decltype(from);
-      if (to_ == DType::Bool) {
-        return each<From, bool>(arguments, [](From x) { return x != From(0); });
-      }
-      with_type(to_, [&](auto to) { each<From, decltype(to)>(arguments, [](From x) { return converted<decltype(to)>(x); }); });
+    const size_t from = element_size(from_), to = element_size(to_);
+    parallel_for(arguments.pool, count_, kGrain, [&](size_t begin, size_t end) {
+      convert(
+          from_, arguments.input<char>(0) + begin * from, to_, arguments.output<char>(0) + begin * to, end - begin);
     });
   }
 
  private:
-  template <typename From, typename To, typename Function>
-  void each(const KernelArguments& arguments, const Function& function) const {
-    const From* const x = arguments.input<From>(0);
-    To* const y = arguments.output<To>(0);
-    parallel_for(arguments.pool, count_, kGrain, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        y[i] = function(x[i]);
-      }
-    });
-  }
-
   DType from_ = DType::Float32, to_ = DType::Float32;
   size_t count_ = 0;
+};
+
+class FusedCast final : public Row {
+ public:
+  FusedCast(DType from, DType to) : from_(from), to_(to) {}
+  void run(const RowOperand* operands, void* y, size_t count) const override {
+    if (operands[0].moves) {
+      return convert(from_, operands[0].data, to_, y, count);
+    }
+    convert(from_, operands[0].data, to_, y, 1);
+    const size_t size = element_size(to_);
+    for (size_t i = 1; i < count; ++i) {
+      std::memcpy(static_cast<char*>(y) + i * size, y, size);
+    }
+  }
+
+ private:
+  DType from_, to_;
 };
 
 class Iota final : public Kernel {
@@ -341,6 +391,8 @@ std::unique_ptr<Row> make_where_row(const NodeContext& node) {
   switch (element_size(node.input(1).dtype)) {
     case 1:
       return std::make_unique<FusedWhere<uint8_t>>();
+    case 2:
+      return std::make_unique<FusedWhere<uint16_t>>();
     case 4:
       return std::make_unique<FusedWhere<uint32_t>>();
     default:
@@ -349,6 +401,9 @@ std::unique_ptr<Row> make_where_row(const NodeContext& node) {
 }
 std::unique_ptr<Kernel> make_cast(const NodeContext&) {
   return std::make_unique<Cast>();
+}
+std::unique_ptr<Row> make_cast_row(const NodeContext& node) {
+  return std::make_unique<FusedCast>(node.input(0).dtype, node.output().dtype);
 }
 std::unique_ptr<Kernel> make_iota(const NodeContext&) {
   return std::make_unique<Iota>();

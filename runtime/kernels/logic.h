@@ -11,6 +11,7 @@ namespace executorch::backends::et_xnnpack {
 std::unique_ptr<Kernel> make_compare(const NodeContext& node);
 std::unique_ptr<Kernel> make_where(const NodeContext& node);
 std::unique_ptr<Kernel> make_cast(const NodeContext& node);
+std::unique_ptr<Row> make_cast_row(const NodeContext& node);
 std::unique_ptr<Kernel> make_iota(const NodeContext& node);
 std::unique_ptr<Kernel> make_size_value(const NodeContext& node);
 // Binary of Int32, Int64 or Bool.

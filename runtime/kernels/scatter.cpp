@@ -67,6 +67,9 @@ UpdateRow update_row_of(DType dtype) {
       return update_row<kKind, int8_t>;
     case DType::UInt8:
       return update_row<kKind, uint8_t>;
+    case DType::Float16:
+    case DType::BFloat16:
+      break; // are assigned only
   }
   return nullptr;
 }

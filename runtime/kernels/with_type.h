@@ -7,7 +7,7 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Calls function(T()) with the C++ type of `dtype`, uint8_t for Bool.
+// Calls function(T()) with the C++ type of `dtype`, uint8_t for Bool. REQUIRES: it is not a 16-bit float
 template <typename Function>
 auto with_type(DType dtype, const Function& function) {
   switch (dtype) {
@@ -21,6 +21,8 @@ auto with_type(DType dtype, const Function& function) {
       return function(int8_t());
     case DType::Bool:
     case DType::UInt8:
+    case DType::Float16:
+    case DType::BFloat16:
       break;
   }
   return function(uint8_t());

@@ -172,7 +172,7 @@ bool takes(BinaryKind kind, DType dtype) {
     case BinaryKind::BitAnd:
     case BinaryKind::BitOr:
     case BinaryKind::BitXor:
-      return dtype != DType::Float32;
+      return dtype != DType::Float32 && !is_half(dtype);
     case BinaryKind::Add:
     case BinaryKind::Sub:
     case BinaryKind::Mul:
@@ -181,7 +181,7 @@ bool takes(BinaryKind kind, DType dtype) {
     case BinaryKind::FloorDiv:
     case BinaryKind::Remainder:
     case BinaryKind::Fmod:
-      return dtype != DType::Bool;
+      return is_number(dtype);
     case BinaryKind::Div:
     case BinaryKind::Pow:
     case BinaryKind::Prelu:

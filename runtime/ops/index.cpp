@@ -54,8 +54,15 @@ Status infer_index(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, node.input(0).dtype, y);
 }
 
-Status check_kind(UpdateKind kind) {
+Status check_kind(const NodeContext& node, UpdateKind kind) {
   ETX_CHECK(kind <= UpdateKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(kind));
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(
+      kind == UpdateKind::Assign || is_number(dtype) || dtype == DType::Bool,
+      InvalidProgram,
+      "%s of %s",
+      schema::EnumNameUpdateKind(kind),
+      schema::EnumNameDType(dtype));
   return {};
 }
 
@@ -72,8 +79,8 @@ Status check_values(const NodeContext& node, size_t i, const Shape& shape) {
 
 Status infer_index_put(const NodeContext& node, Span<TensorType> outputs) {
   const auto& attributes = node.attributes<schema::IndexPut>();
-  ETX_RETURN_IF_ERROR(check_kind(attributes.kind()));
   ETX_ASSIGN_OR_RETURN(const Shape picked, picked_shape(node, 2, attributes.axis()));
+  ETX_RETURN_IF_ERROR(check_kind(node, attributes.kind()));
   ETX_RETURN_IF_ERROR(check_size({DType::Int64, picked})); // the places in scratch memory
   ETX_RETURN_IF_ERROR(check_values(node, 1, picked));
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
@@ -107,7 +114,7 @@ Status infer_gather(const NodeContext& node, Span<TensorType> outputs) {
 Status infer_scatter(const NodeContext& node, Span<TensorType> outputs) {
   const auto& attributes = node.attributes<schema::Scatter>();
   ETX_RETURN_IF_ERROR(node.check_operands(3));
-  ETX_RETURN_IF_ERROR(check_kind(attributes.kind()));
+  ETX_RETURN_IF_ERROR(check_kind(node, attributes.kind()));
   ETX_RETURN_IF_ERROR(check_gather(node, 2, attributes.axis()));
   ETX_RETURN_IF_ERROR(check_values(node, 1, node.input(2).shape));
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);

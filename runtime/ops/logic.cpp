@@ -23,6 +23,9 @@ Status infer_compare(const NodeContext& node, Span<TensorType> outputs) {
   const schema::CompareKind kind = node.attributes<schema::Compare>().kind();
   ETX_CHECK(kind <= schema::CompareKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(kind));
   ETX_RETURN_IF_ERROR(check_same_dtype(node, 0, 1));
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(
+      is_number(dtype) || dtype == DType::Bool, InvalidProgram, "compares %s", schema::EnumNameDType(dtype));
   ETX_ASSIGN_OR_RETURN(const Shape shape, broadcast(node.input(0).shape, node.input(1).shape));
   return set_output(outputs, DType::Bool, shape);
 }
@@ -68,7 +71,7 @@ Status infer_size_value(const NodeContext& node, Span<TensorType> outputs) {
 
 const OpImpl kCompareOp{infer_compare, nullptr, nullptr, make_compare};
 const OpImpl kWhereOp{infer_where, nullptr, nullptr, make_where, false, false, make_where_row};
-const OpImpl kCastOp{infer_cast, nullptr, nullptr, make_cast};
+const OpImpl kCastOp{infer_cast, nullptr, nullptr, make_cast, false, false, make_cast_row};
 const OpImpl kIotaOp{infer_iota, nullptr, nullptr, make_iota};
 const OpImpl kSizeValueOp{infer_size_value, nullptr, nullptr, make_size_value};
 

@@ -30,7 +30,7 @@ bool reduces(ReduceKind kind, DType dtype) {
     case ReduceKind::Max:
     case ReduceKind::Min:
     case ReduceKind::Prod:
-      return dtype != DType::Bool;
+      return is_number(dtype);
     case ReduceKind::Any:
     case ReduceKind::All:
       return dtype == DType::Bool;
@@ -82,7 +82,8 @@ Status check_axis(const NodeContext& node, unsigned axis) {
 }
 
 Status check_number(const NodeContext& node) {
-  ETX_CHECK(node.input(0).dtype != DType::Bool, InvalidProgram, "of Bool");
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(is_number(dtype), InvalidProgram, "of %s", schema::EnumNameDType(dtype));
   return {};
 }
 
@@ -124,6 +125,9 @@ Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const unsigned axis = node.attributes<schema::Sort>().axis();
   ETX_RETURN_IF_ERROR(check_axis(node, axis));
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(
+      is_number(dtype) || dtype == DType::Bool, InvalidProgram, "of %s", schema::EnumNameDType(dtype));
   const Shape& x = node.input(0).shape;
   ETX_CHECK(x[axis] <= UINT32_MAX, InvalidProgram, "axis of %zu elements", x[axis]);
   return set_output(outputs, DType::Int64, x);

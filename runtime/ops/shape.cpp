@@ -169,6 +169,8 @@ Status define_slice(const NodeContext& node, SubgraphBuilder& subgraph) {
 bool holds(DType dtype, float value) {
   switch (dtype) {
     case DType::Float32:
+    case DType::Float16:
+    case DType::BFloat16:
       return true;
     case DType::Int32:
     case DType::Int64:

@@ -331,6 +331,25 @@ TEST(BlobTest, RefusesInlineDataOfAnotherSize) {
   }
 }
 
+TEST(BlobTest, OpensFloatsStoredInHalf) {
+  for (const schema::Storage storage : {schema::Storage::Float16, schema::Storage::BFloat16}) {
+    GraphDef g = small_graph();
+    g.values[kB].constant->storage = storage;
+    EXPECT_TRUE(refuses(g, {"value 2", "Float32[4]", "16 bytes"}));
+    g.values[kB].constant->data->resize(8);
+    EXPECT_TRUE(opens(g));
+  }
+}
+
+TEST(BlobTest, RefusesStorageOfAnotherType) {
+  GraphDef g = small_graph();
+  g.values[kB].constant->storage = static_cast<schema::Storage>(3);
+  EXPECT_TRUE(refuses(g, {"value 2", "storage 3"}));
+  g.values[kB].constant->storage = schema::Storage::Float16;
+  g.values[kB].dtype = DType::Int32;
+  EXPECT_TRUE(refuses(g, {"value 2", "Int32[4]", "storage 1"}));
+}
+
 TEST(BlobTest, RefusesTooLargeConstant) {
   GraphDef g = small_graph();
   g.values[kW].dims = {1 << 30, 1 << 30};
@@ -837,7 +856,7 @@ TEST(BlobTest, RefusesMissingStructs) {
 }
 
 TEST(BlobTest, RefusesNodeOfAnotherDType) {
-  for (const DType dtype : {DType::Int32, DType::Int64, DType::Bool}) {
+  for (const DType dtype : {DType::Int32, DType::Int64, DType::Bool, DType::Float16, DType::BFloat16}) {
     GraphDef g = small_graph();
     g.values[kB].dtype = dtype;
     g.values[kB].constant->data->resize(4 * element_size(dtype));

@@ -23,7 +23,7 @@ flatbuffers::Offset<schema::Constant> create_constant(
     return {};
   }
   return schema::CreateConstantDirect(
-      builder, def->key ? def->key->c_str() : nullptr, def->data ? &*def->data : nullptr);
+      builder, def->key ? def->key->c_str() : nullptr, def->data ? &*def->data : nullptr, def->storage);
 }
 
 } // namespace

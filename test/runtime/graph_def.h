@@ -17,6 +17,7 @@ namespace executorch::backends::et_xnnpack::testing {
 struct ConstantDef {
   std::optional<std::string> key;
   std::optional<std::vector<uint8_t>> data;
+  schema::Storage storage = schema::Storage::Plain;
 };
 
 struct ValueDef {

@@ -40,6 +40,8 @@ TEST(TensorTypeTest, KnowsBytes) {
   EXPECT_EQ((TensorType{DType::Int8, {3}}).bytes(), 3u);
   EXPECT_EQ((TensorType{DType::UInt8, {3}}).bytes(), 3u);
   EXPECT_EQ(element_size(static_cast<DType>(200)), 0u);
+  EXPECT_EQ((TensorType{DType::Float16, {3}}).bytes(), 6u);
+  EXPECT_EQ((TensorType{DType::BFloat16, {3}}).bytes(), 6u);
 }
 
 TEST(TensorTypeTest, RefusesMoreThanOneTebibyte) {

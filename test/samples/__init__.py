@@ -196,6 +196,37 @@ class Sample:
             return torch.export.export(self.module, self.inputs(), dynamic_shapes=dynamic)
 
 
+#: Of results in a type of 16 bits, in units of its precision, relative to each result and to the largest.
+_HALF_TOLERANCE = 4
+
+
+def in_dtype(sample: Sample, dtype: torch.dtype) -> Sample | None:
+    """The sample with 16-bit floats in place of float32; None if it has none or eager PyTorch does not take them."""
+    module = copy.deepcopy(sample.module).to(dtype)
+
+    def narrow(x):
+        return x.to(dtype) if x.dtype == torch.float32 else x
+
+    arguments = [dataclasses.replace(a, fill=lambda s, g, f=a.fill: narrow(f(s, g))) for a in sample.arguments]
+    half = Sample(
+        f"{sample.name}-{str(dtype).removeprefix('torch.')}",
+        new(lambda: module),
+        *arguments,
+        rtol=_HALF_TOLERANCE * torch.finfo(dtype).eps,
+        atol=_HALF_TOLERANCE * torch.finfo(dtype).eps,
+        config=sample.config,
+        preserve=sample.preserve,
+    )
+    tensors = [*sample.inputs(), *module.parameters(), *module.buffers()]
+    if not any(t.is_floating_point() for t in tensors):
+        return None
+    try:
+        half.expected(half.inputs())
+    except (RuntimeError, NotImplementedError):
+        return None
+    return half
+
+
 def families() -> dict[str, list[Sample]]:
     """The samples of each module in this package."""
     modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))

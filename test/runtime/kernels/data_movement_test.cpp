@@ -1,5 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/data_movement.h>
+#include <runtime/kernels/half.h>
 
 #include <algorithm>
 #include <numeric>
@@ -9,7 +10,8 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Int8};
+constexpr DType kDTypes[] = {
+    DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Int8, DType::BFloat16};
 
 void copy_element(const Tensor& from, size_t i, Tensor& to, size_t j) {
   const size_t size = element_size(from.type.dtype);
@@ -238,6 +240,10 @@ void check_pad(const Tensor& x, const std::vector<uint32_t>& before, const std::
         break;
       case DType::UInt8:
         y.data<uint8_t>()[i] = static_cast<uint8_t>(value);
+        break;
+      case DType::Float16:
+      case DType::BFloat16:
+        narrow(x.type.dtype, &value, y.data<uint16_t>() + i, 1);
         break;
     }
   }

@@ -151,6 +151,10 @@ Tensor iota(DType dtype, const Shape& shape) {
       case DType::Bool:
         tensor.data<uint8_t>()[i] = static_cast<uint8_t>(i * 7 % 251);
         break;
+      case DType::Float16:
+      case DType::BFloat16:
+        tensor.data<uint16_t>()[i] = static_cast<uint16_t>(i * 7);
+        break;
     }
   }
   return tensor;

@@ -123,6 +123,10 @@ TEST(Binary, Refuses) {
   expect_refused(binary(BinaryKind::BitOr, tensor({1}), tensor({1})), "BitOr of Float32 and Float32");
   expect_refused(binary(BinaryKind::Div, typed(DType::Int32, {1}), typed(DType::Int32, {1})), "Div of Int32");
   expect_refused(binary(BinaryKind::Add, typed(DType::Bool, {1}), typed(DType::Bool, {1})), "Add of Bool");
+  for (const BinaryKind kind : {BinaryKind::Add, BinaryKind::Div, BinaryKind::BitAnd}) {
+    const Operand half = typed(DType::Float16, {1});
+    expect_refused(binary(kind, half, half), "of Float16");
+  }
   const Operand integers = typed(DType::Int64, {1});
   expect_refused(binary(BinaryKind::Add, integers, integers, Clamp(0, 1)), "clamps integers");
   expect_refused(binary(BinaryKind::Add, tensor({1}), absent()), "input 1 is absent");

@@ -54,6 +54,8 @@ TEST(IndexPutOp, Refuses) {
   expect_refused(index_put(0, {tensor({2, 2}), tensor({3}), ints({3}), ints({2})}), "broadcast");
   expect_refused(index_put(0, {tensor({2}), absent(), ints({1})}), "absent");
   expect_refused(index_put(0, {tensor({2}), tensor({1}), ints({1})}, static_cast<UpdateKind>(9)), "kind");
+  const Operand half = typed(DType::Float16, {2});
+  expect_refused(index_put(0, {half, typed(DType::Float16, {1}), ints({1})}, UpdateKind::Add), "Add of Float16");
 }
 
 TEST(ScatterOp, KeepsTheShape) {
@@ -62,6 +64,8 @@ TEST(ScatterOp, KeepsTheShape) {
 
 TEST(ScatterOp, Refuses) {
   expect_refused(scatter(0, {tensor({3}), tensor({2})}), "inputs");
+  const Operand half = typed(DType::BFloat16, {3});
+  expect_refused(scatter(0, {half, half, ints({3})}, UpdateKind::Maximum), "Maximum of BFloat16");
   expect_refused(scatter(1, {tensor({3}), tensor({2}), ints({2})}), "gather");
   expect_refused(scatter(0, {tensor({3, 2}), tensor({2, 3}), ints({2, 3})}), "gather");
   expect_refused(scatter(0, {tensor({3}), tensor({3}), ints({2})}), "shape");

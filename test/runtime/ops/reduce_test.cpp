@@ -38,6 +38,7 @@ TEST(Reduce, Refuses) {
   expect_refused(reduce(static_cast<ReduceKind>(7), {0}, false, tensor({2})), "unknown kind 7");
   expect_refused(reduce(ReduceKind::Mean, {0}, false, typed(DType::Int64, {2})), "Mean of Int64");
   expect_refused(reduce(ReduceKind::Sum, {0}, false, typed(DType::Bool, {2})), "Sum of Bool");
+  expect_refused(reduce(ReduceKind::Sum, {0}, false, typed(DType::BFloat16, {2})), "Sum of BFloat16");
   expect_refused(reduce(ReduceKind::Any, {0}, false, tensor({2})), "Any of Float32");
 }
 
@@ -55,6 +56,7 @@ TEST(ArgReduce, Refuses) {
   expect_refused(arg_reduce(static_cast<schema::ArgReduceKind>(2), 0, tensor({2})), "unknown kind 2");
   expect_refused(arg_reduce(max, 1, tensor({2})), "axis 1 is not below rank 1");
   expect_refused(arg_reduce(max, 0, typed(DType::Bool, {2})), "of Bool");
+  expect_refused(arg_reduce(max, 0, typed(DType::Float16, {2})), "of Float16");
   expect_refused(arg_reduce(max, 0, tensor({0, 3})), "the axis is empty");
 }
 
@@ -66,6 +68,7 @@ TEST(Scan, Refuses) {
   expect_refused(scan(static_cast<schema::ScanKind>(2), 0, tensor({2})), "unknown kind 2");
   expect_refused(scan(schema::ScanKind::Sum, 0, tensor({})), "axis 0 is not below rank 0");
   expect_refused(scan(schema::ScanKind::Prod, 0, typed(DType::Bool, {2})), "of Bool");
+  expect_refused(scan(schema::ScanKind::Sum, 0, typed(DType::Float16, {2})), "of Float16");
 }
 
 TEST(Sort, Refuses) {
@@ -73,6 +76,7 @@ TEST(Sort, Refuses) {
     return OpCase([=](Builder& builder) { return schema::CreateSort(builder, axis); }, {std::move(x)});
   };
   expect_refused(sort(2, tensor({2, 3})), "axis 2 is not below rank 2");
+  expect_refused(sort(0, typed(DType::Float16, {2})), "of Float16");
   expect_refused(sort(0, typed(DType::Int32, {size_t{1} << 33})), "axis of");
 }
 

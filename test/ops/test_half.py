@@ -1,0 +1,181 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Every sample also runs in one of float16 and bfloat16, as one delegate call, and rounds as eager PyTorch does."""
+
+import copy
+import functools
+import itertools
+
+import harness
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.runtime import Runtime
+from samples import ANY_OPERATOR, Argument, Sample, all_samples, bools, in_dtype, integers, new, rand
+from torch import nn
+
+SAMPLES = {s.name: s for s in all_samples()}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_equals_eager(name):
+    sample = SAMPLES[name]
+    sample = in_dtype(sample, (torch.float16, torch.bfloat16)[sample.seed % 2])
+    if sample is None:
+        pytest.skip("not in this type")
+    lowered = harness.lower_sample(sample)
+    assert lowered.outside == [], str(lowered.report)
+    assert len(lowered.delegates) == 1, str(lowered.report)
+    if et_xnnpack.is_available():
+        run = Runtime.get().load_program(lowered.buffer).load_method("forward").execute
+    else:
+        run = functools.partial(_interpret, lowered, {})
+    eager = sample.eager()
+    for inputs in itertools.islice(sample.calls(), 3):
+        harness.assert_equal(run(inputs), eager(inputs), sample)
+
+
+def _interpret(lowered, states, inputs):
+    return harness.interpret(lowered, inputs, lowered.optimized, states)
+
+
+BOTH = pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16), ids=("float16", "bfloat16"))
+
+
+def half_tensor(*shape, dtype):
+    return Argument(shape, lambda s, g: torch.randn(s, generator=g).to(dtype))
+
+
+def check(sample):
+    """Compares bit by bit with eager PyTorch."""
+    lowered = harness.lower_sample(sample)
+    assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
+    for inputs in sample.calls():
+        expected = sample.expected(inputs)
+        runs = [_interpret(lowered, {}, inputs)]
+        if et_xnnpack.is_available():
+            runs.append(Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs))
+        for actual in runs:
+            for a, e in zip(actual, expected, strict=True):
+                torch.testing.assert_close(a, e, rtol=0, atol=0, equal_nan=True)
+
+
+@BOTH
+def test_rounds_numbers_as_eager(dtype):
+    values = Argument((4,), lambda s, g: torch.tensor([0.1, -0.3, 7.7, 0.0]).to(dtype))
+
+    def program(x):
+        return x == 0.1, x < 7.7, x * 0.1, x + 0.3, x - 7.7, torch.fmod(x, 0.1), torch.remainder(x, 0.3), x / 3
+
+    check(Sample(f"numbers_{dtype}", program, values))
+
+
+@BOTH
+def test_rounds_between_operators(dtype):
+    x = half_tensor(4, 33, dtype=dtype)
+    check(Sample(f"chain_{dtype}", lambda x, y: ((x * y).relu() + x - y) * 1.7, x, x))
+
+
+@BOTH
+def test_casts(dtype):
+    def program(x, i, b):
+        return x.float() * 2, x.int(), i.to(dtype) / 3, b.to(dtype) + x, (x + i, x * 2.5)
+
+    arguments = half_tensor(3, 4, dtype=dtype), integers(3, 4), bools(3, 4)
+    check(Sample(f"casts_{dtype}", program, *arguments))
+
+
+@BOTH
+def test_mixed_with_float32(dtype):
+    arguments = half_tensor(3, 4, dtype=dtype), rand(3, 4)
+    check(Sample(f"mixed_{dtype}", lambda x, y: (x + y, torch.where(x > 0, x, y), y * x), *arguments))
+
+
+def test_two_types_of_16_bits():
+    arguments = half_tensor(3, dtype=torch.float16), half_tensor(3, dtype=torch.bfloat16)
+    check(
+        Sample(
+            "two_halves",
+            lambda x, y: (x + y, x.to(torch.bfloat16) * y, x.to(torch.bfloat16).to(torch.float16)),
+            *arguments,
+        )
+    )
+
+
+@BOTH
+def test_weights_take_16_bits_each(dtype):
+    model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 64), nn.LayerNorm(64)).eval().to(dtype)
+    sample = Sample(f"weights_{dtype}", new(lambda: model), half_tensor(5, 64, dtype=dtype))
+    size = len(harness.lower_sample(sample).buffer)
+    floats = Sample(f"weights_of_{dtype}", new(lambda: copy.deepcopy(model).float()), rand(5, 64))
+    assert size < 2 * 2 * 64 * 96 + 16000
+    assert len(harness.lower_sample(floats).buffer) < size + 2000, "exact in 16 bits, too"
+
+
+@BOTH
+def test_a_tied_embedding_is_stored_once(dtype):
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(500, 32)
+
+        def forward(self, i):
+            return self.embedding(i) @ self.embedding.weight.T
+
+    indices = integers(7, low=0, high=500)
+    sample = Sample(f"tied_{dtype}", new(lambda: Tied().eval().to(dtype)), indices)
+    assert len(harness.lower_sample(sample).buffer) < 2 * 500 * 32 + 16000
+
+
+@BOTH
+def test_a_state(dtype):
+    class Cache(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("cache", torch.zeros(6, 4, dtype=dtype))
+
+        def forward(self, i, x):
+            self.cache[i] = x
+            return self.cache * 1
+
+    sample = Sample(f"cache_{dtype}", new(Cache), integers(2, low=0, high=6), half_tensor(2, 4, dtype=dtype))
+    lowered = harness.lower_sample(sample)
+    assert lowered.outside == []
+    if et_xnnpack.is_available():
+        method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+        eager = sample.eager()
+        for row in range(4):
+            inputs = (torch.tensor([row, row + 1]), torch.randn(2, 4).to(dtype))
+            harness.assert_equal(method.execute(inputs), eager(inputs), sample)
+
+
+@BOTH
+def test_networks(dtype):
+    image_net = nn.Sequential(
+        nn.Conv2d(3, 8, 3, 2, 1),
+        nn.BatchNorm2d(8),
+        nn.ReLU6(),
+        nn.Conv2d(8, 8, 3, 1, 1, groups=8),
+        nn.Hardswish(),
+        nn.MaxPool2d(2),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(8, 5),
+        nn.Softmax(-1),
+    )
+    encoder = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation="gelu")
+    for name, net, shape in (("image", image_net, (2, 3, 17, 16)), ("encoder", encoder, (2, 9, 32))):
+        sample = Sample(f"{name}_{dtype}", new(lambda net=net: net.eval().to(dtype)), half_tensor(*shape, dtype=dtype))
+        lowered = harness.lower_sample(sample)
+        assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
+        if et_xnnpack.is_available():
+            (inputs,) = sample.calls()
+            (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+            (expected,) = sample.expected(inputs)
+            eps = torch.finfo(dtype).eps
+            torch.testing.assert_close(actual, expected, rtol=8 * eps, atol=16 * eps)
+
+
+@BOTH
+def test_concatenates_different_types(dtype):
+    arguments = half_tensor(3, 4, dtype=dtype), rand(3, 4)
+    check(Sample(f"cat_{dtype}", lambda x, y: torch.cat([x, y]), *arguments, config=ANY_OPERATOR))
