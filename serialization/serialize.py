@@ -141,15 +141,19 @@ def _fill(obj, **fields):
     return obj
 
 
-def _constant(array: np.ndarray, storage: schema.Storage, weights: dict[str, bytes]):
-    data = np.ascontiguousarray(array).tobytes()
+def _constant(array: np.ndarray, weights: dict[str, bytes], packed: bool = False):
+    """A constant; with ``packed`` a large one in the smallest storage that holds it."""
     constant = generated.ConstantT()
+    if array.nbytes <= INLINE_BYTES:
+        constant.data = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+        return constant
+    storage = schema.Storage.Plain
+    if packed:
+        array, storage = pack(array)
+    data = np.ascontiguousarray(array).tobytes()
+    constant.key = hashlib.sha256(data).hexdigest()
     constant.storage = int(storage)
-    if len(data) <= INLINE_BYTES:
-        constant.data = np.frombuffer(data, np.uint8)
-    else:
-        constant.key = hashlib.sha256(data).hexdigest()
-        weights[constant.key] = data
+    weights[constant.key] = data
     return constant
 
 
@@ -171,7 +175,7 @@ def serialize(graph) -> Serialized:
             generated.ValueT(),
             dtype=int(v.dtype),
             dims=sizes(v.shape),
-            constant=None if v.constant is None else _constant(*pack(v.array), weights),
+            constant=None if v.constant is None else _constant(v.array, weights, packed=True),
         )
         for v in graph.values.values()
     ]
@@ -224,7 +228,7 @@ def serialize(graph) -> Serialized:
             name=i.state.name,
             value=index[i.value],
             update=index[updates[i.state.name]],
-            initial=_constant(i.state.initial.array, schema.Storage.Plain, weights),
+            initial=_constant(i.state.initial.array, weights),
         )
         for i in graph.inputs
         if i.state is not None

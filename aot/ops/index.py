@@ -84,6 +84,7 @@ def _put(c, x, axis, indices, values, kind=UpdateKind.Assign, wrap=True):
 
 def _put_masked(c, x, axis, mask, values, accumulate):
     """``x`` with ``values`` where ``mask`` over the axes from ``axis`` on holds."""
+    values = c.cast(values, x.dtype)
     rest = x.rank - axis - mask.rank
     lead = values.rank - rest - 1
     if lead >= 0:

@@ -40,7 +40,7 @@ def test_reads_the_example_of_the_module():
     assert graph.values["w"].array.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-@pytest.mark.parametrize("line", ("%y: Float32[2] = Nothing(%x)", "in %x Float32[2]", "%y: Float16[2] = Unary(%x)"))
+@pytest.mark.parametrize("line", ("%y: Float32[2] = Nothing(%x)", "in %x Float32[2]", "%y: Float12[2] = Unary(%x)"))
 def test_says_which_line_it_cannot_read(line):
     with pytest.raises(ValueError, match="cannot read"):
         parse(line)
