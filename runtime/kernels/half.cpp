@@ -33,7 +33,17 @@ HWY_INLINE hn::Vec<Halves> narrow_bfloat16(Vector x) {
 }
 
 HWY_INLINE Vector widen_float16(hn::Vec<Halves> x) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
   return hn::PromoteTo(kFloats, hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), x));
+#else // Highway takes infinity and NaN for numbers
+  const auto bits = hn::PromoteTo(kWords, x);
+  const auto magnitude = hn::And(bits, hn::Set(kWords, 0x7FFF));
+  const auto number = hn::Mul(hn::BitCast(kFloats, hn::ShiftLeft<13>(magnitude)), hn::Set(kFloats, 0x1p112f));
+  const auto special = hn::Gt(magnitude, hn::Set(kWords, 0x7BFF));
+  const auto all_ones = hn::IfThenElseZero(special, hn::Set(kWords, 0x7F800000));
+  const auto sign = hn::ShiftLeft<16>(hn::Xor(bits, magnitude));
+  return hn::BitCast(kFloats, hn::Or(hn::Or(hn::BitCast(kWords, number), all_ones), sign));
+#endif
 }
 
 HWY_INLINE hn::Vec<Halves> narrow_float16(Vector x) {
