@@ -398,7 +398,7 @@ class Lowering(Builder):
 
         if not isinstance(result, (tuple, list)):
             return narrowed(result, self.fx_node.meta["val"])
-        return [narrowed(v, t) for v, t in zip(result, node.meta["val"])]
+        return [narrowed(v, t) for v, t in zip(result, node.meta["val"], strict=False)]
 
     def _forget(self, nodes: int, values: int) -> None:
         """Takes back what was added after there were so many of them."""
