@@ -27,7 +27,8 @@ class Inspector : public executorch::runtime::BackendInterface {
   // Whether the bytes are a delegate blob that this runtime can load, weights aside.
   virtual executorch::runtime::Error verify(executorch::runtime::Span<const uint8_t> blob) const = 0;
 
-  // The blob as text, one line for each input, constant, node and output.
+  // The blob as text, one line for each input, constant, node with its attributes,
+  // and output.
   virtual executorch::runtime::Error inspect(
       executorch::runtime::Span<const uint8_t> blob, std::string* text) const = 0;
 

@@ -18,6 +18,30 @@ using schema::BinaryKind;
 using schema::DimOp;
 using schema::UnaryKind;
 
+// Operands that are broadcast in one call and not in the next: XNNPACK computes in place where sizes
+// are equal, and must notice that they no longer are.
+GraphDef broadcasts() {
+  GraphDef g;
+  const int64_t n = g.ranged(DimOp::InputDim, 0, 0, 1, 2, 2);
+  const int64_t m = g.ranged(DimOp::InputDim, 1, 0, 1, 2, 2);
+  const int64_t most = g.expr(DimOp::Max, -1 - n, -1 - m);
+  const uint32_t a = g.input({n, 8});
+  const uint32_t b = g.input({m, 8});
+  const uint32_t c = g.node(unary(UnaryKind::Neg), {a}, {n, 8});
+  const uint32_t d = g.node(unary(UnaryKind::Abs), {b}, {m, 8});
+  const uint32_t sum = g.node(binary(BinaryKind::Add), {c, d}, {most, 8});
+  const uint32_t product = g.node(binary(BinaryKind::Mul), {sum, c}, {most, 8});
+  const uint32_t difference = g.node(binary(BinaryKind::Sub), {d, product}, {most, 8});
+  g.output(g.node(softmax(1), {difference}, {most, 8}));
+  return g;
+}
+
+std::vector<SampleGraph> graphs() {
+  std::vector<SampleGraph> result = sample_graphs();
+  result.push_back({"broadcasts", broadcasts()});
+  return result;
+}
+
 // Arguments of one call: sizes in the declared ranges, and content.
 struct Call {
   std::vector<ArgumentSize> sizes;
@@ -142,16 +166,18 @@ class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
 
 // Whatever was called before, a call gives what it gives as the first one.
 TEST_P(ExecutableTest, ForgetsEarlierSizes) {
-  std::mt19937 random(11);
-  const std::unique_ptr<Executable> reused = load();
-  for (int round = 0; round < 25; ++round) {
-    SCOPED_TRACE(round);
-    const Call call = make_call(reused->blob(), round == 0 ? nullptr : &random);
-    const Results again = run(*reused, call, nullptr, round % 2 == 0);
-    const Results first = run(*load(), call);
-    ASSERT_TRUE(first.status.ok()) << first.status.message();
-    ASSERT_TRUE(again.status.ok()) << again.status.message();
-    EXPECT_EQ(again.outputs, first.outputs);
+  for (const bool fuse_elementwise : {true, false}) {
+    std::mt19937 random(11);
+    const std::unique_ptr<Executable> reused = load(fuse_elementwise);
+    for (int round = 0; round < 25; ++round) {
+      SCOPED_TRACE(round);
+      const Call call = make_call(reused->blob(), round == 0 ? nullptr : &random);
+      const Results again = run(*reused, call, nullptr, round % 2 == 0);
+      const Results first = run(*load(fuse_elementwise), call);
+      ASSERT_TRUE(first.status.ok()) << first.status.message();
+      ASSERT_TRUE(again.status.ok()) << again.status.message();
+      EXPECT_EQ(again.outputs, first.outputs);
+    }
   }
 }
 
@@ -194,10 +220,11 @@ TEST_P(ExecutableTest, TakesAnotherPoolAtEveryCall) {
   }
 }
 
-// DataMap puts weights before an unmapped page, as at the end of a mapped file.
-TEST_P(ExecutableTest, ReadsNothingBehindWeights) {
+// DataMap puts weights before an unmapped page, as at the end of a mapped file, or at odd addresses.
+TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) {
   const std::unique_ptr<Executable> usual = load();
   const Call call = make_call(usual->blob(), nullptr);
+  const Results expected = run(*usual, call);
   GraphDef g = GetParam().def;
   for (size_t id = 0; id < g.values.size(); ++id) {
     std::optional<ConstantDef>& constant = g.values[id].constant;
@@ -208,15 +235,18 @@ TEST_P(ExecutableTest, ReadsNothingBehindWeights) {
     }
   }
   bytes_ = g.build();
-  const std::unique_ptr<Executable> executable = load();
-  EXPECT_EQ(weights_.in_use(), 0);
-  EXPECT_EQ(run(*executable, call).outputs, run(*usual, call).outputs);
+  for (const size_t misalignment : {0, 1, 2, 4, 20}) {
+    weights_.misalign(misalignment);
+    const std::unique_ptr<Executable> executable = load();
+    EXPECT_EQ(weights_.in_use(), 0);
+    EXPECT_EQ(run(*executable, call).outputs, expected.outputs) << misalignment;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Samples,
     ExecutableTest,
-    ::testing::ValuesIn(sample_graphs()),
+    ::testing::ValuesIn(graphs()),
     [](const auto& sample) { return sample.param.name; });
 
 } // namespace
