@@ -5,8 +5,10 @@ Importing this package makes the backend known to ``executorch.runtime`` in this
 Lowering works without the compiled part; ``is_available()`` tells whether it is there.
 """
 
+import contextlib
 import importlib
 import importlib.metadata
+import threading
 
 _LAZY = {
     "EtXnnpackBackend": ".aot.backend",
@@ -15,7 +17,15 @@ _LAZY = {
     "Report": ".aot.report",
     "count_delegation": ".aot.report",
 }
-__all__ = [*_LAZY, "get_option", "inspect", "is_available", "set_option", "verify"]
+__all__ = [
+    *_LAZY,
+    "get_option",
+    "inspect",
+    "is_available",
+    "load_options",
+    "set_option",
+    "verify",
+]
 
 
 def _check_executorch() -> None:
@@ -68,7 +78,7 @@ def inspect(blob: bytes) -> str:
     return _runtime_module().inspect(blob)
 
 
-def set_option(name: str, value: bool | int) -> None:
+def set_option(name: str, value: bool | int | str) -> None:
     """Sets a backend option for methods that are loaded from now on.
 
     Raises ValueError for an unknown name, a wrong type or a value out of range; nothing
@@ -77,9 +87,36 @@ def set_option(name: str, value: bool | int) -> None:
     _runtime_module().set_option(name, value)
 
 
-def get_option(name: str) -> bool | int:
+def get_option(name: str) -> bool | int | str:
     """The value of a backend option. Raises ValueError for an unknown name."""
     return _runtime_module().get_option(name)
+
+
+def check_options(specs: dict[str, bytes]) -> None:
+    """Raises ValueError for compile specs that the runtime does not take, if it is installed."""
+    if _module is not None:
+        _module.check_options(specs)
+
+
+_load_options = threading.local()
+
+
+@contextlib.contextmanager
+def load_options(**options: bool | int | str):
+    """Options of the methods that this thread loads inside of the ``with`` statement.
+
+    They count more than those of ``set_option``, and inner statements more than outer ones.
+    Raises ValueError as ``set_option`` does.
+    """
+    outer = getattr(_load_options, "current", {})
+    current = outer | options
+    _runtime_module().set_load_options(current)
+    _load_options.current = current
+    try:
+        yield
+    finally:
+        _runtime_module().set_load_options(outer)
+        _load_options.current = outer
 
 
 def __getattr__(name: str):

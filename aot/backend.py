@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What ExecuTorch calls to compile one partition."""
 
+from collections.abc import Mapping
 from typing import final
 
 from executorch.exir._serialize._named_data_store import NamedDataStore
@@ -8,8 +9,8 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
 
-from ..serialization.serialize import serialize
-from .lower import lower
+from ..serialization.serialize import serialize, weight_key
+from .lower import constant_tensor, lower
 from .passes import optimize
 
 _WEIGHT_ALIGNMENT = 64  # bytes; a cache line, and enough for every SIMD load
@@ -29,8 +30,10 @@ class EtXnnpackBackend(BackendDetails):
         check_compile_specs(compile_specs)
         serialized = serialize(optimize(lower(edge_program)))
         store = NamedDataStore()
+        tags = _external_tags(edge_program)
         for key, data in serialized.weights.items():
-            store.add_named_data(key, data, alignment=_WEIGHT_ALIGNMENT)
+            tag = tags.get(key, tags.get(None))
+            store.add_named_data(key, data, alignment=_WEIGHT_ALIGNMENT, external_tag=tag)
         return PreprocessResult(
             processed_bytes=serialized.blob,
             debug_handle_map={},
@@ -38,7 +41,43 @@ class EtXnnpackBackend(BackendDetails):
         )
 
 
+def _external_tags(program: ExportedProgram) -> dict[str | None, str]:
+    """By key, the file that a weight belongs to as ExecuTorch's pass
+    ``delegate_external_constants_pass_unlifted`` has tagged it.
+
+    Under None that of weights which passes made of others, if all have the same.
+    """
+    tags = {}
+    all_tags = set()
+    for node in program.graph.nodes:
+        tensor = constant_tensor(program, node) if node.op == "placeholder" else None
+        if tensor is not None:
+            tag = (node.meta.get("custom") or {}).get("delegate_constant_tag")
+            all_tags.add(tag)
+            if tag is not None:
+                tags[weight_key(tensor.detach().cpu().contiguous().numpy().tobytes())] = tag
+    if len(all_tags) == 1 and None not in all_tags:
+        tags[None] = all_tags.pop()
+    return tags
+
+
+def runtime_specs(options: Mapping[str, bool | int | str]) -> list[CompileSpec]:
+    """Options of the runtime as compile specs: the program asks for them wherever it is loaded.
+
+    Raises TypeError for a value that is none. Whether the name exists is known to the runtime.
+    """
+    specs = []
+    for name, value in options.items():
+        if not isinstance(value, (bool, int, str)):
+            raise TypeError(f"option {name!r} takes a bool, an int or a str, not {value!r}")
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        specs.append(CompileSpec(name, text.encode()))
+    check_compile_specs(specs)
+    return specs
+
+
 def check_compile_specs(compile_specs: list[CompileSpec]) -> None:
-    """Raises ValueError for a compile spec that does not exist."""
-    for spec in compile_specs:
-        raise ValueError(f"et_xnnpack has no compile spec {spec.key!r}")
+    """Raises ValueError for a compile spec that the runtime does not take, if that is there to ask."""
+    from .. import check_options
+
+    check_options({spec.key: spec.value for spec in compile_specs})

@@ -5,7 +5,7 @@ import collections
 import copy
 import logging
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
@@ -17,7 +17,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
 from . import ops
-from .backend import EtXnnpackBackend, check_compile_specs
+from .backend import EtXnnpackBackend, check_compile_specs, runtime_specs
 from .lower import Support, is_size, mutated_buffer, target_name
 from .prepare import prepare
 from .report import NotFullyDelegated, Refusal, Report
@@ -135,11 +135,13 @@ class EtXnnpackPartitioner(Partitioner):
 
     After ``partition``, ``report`` says what was delegated, what was left outside and why.
 
-    compile_specs: options for the compiler; there are none yet.
+    compile_specs: those that ``runtime_options`` stands for, in ExecuTorch's form.
     allow_operators, block_operators, allow_modules, block_modules: see ``Selection``.
     min_partition_size: a group of fewer operators is not worth a delegate call.
     require_full_delegation: raise ``NotFullyDelegated``, with every reason, unless each method
         becomes exactly one delegate call with nothing outside.
+    runtime_options: what the program asks the runtime for, such as ``{"num_threads": 1}``; what the
+        process that loads it sets counts more.
 
     Raises TypeError or ValueError for an option that is wrong, with the nearest good value.
     """
@@ -154,14 +156,16 @@ class EtXnnpackPartitioner(Partitioner):
         block_modules: Sequence[str] = (),
         min_partition_size: int = 1,
         require_full_delegation: bool = False,
+        runtime_options: Mapping[str, bool | int | str] | None = None,
     ):
         super().__init__()
-        check_compile_specs(compile_specs or [])
+        specs = [*(compile_specs or []), *runtime_specs(runtime_options or {})]
+        check_compile_specs(specs)
         if isinstance(min_partition_size, bool) or not isinstance(min_partition_size, int):
             raise TypeError(f"min_partition_size takes an integer, not {min_partition_size!r}")
         if min_partition_size < 1:
             raise ValueError(f"min_partition_size takes 1 or more, not {min_partition_size}")
-        self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, list(compile_specs or []))
+        self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, specs)
         self.selection = Selection(allow_operators, block_operators, allow_modules, block_modules)
         self.min_partition_size = min_partition_size
         self.require_full_delegation = require_full_delegation

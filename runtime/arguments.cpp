@@ -125,7 +125,9 @@ Status read_arguments(
       continue;
     }
     Status status = read_tensor(args[i], blob.value(input.value()), input.dim_order(), &size.shape, &(*input_data)[i]);
-    ETX_RETURN_IF_ERROR(std::move(status).in("input " + std::to_string(i)));
+    if (!status.ok()) {
+      return std::move(status).in("input " + std::to_string(i));
+    }
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 #include <unordered_map>
 
 #include <executorch/runtime/platform/log.h>
@@ -30,10 +31,29 @@ struct Delegate {
   std::mutex mutex; // held while it executes
   Options options;
   std::shared_ptr<States> states; // of its group, null without one
+  std::shared_ptr<Workspace> workspace; // null if it is the executable's own
   std::unique_ptr<Executable> executable;
   std::vector<ArgumentSize> inputs; // of the current call, kept to reuse the memory
   std::vector<const void*> input_data;
   std::vector<void*> output_data;
+};
+
+// Held while a delegate is loaded, executed or destroyed: keeps out others that share with it.
+class SharedLock {
+ public:
+  explicit SharedLock(Delegate& delegate) : states_(delegate.states), workspace_(delegate.workspace) {
+    if (states_ != nullptr) {
+      states_lock_ = std::unique_lock<std::mutex>(states_->mutex());
+    }
+    if (workspace_ != nullptr) {
+      workspace_lock_ = std::unique_lock<std::mutex>(workspace_->mutex());
+    }
+  }
+
+ private:
+  const std::shared_ptr<States> states_;
+  const std::shared_ptr<Workspace> workspace_;
+  std::unique_lock<std::mutex> states_lock_, workspace_lock_;
 };
 
 std::string& last_error_of_this_thread() {
@@ -71,18 +91,57 @@ Status check_cpu() {
   return {};
 }
 
-Status check_compile_specs(ArrayRef<CompileSpec> specs) {
-  for (size_t i = 0; i < specs.size(); ++i) {
-    const char* key = specs.data() == nullptr ? nullptr : specs[i].key;
-    ETX_CHECK(false, InvalidArgument, "there is no compile spec '%s'", key == nullptr ? "(null)" : key);
+// The memory in which methods compute that share it as `sharing` says, as long as one of them
+// is loaded. Null: its own.
+StatusOr<std::shared_ptr<Workspace>> shared_workspace(WorkspaceSharing sharing, BackendInitContext& context) {
+  static std::mutex* const mutex = new std::mutex;
+  static auto* const workspaces = new std::unordered_map<const void*, std::weak_ptr<Workspace>>;
+  const void* key = nullptr;
+  switch (sharing) {
+    case WorkspaceSharing::None:
+      return std::shared_ptr<Workspace>();
+    case WorkspaceSharing::Model:
+      // All methods of a program get its data from the same place.
+      key = context.get_named_data_map();
+      if (key == nullptr) {
+        key = context.get_runtime_allocator();
+      }
+      break;
+    case WorkspaceSharing::Global:
+      break;
   }
-  return {};
+  const std::lock_guard<std::mutex> lock(*mutex);
+  std::shared_ptr<Workspace> workspace = (*workspaces)[key].lock();
+  if (workspace == nullptr) {
+    ETX_ASSIGN_OR_RETURN(workspace, Workspace::create());
+    (*workspaces)[key] = workspace;
+  }
+  return workspace;
+}
+
+std::vector<BackendOption>& load_options_of_this_thread() {
+  thread_local std::vector<BackendOption> options;
+  return options;
+}
+
+// What holds for a method: what its program asks for, what the process does, what the load does.
+StatusOr<Options> options_of(
+    BackendInitContext& context, ArrayRef<CompileSpec> specs, const OptionChanges& process) {
+  Options options;
+  ETX_RETURN_IF_ERROR(set_options(specs, &options));
+  ETX_RETURN_IF_ERROR(process.apply_to(&options));
+  const std::vector<BackendOption>& of_thread = load_options_of_this_thread();
+  ETX_RETURN_IF_ERROR(set_options({of_thread.data(), of_thread.size()}, &options));
+  ETX_RETURN_IF_ERROR(set_options(context.runtime_specs(), &options));
+  return options;
 }
 
 StatusOr<std::unique_ptr<Delegate>> load(
-    BackendInitContext& context, const FreeableBuffer& processed, ArrayRef<CompileSpec> specs, Options options) {
-  ETX_RETURN_IF_ERROR(check_compile_specs(specs));
-  ETX_RETURN_IF_ERROR(set_options(context.runtime_specs(), &options));
+    BackendInitContext& context,
+    const FreeableBuffer& processed,
+    ArrayRef<CompileSpec> specs,
+    const OptionChanges& process) {
+  ETX_ASSIGN_OR_RETURN(const Options options, options_of(context, specs, process));
   const Result<const void*> bytes = processed.data_safe();
   ETX_CHECK(bytes.ok(), NotSupported, "the blob is not in memory that this CPU can address");
   ETX_CHECK(*bytes != nullptr, InvalidProgram, "there is no blob");
@@ -92,25 +151,30 @@ StatusOr<std::unique_ptr<Delegate>> load(
   std::unique_ptr<Delegate> delegate(new (std::nothrow) Delegate);
   ETX_CHECK(delegate != nullptr, MemoryAllocationFailed, "no memory");
   delegate->options = options;
-  std::unique_lock<std::mutex> lock;
   if (blob.num_states() > 0 && options.state_group != 0) {
     delegate->states = states_of_group(options.state_group);
-    lock = std::unique_lock<std::mutex>(delegate->states->mutex());
   }
+  ETX_ASSIGN_OR_RETURN(delegate->workspace, shared_workspace(options.workspace_sharing, context));
+  const SharedLock lock(*delegate);
+  Executable::Settings settings;
+  settings.states = delegate->states;
+  settings.workspace = delegate->workspace;
+  settings.packed_weights = options.weight_cache ? &PackedWeights::of_process() : nullptr;
+  std::optional<PackedFile> file;
+  if (!options.packed_cache_path.empty()) {
+    settings.packed_file = &file.emplace(options.packed_cache_path);
+  }
+  settings.fuse_elementwise = options.fuse_elementwise;
+  settings.shrink_memory = options.shrink_memory;
   ETX_ASSIGN_OR_RETURN(
-      delegate->executable,
-      Executable::create(
-          std::move(blob),
-          context.get_named_data_map(),
-          delegate->states,
-          options.fuse_elementwise != 0,
-          options.weight_cache != 0 ? &PackedWeights::of_process() : nullptr));
+      delegate->executable, Executable::create(std::move(blob), context.get_named_data_map(), std::move(settings)));
   return delegate;
 }
 
 Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
   Executable& executable = *delegate.executable;
   const Blob& blob = executable.blob();
+  const SharedLock lock(delegate);
   ETX_RETURN_IF_ERROR(read_arguments(blob, args, &delegate.inputs, &delegate.input_data));
   const pthreadpool_t pool =
       delegate.options.num_threads == 1 ? nullptr : executorch::extension::threadpool::get_pthreadpool();
@@ -120,11 +184,9 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
     executorch::runtime::EValue* arg = args[blob.num_inputs() + i];
     ETX_CHECK(arg != nullptr, InvalidArgument, "output %zu is absent", i);
     Status status = prepare_output(blob, i, executable.output_type(i).shape, *arg, &delegate.output_data[i]);
-    ETX_RETURN_IF_ERROR(std::move(status).in("output " + std::to_string(i)));
-  }
-  std::unique_lock<std::mutex> lock;
-  if (delegate.states != nullptr) {
-    lock = std::unique_lock<std::mutex>(delegate.states->mutex());
+    if (!status.ok()) {
+      return std::move(status).in("output " + std::to_string(i));
+    }
   }
   return executable.run(
       {delegate.input_data.data(), delegate.input_data.size()},
@@ -139,7 +201,7 @@ bool EtXnnpackBackend::is_available() const {
 
 Result<DelegateHandle*> EtXnnpackBackend::init(
     BackendInitContext& context, FreeableBuffer* processed, ArrayRef<CompileSpec> compile_specs) const {
-  StatusOr<std::unique_ptr<Delegate>> delegate = load(context, *processed, compile_specs, options());
+  StatusOr<std::unique_ptr<Delegate>> delegate = load(context, *processed, compile_specs, changes());
   processed->Free();
   if (!delegate.ok()) {
     return report(delegate.status(), "cannot load the delegate");
@@ -155,21 +217,42 @@ Error EtXnnpackBackend::execute(
 }
 
 void EtXnnpackBackend::destroy(DelegateHandle* handle) const {
-  delete static_cast<Delegate*>(handle);
+  std::unique_ptr<Delegate> delegate(static_cast<Delegate*>(handle));
+  const SharedLock lock(*delegate);
+  delegate.reset();
 }
 
 Error EtXnnpackBackend::set_option(BackendOptionContext&, const Span<BackendOption>& options) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return report(et_xnnpack::set_options({options.data(), options.size()}, &options_), "set_option");
+  return report(changes_.add({options.data(), options.size()}), "set_option");
 }
 
 Error EtXnnpackBackend::get_option(BackendOptionContext&, Span<BackendOption>& options) {
-  return report(et_xnnpack::get_options(this->options(), options), "get_option");
+  Options current;
+  Status status = changes().apply_to(&current);
+  if (status.ok()) {
+    status = get_options(current, options);
+  }
+  return report(status, "get_option");
 }
 
-Options EtXnnpackBackend::options() const {
+Error EtXnnpackBackend::set_load_options(Span<const BackendOption> options) const {
+  Options checked;
+  const Status status = set_options(options, &checked);
+  if (status.ok()) {
+    load_options_of_this_thread().assign(options.begin(), options.end());
+  }
+  return report(status, "set_load_options");
+}
+
+Error EtXnnpackBackend::check_specs(ArrayRef<CompileSpec> specs) const {
+  Options checked;
+  return report(set_options(specs, &checked), "check_specs");
+}
+
+OptionChanges EtXnnpackBackend::changes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return options_;
+  return changes_;
 }
 
 Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {

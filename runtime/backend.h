@@ -36,15 +36,17 @@ class EtXnnpackBackend final : public Inspector {
       executorch::runtime::BackendOptionContext& context,
       executorch::runtime::Span<BackendOption>& options) override;
 
+  Error set_load_options(Span<const BackendOption> options) const override;
+  Error check_specs(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const override;
   Error verify(Span<const uint8_t> blob) const override;
   Error inspect(Span<const uint8_t> blob, std::string* text) const override;
   const std::string& last_error() const override;
 
  private:
-  Options options() const;
+  OptionChanges changes() const;
 
-  mutable std::mutex mutex_; // guards options_
-  Options options_;
+  mutable std::mutex mutex_; // guards changes_
+  OptionChanges changes_;
 };
 
 } // namespace executorch::backends::et_xnnpack

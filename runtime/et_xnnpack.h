@@ -24,6 +24,15 @@ inline constexpr char kBackendName[] = "EtXnnpackBackend";
 //   static_cast<const Inspector*>(executorch::runtime::get_backend_class(kBackendName))
 class Inspector : public executorch::runtime::BackendInterface {
  public:
+  // Options of methods that this thread loads until the next call of this function, beyond those
+  // of set_option(): for those who cannot pass a LoadBackendOptionsMap.
+  virtual executorch::runtime::Error set_load_options(
+      executorch::runtime::Span<const executorch::runtime::BackendOption> options) const = 0;
+
+  // Whether these are compile specs that init() would take.
+  virtual executorch::runtime::Error check_specs(
+      executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const = 0;
+
   // Whether the bytes are a delegate blob that this runtime can load, weights aside.
   virtual executorch::runtime::Error verify(executorch::runtime::Span<const uint8_t> blob) const = 0;
 

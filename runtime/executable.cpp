@@ -21,25 +21,29 @@ Span<const T> view(const std::vector<T>& items) {
 } // namespace
 
 StatusOr<std::unique_ptr<Executable>> Executable::create(
-    Blob blob,
-    const NamedDataMap* named_data,
-    std::shared_ptr<States> states,
-    bool fuse_elementwise,
-    PackedWeights* shared) {
-  std::unique_ptr<Executable> executable(new Executable(std::move(blob)));
-  executable->states_ = states == nullptr ? std::make_shared<States>() : std::move(states);
-  ETX_RETURN_IF_ERROR(executable->load(named_data, fuse_elementwise, shared));
+    Blob blob, const NamedDataMap* named_data, Settings settings) {
+  if (settings.states == nullptr) {
+    settings.states = std::make_shared<States>();
+  }
+  if (settings.workspace == nullptr) {
+    ETX_ASSIGN_OR_RETURN(settings.workspace, Workspace::create());
+  }
+  PackedWeights* const shared = settings.packed_weights;
+  PackedFile* const file = settings.packed_file;
+  const bool fuse_elementwise = settings.fuse_elementwise;
+  std::unique_ptr<Executable> executable(new Executable(std::move(blob), std::move(settings)));
+  Weights weights(executable->blob_, named_data, shared, file);
+  ETX_RETURN_IF_ERROR(executable->load(weights, fuse_elementwise));
+  if (file != nullptr) {
+    file->finish(weights.packed());
+  }
   return executable;
 }
 
-Status Executable::load(const NamedDataMap* named_data, bool fuse_elementwise, PackedWeights* shared) {
+Status Executable::load(Weights& weights, bool fuse_elementwise) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
   plan_ = make_plan(blob_, view(types_), sizes, fuse_elementwise);
-
-  xnn_workspace_t workspace = nullptr;
-  ETX_RETURN_IF_ERROR(check_xnn(xnn_create_workspace(&workspace), "xnn_create_workspace"));
-  workspace_.reset(workspace);
 
   read_by_xnnpack_.resize(blob_.num_values());
   arena_offsets_.resize(blob_.num_values());
@@ -49,7 +53,6 @@ Status Executable::load(const NamedDataMap* named_data, bool fuse_elementwise, P
   input_stages_.resize(blob_.num_inputs());
   output_stages_.resize(blob_.num_outputs());
 
-  Weights weights(blob_, named_data, shared);
   for (const Step& step : plan_.steps) {
     ETX_RETURN_IF_ERROR(load_step(step, sizes, weights));
   }
@@ -64,7 +67,7 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
   RunnableStep runnable;
   if (step.kind == Step::Kind::Xnnpack) {
     ETX_ASSIGN_OR_RETURN(
-        Segment segment, Segment::create(blob_, step, view(types_), sizes, weights, workspace_.get()));
+        Segment segment, Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack()));
     runnable.segment = std::make_unique<Segment>(std::move(segment));
     for (const uint32_t id : step.inputs) {
       read_by_xnnpack_[plan_.root[id]] = true;
@@ -85,7 +88,15 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
       return failure(Error::NotSupported, "this runtime cannot compute it for these operands")
           .in(blob_.describe(node));
     }
-    runnable.inputs.resize(bound.context().num_inputs());
+    const NodeContext& context = bound.context();
+    runnable.inputs.resize(context.num_inputs());
+    runnable.packed.resize(context.num_inputs());
+    for (size_t k = 0; k < context.num_inputs(); ++k) {
+      if (context.has_input(k) && context.is_constant(k) && runnable.kernel->packed_layout(context, k).has_value()) {
+        const uint32_t value = blob_.node(node).inputs()->Get(static_cast<uint32_t>(k));
+        ETX_ASSIGN_OR_RETURN(runnable.packed[k], weights.pack(value, *runnable.kernel, context, k));
+      }
+    }
     runnable.outputs.resize(bound.context().num_outputs());
   }
   steps_.push_back(std::move(runnable));
@@ -105,6 +116,20 @@ std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes
   return std::make_unique<FusedElementwise>(std::move(nodes), view(step.inputs), view(step.outputs));
 }
 
+// Whether a step reads this input of it as it is.
+bool Executable::reads(size_t s, uint32_t value) const {
+  if (steps_[s].kernel == nullptr) {
+    return true;
+  }
+  const auto& inputs = *blob_.node(plan_.steps[s].nodes.front()).inputs();
+  for (uint32_t k = 0; k < inputs.size(); ++k) {
+    if (inputs.Get(k) == value && steps_[s].packed[k] == nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Executable::place_values() {
   places_.assign(blob_.num_values(), Place::Nowhere);
   const auto place_constant = [this](uint32_t root) {
@@ -112,11 +137,13 @@ void Executable::place_values() {
       places_[root] = Place::Constant;
     }
   };
-  for (const Step& step : plan_.steps) {
-    for (const uint32_t id : step.inputs) {
-      place_constant(plan_.root[id]);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    for (const uint32_t id : plan_.steps[s].inputs) {
+      if (reads(s, id)) {
+        place_constant(plan_.root[id]);
+      }
     }
-    for (const uint32_t id : step.outputs) {
+    for (const uint32_t id : plan_.steps[s].outputs) {
       places_[id] = Place::Arena;
     }
   }
@@ -203,7 +230,8 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads
     return {}; // only integers have changed, which XNNPACK does not see
   }
   is_planned_ = is_bound_ = false;
-  return reserve_arena();
+  lay_out();
+  return {};
 }
 
 Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const {
@@ -267,7 +295,7 @@ Status Executable::check_not_empty(const Step& step) const {
   return {};
 }
 
-Status Executable::reserve_arena() {
+void Executable::lay_out() {
   std::vector<Lifetime> pieces;
   std::vector<size_t> piece_of(blob_.num_values(), SIZE_MAX);
   const auto touch = [&](uint32_t id, size_t step) {
@@ -303,10 +331,7 @@ Status Executable::reserve_arena() {
     touch(update.root, steps_.size());
   }
   const ArenaLayout layout = lay_out_arena(pieces);
-  if (layout.bytes > arena_.size()) {
-    arena_ = Buffer();
-    ETX_ASSIGN_OR_RETURN(arena_, Buffer::allocate(layout.bytes));
-  }
+  arena_bytes_ = layout.bytes;
   for (uint32_t id = 0; id < blob_.num_values(); ++id) {
     if (piece_of[id] != SIZE_MAX) {
       arena_offsets_[id] = layout.offsets[piece_of[id]];
@@ -316,6 +341,26 @@ Status Executable::reserve_arena() {
     steps_[s].scratch_offset = scratch_of[s] == SIZE_MAX ? 0 : layout.offsets[scratch_of[s]];
     steps_[s].undo_offset = undo_of[s] == SIZE_MAX ? 0 : layout.offsets[undo_of[s]];
   }
+}
+
+// Others that share the memory may have moved it.
+Status Executable::reserve_memory() {
+  if (!is_planned_ && shrink_memory_) {
+    size_t bytes = 0;
+    for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+      bytes += blob_.is_constant(id) ? 0 : types_[id].bytes();
+    }
+    if (bytes < most_bytes_ / 2) {
+      workspace_->release();
+      most_bytes_ = 0;
+    }
+    most_bytes_ = std::max(most_bytes_, bytes);
+  }
+  ETX_RETURN_IF_ERROR(workspace_->reserve(arena_bytes_));
+  is_planned_ = is_planned_ && generation_ == workspace_->generation();
+  is_bound_ = is_bound_ && is_planned_ && arena_ == workspace_->arena();
+  generation_ = workspace_->generation();
+  arena_ = workspace_->arena();
   return {};
 }
 
@@ -323,7 +368,7 @@ Status Executable::bind(Span<const void* const> inputs, Span<void* const> output
   is_bound_ = false;
   for (uint32_t id = 0; id < blob_.num_values(); ++id) {
     if (places_[id] == Place::Arena) {
-      data_[id] = arena_.data() + arena_offsets_[id];
+      data_[id] = workspace_->arena() + arena_offsets_[id];
     }
   }
   ETX_RETURN_IF_ERROR(bind_inputs(inputs));
@@ -382,13 +427,17 @@ Status Executable::bind_outputs(Span<const void* const> inputs, Span<void* const
   return {};
 }
 
+void Executable::forget_plans() {
+  for (RunnableStep& step : steps_) {
+    if (step.segment != nullptr) {
+      step.segment->forget_plan();
+    }
+  }
+}
+
 Status Executable::bind_steps() {
   if (!is_planned_) {
-    for (RunnableStep& step : steps_) {
-      if (step.segment != nullptr) {
-        step.segment->forget_plan();
-      }
-    }
+    forget_plans();
   }
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
@@ -401,6 +450,7 @@ Status Executable::bind_steps() {
           is_planned_ ? step.segment->set_data(data) : step.segment->reshape(view(types_), data, pool_);
       if (!status.ok()) {
         is_planned_ = false;
+        forget_plans();
         return Status(status).in(blob_.describe(plan_.steps[s].nodes.front()) + " and following");
       }
       continue;
@@ -415,7 +465,7 @@ Status Executable::bind_steps() {
     const schema::Node& node = blob_.node(plan_.steps[s].nodes.front());
     for (uint32_t k = 0; k < step.inputs.size(); ++k) {
       const uint32_t id = node.inputs()->Get(k);
-      step.inputs[k] = id == kNone ? nullptr : data_[id];
+      step.inputs[k] = id == kNone ? nullptr : step.packed[k] != nullptr ? step.packed[k]->data : data_[id];
     }
     for (uint32_t k = 0; k < step.outputs.size(); ++k) {
       step.outputs[k] = data_[node.outputs()->Get(k)];
@@ -429,10 +479,10 @@ KernelArguments Executable::kernel_arguments(const RunnableStep& step, Status* s
   return {
       {step.inputs.data(), step.inputs.size()},
       {const_cast<void**>(step.outputs.data()), step.outputs.size()},
-      arena_.data() + step.scratch_offset,
+      workspace_->arena() + step.scratch_offset,
       pool_,
       status,
-      step.undo_bytes == 0 ? nullptr : arena_.data() + step.undo_offset};
+      step.undo_bytes == 0 ? nullptr : workspace_->arena() + step.undo_offset};
 }
 
 Status Executable::run_step(size_t s) {
@@ -469,6 +519,7 @@ Status Executable::run_steps() {
 }
 
 Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs) {
+  ETX_RETURN_IF_ERROR(reserve_memory());
   if (!is_bound_ || !std::equal(inputs.begin(), inputs.end(), input_data_.begin()) ||
       !std::equal(outputs.begin(), outputs.end(), output_data_.begin())) {
     ETX_RETURN_IF_ERROR(bind(inputs, outputs));

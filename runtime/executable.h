@@ -12,6 +12,7 @@
 #include "segment.h"
 #include "states.h"
 #include "weights.h"
+#include "workspace.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -19,15 +20,23 @@ namespace executorch::backends::et_xnnpack {
 // executables share nothing but States and what never changes.
 class Executable {
  public:
-  // `named_data` is only used here; null if the blob refers to none. Without `states`, of
-  // which the caller holds the mutex, the content of states belongs to this executable alone,
-  // and without `shared` so do packed weights.
+  // What it shares with other executables; what is null belongs to it alone. The caller
+  // holds the mutexes here, in reshape(), in run() and when it is destroyed.
+  struct Settings {
+    std::shared_ptr<States> states;
+    std::shared_ptr<Workspace> workspace;
+    PackedWeights* packed_weights = nullptr;
+    PackedFile* packed_file = nullptr; // only used in create()
+    bool fuse_elementwise = true;
+    bool shrink_memory = false; // when a call needs much less than those before
+  };
+
+  // `named_data` is only used here; null if the blob refers to none.
   static StatusOr<std::unique_ptr<Executable>> create(
-      Blob blob,
-      const NamedDataMap* named_data,
-      std::shared_ptr<States> states = nullptr,
-      bool fuse_elementwise = true,
-      PackedWeights* shared = nullptr);
+      Blob blob, const NamedDataMap* named_data, Settings settings);
+  static StatusOr<std::unique_ptr<Executable>> create(Blob blob, const NamedDataMap* named_data) {
+    return create(std::move(blob), named_data, Settings());
+  }
 
   const Blob& blob() const {
     return blob_;
@@ -45,13 +54,15 @@ class Executable {
 
   // Computes. Integer arguments have no data. Inputs and outputs may overlap. If it fails
   // the states are as before.
-  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types; the mutex
-  // of shared states is held
+  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types
   Status run(Span<const void* const> inputs, Span<void* const> outputs);
 
-  // Bytes of activations at the current sizes, without XNNPACK's workspace.
+  // Bytes of activations at the current sizes, without what is inside of segments.
   size_t arena_bytes() const {
-    return arena_.size();
+    return arena_bytes_;
+  }
+  const Workspace& workspace() const {
+    return *workspace_;
   }
 
  private:
@@ -87,28 +98,36 @@ class Executable {
     size_t undo_offset = 0; // in the arena, kept until all steps have run
     bool is_empty = false; // no output has elements: nothing to run
     std::vector<const void*> inputs; // of the kernel or the pass
+    std::vector<PackedPtr> packed; // like `inputs`: what the kernel reads instead, or null
     std::vector<void*> outputs;
   };
 
-  explicit Executable(Blob blob) : blob_(std::move(blob)) {}
+  Executable(Blob blob, Settings settings)
+      : blob_(std::move(blob)),
+        states_(std::move(settings.states)),
+        shrink_memory_(settings.shrink_memory),
+        workspace_(std::move(settings.workspace)) {}
 
-  Status load(const NamedDataMap* named_data, bool fuse_elementwise, PackedWeights* shared);
+  Status load(Weights& weights, bool fuse_elementwise);
   Status load_step(const Step& step, const Sizes& sizes, Weights& weights);
   std::unique_ptr<FusedElementwise> fuse(const Step& step, const Sizes& sizes) const;
   void place_values();
+  bool reads(size_t s, uint32_t value) const;
   Status load_states(Weights& weights);
   Status load_constants(Weights& weights);
 
   Status reshape_to(Span<const ArgumentSize> inputs, bool same_threads);
   Status check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const;
   Status reshape_steps(const Sizes& sizes, bool* same_memory);
-  Status reserve_arena();
+  void lay_out();
+  Status reserve_memory();
 
   Status bind(Span<const void* const> inputs, Span<void* const> outputs);
   Status bind_inputs(Span<const void* const> inputs);
   Status bind_outputs(Span<const void* const> inputs, Span<void* const> outputs);
   bool overlaps_inputs(const void* data, size_t bytes, Span<const void* const> inputs) const;
   Status bind_steps();
+  void forget_plans();
   KernelArguments kernel_arguments(const RunnableStep& step, Status* status) const;
   Status run_step(size_t s);
   Status run_steps();
@@ -129,8 +148,9 @@ class Executable {
   const Blob blob_;
   Plan plan_;
   std::shared_ptr<States> states_;
+  const bool shrink_memory_;
   std::vector<PackedPtr> constants_; // outlive steps_
-  WorkspacePtr workspace_; // outlives steps_
+  std::shared_ptr<Workspace> workspace_; // outlives steps_
   std::vector<RunnableStep> steps_; // like plan_.steps
 
   // By value; they count for roots only.
@@ -151,8 +171,12 @@ class Executable {
   bool is_shaped_ = false; // types_, kernels and arena_ are
   bool is_planned_ = false; // XNNPACK is, too
   bool is_bound_ = false; // data_ fits the addresses of the last call
+  size_t most_bytes_ = 0; // of all activations since memory was given back
 
-  Buffer arena_;
+  // What planning and addresses depend on.
+  size_t arena_bytes_ = 0;
+  uint64_t generation_ = 0;
+  const char* arena_ = nullptr;
   std::vector<const void*> input_data_; // addresses of the last call
   std::vector<void*> output_data_;
   std::vector<Stage> input_stages_;

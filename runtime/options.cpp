@@ -2,36 +2,63 @@
 #include "options.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <string>
-#include <vector>
+#include <variant>
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
+using executorch::runtime::ArrayRef;
+using executorch::runtime::CompileSpec;
+using executorch::runtime::kMaxOptionValueLength;
+using executorch::runtime::OptionValue;
+
 struct Integer {
-  const char* name;
   int Options::*field;
   int min;
   int max;
 };
 
-constexpr Integer kIntegers[] = {
-    // Threads that execute() runs on. 0: those of ExecuTorch's pool. 1: the calling thread.
-    {"num_threads", &Options::num_threads, 0, 1},
-    // Methods of one group share the states of the same name. 0: a method has its own.
-    {"state_group", &Options::state_group, 0, std::numeric_limits<int>::max()},
-    // Whether runs of elementwise operators share one pass over memory. Read when a method is loaded.
-    {"fuse_elementwise", &Options::fuse_elementwise, 0, 1},
-    // Whether weights are packed once for all methods and programs of the process.
-    {"weight_cache", &Options::weight_cache, 0, 1},
+struct Boolean {
+  bool Options::*field;
 };
 
-std::string name_of(const BackendOption& option) {
-  return std::string(option.key, strnlen(option.key, sizeof(option.key)));
-}
+struct Text {
+  std::string Options::*field;
+};
+
+constexpr const char* kSharings[] = {"none", "model", "global"}; // like WorkspaceSharing
+
+struct Sharing {
+  WorkspaceSharing Options::*field;
+};
+
+struct Option {
+  const char* name;
+  std::variant<Integer, Boolean, Text, Sharing> kind;
+};
+
+// All are read when a method is loaded.
+constexpr Option kOptions[] = {
+    // Threads that execute() runs on. 0: those of ExecuTorch's pool. 1: the calling thread.
+    {"num_threads", Integer{&Options::num_threads, 0, 1}},
+    // Methods of one group share the states of the same name. 0: a method has its own.
+    {"state_group", Integer{&Options::state_group, 0, std::numeric_limits<int>::max()}},
+    // Whether runs of elementwise operators share one pass over memory.
+    {"fuse_elementwise", Boolean{&Options::fuse_elementwise}},
+    // Whether weights are packed once for all methods and programs of the process.
+    {"weight_cache", Boolean{&Options::weight_cache}},
+    // A file that keeps packed weights for the next process. Empty: none.
+    {"packed_cache_path", Text{&Options::packed_cache_path}},
+    // Which methods compute in the same memory: none, those of one program, or all.
+    {"workspace_sharing", Sharing{&Options::workspace_sharing}},
+    // Whether memory for activations is given back when a call needs much less than those before.
+    {"shrink_memory", Boolean{&Options::shrink_memory}},
+};
 
 // Insertions, deletions and substitutions that turn one word into the other.
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -48,9 +75,13 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-StatusOr<const Integer*> find(const std::string& name) {
-  const Integer* nearest = &kIntegers[0];
-  for (const Integer& option : kIntegers) {
+std::string name_of(const BackendOption& option) {
+  return std::string(option.key, strnlen(option.key, sizeof(option.key)));
+}
+
+StatusOr<const Option*> find(const std::string& name) {
+  const Option* nearest = &kOptions[0];
+  for (const Option& option : kOptions) {
     if (name == option.name) {
       return &option;
     }
@@ -62,6 +93,96 @@ StatusOr<const Integer*> find(const std::string& name) {
       Error::InvalidArgument, "there is no option '%s'; did you mean '%s'?", name.c_str(), nearest->name);
 }
 
+StatusOr<std::string> text_in(const char* name, const OptionValue& value) {
+  const auto* text = std::get_if<std::array<char, kMaxOptionValueLength>>(&value);
+  ETX_CHECK(text != nullptr, InvalidArgument, "option '%s' takes a text", name);
+  const size_t length = strnlen(text->data(), text->size());
+  // A longer one was cut off there by ExecuTorch.
+  ETX_CHECK(
+      length < text->size() - 1, InvalidArgument, "option '%s' takes up to %zu bytes", name, text->size() - 2);
+  return std::string(text->data(), length);
+}
+
+Status set(const char* name, const Integer& integer, const OptionValue& value, Options* options) {
+  const int* number = std::get_if<int>(&value);
+  ETX_CHECK(number != nullptr, InvalidArgument, "option '%s' takes an integer", name);
+  ETX_CHECK(
+      *number >= integer.min && *number <= integer.max,
+      InvalidArgument,
+      "option '%s' takes %d to %d, not %d",
+      name,
+      integer.min,
+      integer.max,
+      *number);
+  options->*integer.field = *number;
+  return {};
+}
+
+Status set(const char* name, const Boolean& boolean, const OptionValue& value, Options* options) {
+  const bool* truth = std::get_if<bool>(&value);
+  ETX_CHECK(truth != nullptr, InvalidArgument, "option '%s' takes true or false", name);
+  options->*boolean.field = *truth;
+  return {};
+}
+
+Status set(const char* name, const Text& text, const OptionValue& value, Options* options) {
+  ETX_ASSIGN_OR_RETURN(options->*text.field, text_in(name, value));
+  return {};
+}
+
+Status set(const char* name, const Sharing& sharing, const OptionValue& value, Options* options) {
+  ETX_ASSIGN_OR_RETURN(const std::string text, text_in(name, value));
+  for (size_t i = 0; i < std::size(kSharings); ++i) {
+    if (text == kSharings[i]) {
+      options->*sharing.field = static_cast<WorkspaceSharing>(i);
+      return {};
+    }
+  }
+  return failure(
+      Error::InvalidArgument, "option '%s' takes 'none', 'model' or 'global', not '%s'", name, text.c_str());
+}
+
+Status set(const Option& option, const OptionValue& value, Options* options) {
+  return std::visit([&](const auto& kind) { return set(option.name, kind, value, options); }, option.kind);
+}
+
+OptionValue text_value(const std::string& text) {
+  std::array<char, kMaxOptionValueLength> value{};
+  std::copy_n(text.data(), std::min(text.size(), value.size() - 1), value.data());
+  return value;
+}
+
+OptionValue get(const Integer& integer, const Options& options) {
+  return options.*integer.field;
+}
+OptionValue get(const Boolean& boolean, const Options& options) {
+  return options.*boolean.field;
+}
+OptionValue get(const Text& text, const Options& options) {
+  return text_value(options.*text.field);
+}
+OptionValue get(const Sharing& sharing, const Options& options) {
+  return text_value(kSharings[static_cast<size_t>(options.*sharing.field)]);
+}
+
+// The value that this text stands for; the text itself if it stands for none.
+OptionValue parse(const Integer&, const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const long number = std::strtol(text.c_str(), &end, 10);
+  const bool fits = errno == 0 && number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max();
+  return !text.empty() && *end == '\0' && fits ? OptionValue(static_cast<int>(number)) : text_value(text);
+}
+OptionValue parse(const Boolean&, const std::string& text) {
+  return text == "true" ? OptionValue(true) : text == "false" ? OptionValue(false) : text_value(text);
+}
+OptionValue parse(const Text&, const std::string& text) {
+  return text_value(text);
+}
+OptionValue parse(const Sharing&, const std::string& text) {
+  return text_value(text);
+}
+
 } // namespace
 
 Status set_options(Span<const BackendOption> given, Options* options) {
@@ -71,31 +192,45 @@ Status set_options(Span<const BackendOption> given, Options* options) {
     for (size_t earlier = 0; earlier < i; ++earlier) {
       ETX_CHECK(name_of(given[earlier]) != name, InvalidArgument, "option '%s' is given twice", name.c_str());
     }
-    ETX_ASSIGN_OR_RETURN(const Integer* option, find(name));
-    const int* value = std::get_if<int>(&given[i].value);
-    ETX_CHECK(value != nullptr, InvalidArgument, "option '%s' takes an integer", name.c_str());
-    ETX_CHECK(
-        *value >= option->min && *value <= option->max,
-        InvalidArgument,
-        "option '%s' takes %d to %d, not %d",
-        name.c_str(),
-        option->min,
-        option->max,
-        *value);
-    result.*(option->field) = *value;
+    ETX_ASSIGN_OR_RETURN(const Option* option, find(name));
+    ETX_RETURN_IF_ERROR(set(*option, given[i].value, &result));
   }
-  *options = result;
+  *options = std::move(result);
   return {};
 }
 
+Status set_options(ArrayRef<CompileSpec> given, Options* options) {
+  std::vector<BackendOption> parsed(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    const CompileSpec& spec = given[i];
+    ETX_CHECK(spec.key != nullptr, InvalidArgument, "there is no option '(null)'");
+    ETX_ASSIGN_OR_RETURN(const Option* option, find(spec.key));
+    const std::string text(static_cast<const char*>(spec.value.buffer), spec.value.buffer == nullptr ? 0 : spec.value.nbytes);
+    std::strncpy(parsed[i].key, option->name, sizeof(parsed[i].key) - 1);
+    parsed[i].value = std::visit([&](const auto& kind) { return parse(kind, text); }, option->kind);
+  }
+  return set_options({parsed.data(), parsed.size()}, options);
+}
+
 Status get_options(const Options& options, Span<BackendOption> asked) {
-  std::vector<int> values;
+  std::vector<OptionValue> values;
   for (const BackendOption& one : asked) {
-    ETX_ASSIGN_OR_RETURN(const Integer* option, find(name_of(one)));
-    values.push_back(options.*(option->field));
+    ETX_ASSIGN_OR_RETURN(const Option* option, find(name_of(one)));
+    values.push_back(std::visit([&](const auto& kind) { return get(kind, options); }, option->kind));
   }
   for (size_t i = 0; i < asked.size(); ++i) {
     asked[i].value = values[i];
+  }
+  return {};
+}
+
+Status OptionChanges::add(Span<const BackendOption> given) {
+  Options checked;
+  ETX_RETURN_IF_ERROR(set_options(given, &checked));
+  for (const BackendOption& one : given) {
+    const auto same = [&](const BackendOption& other) { return name_of(other) == name_of(one); };
+    changes_.erase(std::remove_if(changes_.begin(), changes_.end(), same), changes_.end());
+    changes_.push_back(one);
   }
   return {};
 }

@@ -7,7 +7,7 @@
 
 namespace executorch::backends::et_xnnpack {
 
-Packer::Packer(Weights& weights, PackedWeights* shared) : weights_(weights), shared_(shared) {
+Packer::Packer(Weights& weights) : weights_(weights) {
   callbacks_.cache.context = this;
   callbacks_.cache.look_up = [](void* context, const xnn_weights_cache_look_up_key*) {
     return of(context).look_up();
@@ -47,9 +47,9 @@ xnn_status Packer::begin(const et_xnnpack_packing& packing, const void** data) {
     const uint32_t value = values_[packing.operands[i]];
     key_ += "|" + weights_.identity(value);
   }
-  if (shared_ != nullptr && packing.is_complete) {
-    known_ = shared_->find_or_reserve(key_);
-    reserved_ = known_ == nullptr;
+  if (packing.is_complete) {
+    known_ = weights_.find_packed(key_);
+    is_shared_ = known_ == nullptr;
   }
   if (known_ != nullptr && !known_->needs_original) {
     return xnn_status_success;
@@ -69,18 +69,18 @@ void Packer::end() {
   if (known_ != nullptr) {
     packed_.push_back(std::move(known_));
   }
-  if (reserved_ && fresh_.size() == 1) {
-    packed_.push_back(shared_->publish(key_, std::move(fresh_.front())));
+  if (is_shared_ && fresh_.size() == 1) {
+    packed_.push_back(weights_.publish(key_, std::move(fresh_.front())));
   } else {
     for (PackedBytes& bytes : fresh_) {
       packed_.push_back(std::make_shared<const PackedBytes>(std::move(bytes)));
     }
-    if (reserved_) {
-      shared_->abandon(key_);
+    if (is_shared_) {
+      weights_.abandon(key_);
     }
   }
   known_ = nullptr;
-  reserved_ = looked_up_ = false;
+  is_shared_ = looked_up_ = false;
   fresh_.clear();
   buffers_.clear();
   weights_.release();

@@ -13,12 +13,12 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Has XNNPACK pack the weights of one segment node by node, each only if nobody in the process
-// has packed it, and keeps them. Must live as long as the runtime.
+// Has XNNPACK pack the weights of one segment node by node, each only if nobody has packed it,
+// and keeps them. Must live as long as the runtime.
 class Packer {
  public:
-  // Does not share if `shared` is null. `weights` is only used until create_runtime() returns.
-  Packer(Weights& weights, PackedWeights* shared);
+  // `weights` is only used until create_runtime() returns.
+  explicit Packer(Weights& weights);
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
 
@@ -38,15 +38,14 @@ class Packer {
   size_t insert(void* packed, size_t bytes);
 
   Weights& weights_;
-  PackedWeights* const shared_;
   et_xnnpack_packer callbacks_{};
   std::vector<uint32_t> values_;
   std::vector<PackedPtr> packed_; // by segments that live
   Status status_;
 
   // Of the node that is being packed.
-  std::string key_; // empty: not to be shared
-  bool reserved_ = false;
+  std::string key_;
+  bool is_shared_ = false; // it is to be published
   PackedPtr known_;
   bool looked_up_ = false;
   std::vector<PackedBytes> fresh_;

@@ -15,6 +15,7 @@ StatusOr<Segment> Segment::create(
   Segment segment;
   segment.values_ = step.inputs;
   segment.values_.insert(segment.values_.end(), step.outputs.begin(), step.outputs.end());
+  segment.externals_.resize(segment.values_.size());
   segment.num_inputs_ = step.inputs.size();
 
   const size_t count = segment.values_.size();
@@ -31,19 +32,11 @@ StatusOr<Segment> Segment::create(
   segment.scalars_ = builder->scalars();
 
   xnn_runtime_t runtime = nullptr;
-  segment.packer_ = std::make_unique<Packer>(weights, weights.shared());
+  segment.packer_ = std::make_unique<Packer>(weights);
   Status status = segment.packer_->create_runtime(builder->get(), builder->deferred(), workspace, &runtime);
   segment.runtime_.reset(runtime);
   ETX_RETURN_IF_ERROR(std::move(status).in(blob.describe(step.nodes.front()) + " and following"));
   return segment;
-}
-
-std::vector<xnn_external_value> Segment::externals(Span<char* const> data) const {
-  std::vector<xnn_external_value> result(values_.size());
-  for (uint32_t id = 0; id < values_.size(); ++id) {
-    result[id] = {id, data[values_[id]]};
-  }
-  return result;
 }
 
 void Segment::forget_plan() {
@@ -79,8 +72,11 @@ Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pt
 }
 
 Status Segment::set_data(Span<char* const> data) {
-  const std::vector<xnn_external_value> values = externals(data);
-  return check_xnn(xnn_setup_runtime_v2(runtime_.get(), values.size(), values.data()), "xnn_setup_runtime_v2");
+  for (uint32_t id = 0; id < values_.size(); ++id) {
+    externals_[id] = {id, data[values_[id]]};
+  }
+  return check_xnn(
+      xnn_setup_runtime_v2(runtime_.get(), externals_.size(), externals_.data()), "xnn_setup_runtime_v2");
 }
 
 Status Segment::run() {

@@ -20,13 +20,6 @@ struct DeleteRuntime {
 };
 using RuntimePtr = std::unique_ptr<xnn_runtime, DeleteRuntime>;
 
-struct ReleaseWorkspace {
-  void operator()(xnn_workspace_t workspace) const {
-    xnn_release_workspace(workspace);
-  }
-};
-using WorkspacePtr = std::unique_ptr<xnn_workspace, ReleaseWorkspace>;
-
 // One XNNPACK step of a plan, ready to run. Segments that share a workspace must not
 // run at the same time.
 class Segment {
@@ -54,9 +47,8 @@ class Segment {
   Status run();
 
  private:
-  std::vector<xnn_external_value> externals(Span<char* const> data) const;
-
   std::vector<uint32_t> values_; // graph values by XNNPACK external id: inputs, then outputs
+  std::vector<xnn_external_value> externals_; // the same with addresses
   size_t num_inputs_ = 0;
   std::shared_ptr<const void> scalars_; // outlives runtime_
   std::unique_ptr<Packer> packer_; // outlives runtime_

@@ -132,24 +132,77 @@ StatusOr<PackedPtr> Weights::keep(uint32_t value) {
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
   const bool copy =
       constant.key() == nullptr || type.bytes() < kLargeBytes || constant.storage() != schema::Storage::Plain;
-  if (shared_ == nullptr) {
-    ETX_ASSIGN_OR_RETURN(PackedBytes bytes, keep_anew(constant, type, copy));
-    return PackedPtr(std::make_shared<const PackedBytes>(std::move(bytes)));
-  }
   std::string key = "kept " + type.to_string() + identity(value);
   if (!copy) {
     // The memory may be gone with the program.
     key += " " + std::to_string(reinterpret_cast<uintptr_t>(named_data_));
   }
-  if (PackedPtr known = shared_->find_or_reserve(key)) {
+  PackedPtr known = shared_ == nullptr ? nullptr : shared_->find_or_reserve(key);
+  if (known != nullptr) {
     return known;
   }
   StatusOr<PackedBytes> bytes = keep_anew(constant, type, copy);
   if (!bytes.ok()) {
-    shared_->abandon(key);
+    if (shared_ != nullptr) {
+      shared_->abandon(key);
+    }
     return bytes.status();
   }
-  return shared_->publish(key, std::move(*bytes));
+  return share(key, std::move(*bytes));
+}
+
+PackedPtr Weights::share(const std::string& key, PackedBytes bytes) {
+  return shared_ == nullptr ? std::make_shared<const PackedBytes>(std::move(bytes))
+                            : shared_->publish(key, std::move(bytes));
+}
+
+PackedPtr Weights::find_packed(const std::string& key) {
+  const auto own = packed_.find(key);
+  if (own != packed_.end()) {
+    return own->second;
+  }
+  PackedPtr found = shared_ == nullptr ? nullptr : shared_->find_or_reserve(key);
+  if (found == nullptr && file_ != nullptr) {
+    if (std::optional<PackedBytes> bytes = file_->find(key)) {
+      found = share(key, std::move(*bytes));
+    }
+  }
+  if (found != nullptr && file_ != nullptr) {
+    packed_.emplace(key, found);
+  }
+  return found;
+}
+
+PackedPtr Weights::publish(const std::string& key, PackedBytes bytes) {
+  PackedPtr packed = share(key, std::move(bytes));
+  if (file_ != nullptr) {
+    packed_.emplace(key, packed);
+  }
+  return packed;
+}
+
+void Weights::abandon(const std::string& key) {
+  if (shared_ != nullptr) {
+    shared_->abandon(key);
+  }
+}
+
+StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) {
+  const std::string key = "packed " + node.input(i).to_string() + " " + *kernel.packed_layout(node, i) + identity(value);
+  if (PackedPtr found = find_packed(key)) {
+    return found;
+  }
+  StatusOr<const void*> original = load(value);
+  StatusOr<Buffer> buffer = Buffer::allocate(kernel.packed_bytes(node, i));
+  if (!original.ok() || !buffer.ok()) {
+    abandon(key);
+    return original.ok() ? buffer.status() : original.status();
+  }
+  kernel.pack(node, i, *original, buffer->data());
+  release();
+  const char* const data = buffer->data();
+  const size_t size = buffer->size();
+  return publish(key, {data, size, false, std::make_shared<Buffer>(std::move(*buffer))});
 }
 
 StatusOr<PackedBytes> Weights::keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const {

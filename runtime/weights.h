@@ -10,6 +10,7 @@
 
 #include "blob.h"
 #include "memory.h"
+#include "packed_file.h"
 #include "packed_weights.h"
 #include "subgraph_builder.h"
 
@@ -24,9 +25,13 @@ using executorch::runtime::NamedDataMap;
 class Weights : public SubgraphBuilder::ConstantSource {
  public:
   // `named_data` may be null if no constant has a key. Both must outlive loading. Nothing is
-  // shared with others if `shared` is null.
-  Weights(const Blob& blob, const NamedDataMap* named_data, PackedWeights* shared = nullptr)
-      : blob_(blob), named_data_(named_data), shared_(shared) {}
+  // shared with others if `shared` is null, or with later processes if `file` is.
+  Weights(
+      const Blob& blob,
+      const NamedDataMap* named_data,
+      PackedWeights* shared = nullptr,
+      PackedFile* file = nullptr)
+      : blob_(blob), named_data_(named_data), shared_(shared), file_(file) {}
 
   // The data of a constant that is kept. One that is to be packed has none yet.
   StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override;
@@ -35,14 +40,25 @@ class Weights : public SubgraphBuilder::ConstantSource {
   StatusOr<const void*> load(uint32_t value);
   void release();
 
+  // A constant as `kernel` wants it.
+  // REQUIRES: the kernel has a layout for input i, which is constant `value`
+  StatusOr<PackedPtr> pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i);
+
   // Equal for constants of the same content.
   std::string identity(uint32_t value) const;
 
   // Copies the elements of a constant of this type.
   Status copy(const schema::Constant& constant, const TensorType& type, void* to) const;
 
-  PackedWeights* shared() const {
-    return shared_;
+  // What others have packed under this key, in this process or for the file. If that is null the
+  // caller has to pack, and to call one of the other two.
+  PackedPtr find_packed(const std::string& key);
+  PackedPtr publish(const std::string& key, PackedBytes bytes);
+  void abandon(const std::string& key);
+
+  // All that were found or published, if there is a file.
+  const PackedByKey& packed() const {
+    return packed_;
   }
   // What kept constants point to; must live as long as their users.
   std::vector<PackedPtr> take_kept() && {
@@ -52,11 +68,14 @@ class Weights : public SubgraphBuilder::ConstantSource {
  private:
   StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
   StatusOr<PackedPtr> keep(uint32_t value);
+  PackedPtr share(const std::string& key, PackedBytes bytes);
   StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const;
 
   const Blob& blob_;
   const NamedDataMap* named_data_;
   PackedWeights* const shared_;
+  PackedFile* const file_;
+  PackedByKey packed_;
   std::vector<FreeableBuffer> borrowed_;
   std::vector<Buffer> aligned_; // copies of what is borrowed at an odd address, or stored in another type
   std::vector<PackedPtr> kept_;

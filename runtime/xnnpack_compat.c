@@ -1,9 +1,12 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "xnnpack_compat.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "xnnpack/allocator.h"
+#include "xnnpack/hardware-config.h"
 #include "xnnpack/subgraph.h"
 
 void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
@@ -13,6 +16,42 @@ void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
 void et_xnnpack_forget_plan(xnn_runtime_t runtime) {
   runtime->memory_planned = false;
   runtime->has_been_setup = false;
+}
+
+static void describe_bytes(char* text, size_t capacity, const char* what, const void* bytes, size_t size) {
+  size_t used = strlen(text);
+  const int written = snprintf(text + used, capacity - used, "%s ", what);
+  used = written < 0 || (size_t)written >= capacity - used ? capacity : used + (size_t)written;
+  for (size_t i = 0; i < size && used + 2 < capacity; ++i, used += 2) {
+    snprintf(text + used, capacity - used, "%02x", ((const unsigned char*)bytes)[i]);
+  }
+}
+
+void et_xnnpack_describe_build(char* text, size_t capacity) {
+  text[0] = '\0';
+  describe_bytes(
+      text,
+      capacity,
+      "XNNPACK",
+      xnn_experimental_get_build_identifier_data(),
+      xnn_experimental_get_build_identifier_size());
+  const struct xnn_hardware_config* hardware = xnn_init_hardware_config();
+  describe_bytes(text, capacity, ", CPU", hardware, hardware == NULL ? 0 : sizeof(*hardware));
+  const size_t sizes[] = {sizeof(struct xnn_node), sizeof(struct xnn_value), sizeof(void*)};
+  describe_bytes(text, capacity, ", layouts", sizes, sizeof(sizes));
+}
+
+size_t et_xnnpack_workspace_bytes(xnn_workspace_t workspace) {
+  return workspace->size;
+}
+
+void et_xnnpack_release_workspace_memory(xnn_workspace_t workspace) {
+  for (struct xnn_runtime* user = workspace->first_user; user != NULL; user = user->next_workspace_user) {
+    et_xnnpack_forget_plan(user);
+  }
+  xnn_release_simd_memory(workspace->data);
+  workspace->data = NULL;
+  workspace->size = 0;
 }
 
 // Newer XNNPACK has no code cache.

@@ -32,6 +32,15 @@ void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool);
 // they share.
 void et_xnnpack_forget_plan(xnn_runtime_t runtime);
 
+// Writes what XNNPACK's packing depends on beyond its arguments as text of less than `capacity`.
+void et_xnnpack_describe_build(char* text, size_t capacity);
+
+// Bytes that XNNPACK holds for a workspace.
+size_t et_xnnpack_workspace_bytes(xnn_workspace_t workspace);
+
+// Gives them back. All runtimes that use the workspace forget their plan.
+void et_xnnpack_release_workspace_memory(xnn_workspace_t workspace);
+
 // How XNNPACK is going to pack the weights of a node.
 struct et_xnnpack_packing {
   // All that the packed bytes depend on but the content of the operands. Comparable with

@@ -141,6 +141,11 @@ def _fill(obj, **fields):
     return obj
 
 
+def weight_key(data: bytes) -> str:
+    """The key of a weight in the named data of a program: the hash of its content."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def _constant(array: np.ndarray, weights: dict[str, bytes], packed: bool = False):
     """A constant; with ``packed`` a large one in the smallest storage that holds it."""
     constant = generated.ConstantT()
@@ -151,7 +156,7 @@ def _constant(array: np.ndarray, weights: dict[str, bytes], packed: bool = False
     if packed:
         array, storage = pack(array)
     data = np.ascontiguousarray(array).tobytes()
-    constant.key = hashlib.sha256(data).hexdigest()
+    constant.key = weight_key(data)
     constant.storage = int(storage)
     weights[constant.key] = data
     return constant

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <vector>
+#include <optional>
+#include <string>
 
 #include "../ops/op.h"
 #include "depthwise.h"
@@ -139,6 +140,17 @@ class Conv final : public Kernel {
 
 class DepthwiseConv final : public Kernel {
  public:
+  std::optional<std::string> packed_layout(const NodeContext&, size_t i) const override {
+    return i == 1 ? std::optional<std::string>("taps, channels") : std::nullopt;
+  }
+  size_t packed_bytes(const NodeContext& node, size_t) const override {
+    return node.input(1).bytes();
+  }
+  void pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
+    const Shape& weight = node.input(1).shape;
+    pack_depthwise(static_cast<const float*>(original), weight[0], weight[1] * weight[2], static_cast<float*>(packed));
+  }
+
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     const auto& attributes = node.attributes<schema::Conv2d>();
     const Shape& x = node.input(0).shape;
@@ -152,12 +164,8 @@ class DepthwiseConv final : public Kernel {
         x[2], y[2], weight[2], attributes.stride()->width(), attributes.padding()->left(), attributes.dilation()->width()};
     conv_.min = min_of(attributes.clamp());
     conv_.max = max_of(attributes.clamp());
-    packed_from_ = nullptr;
-    if (node.is_constant(1)) {
-      packed_.resize(weight.numel());
-      return 0;
-    }
-    return weight.numel() * sizeof(float);
+    is_packed_ = node.is_constant(1);
+    return is_packed_ ? 0 : weight.numel() * sizeof(float);
   }
 
   void run(const KernelArguments& arguments) override {
@@ -165,16 +173,14 @@ class DepthwiseConv final : public Kernel {
     if (conv.channels == 0) {
       return;
     }
-    const bool once = !packed_.empty();
-    float* packed = once ? packed_.data() : static_cast<float*>(arguments.scratch);
-    const float* weight = arguments.input<float>(1);
     const size_t taps = conv.height.kernel * conv.width.kernel;
-    if (!once || packed_from_ != weight) {
-      pack_depthwise(weight, conv.channels, taps, packed);
-      packed_from_ = weight;
-    }
     conv.input = arguments.input<float>(0);
-    conv.weight = packed;
+    conv.weight = arguments.input<float>(1);
+    if (!is_packed_) {
+      float* packed = static_cast<float*>(arguments.scratch);
+      pack_depthwise(conv.weight, conv.channels, taps, packed);
+      conv.weight = packed;
+    }
     conv.bias = arguments.input<float>(2);
     conv.output = arguments.output<float>(0);
     const size_t grain = kGrain / (conv.width.output * conv.channels * taps + 1) + 1;
@@ -190,8 +196,7 @@ class DepthwiseConv final : public Kernel {
 
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;
-  std::vector<float> packed_; // of a constant weight; empty otherwise
-  const float* packed_from_ = nullptr; // the weight that `packed_` holds
+  bool is_packed_ = false;
 };
 
 } // namespace

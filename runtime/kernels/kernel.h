@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 
 #include <executorch/runtime/core/span.h>
 #include <pthreadpool.h>
@@ -14,8 +16,8 @@ using executorch::runtime::Span;
 
 class NodeContext;
 
-// What a kernel runs on. Pointers are aligned to the element type at least; an absent
-// optional input is null. Inputs and outputs do not overlap, but output 0 may be input 0 if the
+// What a kernel runs on. Pointers are aligned to the element type at least, those to packed
+// inputs to 64 bytes; an absent optional input is null. Inputs and outputs do not overlap, but output 0 may be input 0 if the
 // operator is `in_place`.
 struct KernelArguments {
   Span<const void* const> inputs;
@@ -42,6 +44,18 @@ struct KernelArguments {
 class Kernel {
  public:
   virtual ~Kernel() = default;
+
+  // How run() wants constant input `i` to lie in memory, if not as it is: a name that, with the
+  // input's type and content, says what pack() writes. Must not depend on other inputs' content
+  // or on sizes that can change.
+  virtual std::optional<std::string> packed_layout(const NodeContext&, size_t /*i*/) const {
+    return std::nullopt;
+  }
+  // REQUIRES: input i has such a layout
+  virtual size_t packed_bytes(const NodeContext&, size_t /*i*/) const {
+    return 0;
+  }
+  virtual void pack(const NodeContext&, size_t /*i*/, const void* /*original*/, void* /*packed*/) const {}
 
   // Takes over new sizes; returns the bytes of scratch memory that run() needs.
   // Called before the first run(), when a size changed, and when the number of

@@ -1,10 +1,13 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 // The Python module _runtime: loads the backend and offers what ExecuTorch's own bindings do not.
 
+#include <array>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -20,6 +23,7 @@ namespace {
 using executorch::backends::et_xnnpack::Inspector;
 using executorch::backends::et_xnnpack::kBackendName;
 using executorch::runtime::BackendOption;
+using executorch::runtime::CompileSpec;
 using executorch::runtime::Error;
 using executorch::runtime::Span;
 
@@ -50,19 +54,50 @@ BackendOption option(const std::string& name) {
   return result;
 }
 
-void set_option(const std::string& name, const std::variant<bool, int>& value) {
-  BackendOption one = option(name);
-  std::visit([&one](auto v) { one.value = v; }, value);
+using Text = std::array<char, executorch::runtime::kMaxOptionValueLength>;
+using Value = std::variant<bool, int, std::string>;
+
+BackendOption option(const std::string& name, const Value& value) {
+  BackendOption result = option(name);
+  if (const std::string* text = std::get_if<std::string>(&value)) {
+    if (text->size() > sizeof(Text) - 2 || text->find('\0') != std::string::npos) {
+      throw py::value_error(
+          "option '" + name + "' takes up to " + std::to_string(sizeof(Text) - 2) + " bytes, none of them 0");
+    }
+    Text copy{};
+    std::memcpy(copy.data(), text->data(), text->size());
+    result.value = copy;
+  } else if (const bool* truth = std::get_if<bool>(&value)) {
+    result.value = *truth;
+  } else {
+    result.value = std::get<int>(value);
+  }
+  return result;
+}
+
+void set_option(const std::string& name, const Value& value) {
+  BackendOption one = option(name, value);
   check(executorch::runtime::set_option(kBackendName, {&one, 1}));
 }
 
-std::variant<bool, int> get_option(const std::string& name) {
+Value get_option(const std::string& name) {
   BackendOption one = option(name);
   check(executorch::runtime::get_option(kBackendName, {&one, 1}));
-  if (const bool* value = std::get_if<bool>(&one.value)) {
-    return *value;
+  if (const Text* text = std::get_if<Text>(&one.value)) {
+    return std::string(text->data());
+  }
+  if (const bool* truth = std::get_if<bool>(&one.value)) {
+    return *truth;
   }
   return std::get<int>(one.value);
+}
+
+void set_load_options(const std::map<std::string, Value>& values) {
+  std::vector<BackendOption> options;
+  for (const auto& [name, value] : values) {
+    options.push_back(option(name, value));
+  }
+  check(backend().set_load_options({options.data(), options.size()}));
 }
 
 } // namespace
@@ -82,4 +117,18 @@ PYBIND11_MODULE(_runtime, module) {
   });
   module.def("set_option", &set_option);
   module.def("get_option", &get_option);
+  module.def("set_load_options", &set_load_options);
+  module.def("check_options", [](const std::map<std::string, py::bytes>& specs) {
+    std::vector<std::string> texts;
+    std::vector<CompileSpec> list;
+    for (const auto& [name, value] : specs) {
+      texts.emplace_back(value);
+    }
+    size_t i = 0;
+    for (const auto& [name, value] : specs) {
+      list.push_back({name.c_str(), {texts[i].data(), texts[i].size()}});
+      ++i;
+    }
+    check(backend().check_specs({list.data(), list.size()}));
+  });
 }

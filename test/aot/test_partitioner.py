@@ -241,7 +241,7 @@ def test_a_dry_run_lowers_nothing():
         ({"block_modules": [1]}, "takes a list of names"),
         ({"min_partition_size": 0}, "1 or more"),
         ({"min_partition_size": True}, "takes an integer"),
-        ({"compile_specs": [CompileSpec("precision", b"")]}, "no compile spec 'precision'"),
+        ({"compile_specs": [CompileSpec("precision", b"")]}, "no option 'precision'"),
     ],
 )
 def test_a_wrong_option_is_refused_at_once(options, message):

@@ -154,8 +154,9 @@ class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
   std::unique_ptr<Executable> load(bool fuse_elementwise = true) {
     StatusOr<Blob> blob = Blob::open(span(bytes_));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
-    StatusOr<std::unique_ptr<Executable>> executable =
-        Executable::create(std::move(*blob), &weights_, nullptr, fuse_elementwise);
+    Executable::Settings settings;
+    settings.fuse_elementwise = fuse_elementwise;
+    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &weights_, settings);
     EXPECT_TRUE(executable.ok()) << executable.status().message();
     return std::move(*executable);
   }

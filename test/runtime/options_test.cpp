@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/options.h>
 
+#include <algorithm>
 #include <limits>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -11,6 +13,7 @@ namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using executorch::runtime::OptionValue;
 
 // What set_options answers; `options` as it leaves them.
 Status set(std::vector<BackendOption> given, Options* options) {
@@ -42,6 +45,70 @@ TEST(OptionsTest, AreSetAndRead) {
   EXPECT_EQ(std::get<int>(asked[1].value), 1);
   EXPECT_TRUE(set({}, &options).ok());
   EXPECT_EQ(options.state_group, 7);
+}
+
+OptionValue text(const std::string& content) {
+  std::array<char, executorch::runtime::kMaxOptionValueLength> value{};
+  std::copy(content.begin(), content.end(), value.begin());
+  return value;
+}
+
+TEST(OptionsTest, HaveTypes) {
+  Options options;
+  ASSERT_TRUE(set(
+                  {option("weight_cache", false),
+                   option("packed_cache_path", text("/a/b")),
+                   option("workspace_sharing", text("model"))},
+                  &options)
+                  .ok());
+  EXPECT_FALSE(options.weight_cache);
+  EXPECT_EQ(options.packed_cache_path, "/a/b");
+  EXPECT_EQ(options.workspace_sharing, WorkspaceSharing::Model);
+  BackendOption asked[] = {
+      option("weight_cache", 0), option("packed_cache_path", 0), option("workspace_sharing", 0)};
+  ASSERT_TRUE(get_options(options, {asked, 3}).ok());
+  EXPECT_EQ(asked[0].value, OptionValue(false));
+  EXPECT_EQ(asked[1].value, text("/a/b"));
+  EXPECT_EQ(asked[2].value, text("model"));
+  expect_refusal({option("weight_cache", 1)}, "option 'weight_cache' takes true or false");
+  expect_refusal({option("packed_cache_path", true)}, "option 'packed_cache_path' takes a text");
+  expect_refusal({option("packed_cache_path", endless('p'))}, "option 'packed_cache_path' takes up to 254 bytes");
+  expect_refusal({option("packed_cache_path", text(std::string(255, 'p')))}, "takes up to 254 bytes");
+  expect_refusal(
+      {option("workspace_sharing", text("all"))}, "takes 'none', 'model' or 'global', not 'all'");
+}
+
+Status set_from(std::vector<std::pair<std::string, std::string>> specs, Options* options) {
+  std::vector<executorch::runtime::CompileSpec> given;
+  for (auto& [key, value] : specs) {
+    given.push_back({key.c_str(), {value.data(), value.size()}});
+  }
+  return set_options(executorch::runtime::ArrayRef(given.data(), given.size()), options);
+}
+
+TEST(OptionsTest, HaveATextForm) {
+  Options options;
+  ASSERT_TRUE(set_from(
+                  {{"num_threads", "1"},
+                   {"weight_cache", "false"},
+                   {"packed_cache_path", "p"},
+                   {"workspace_sharing", "global"}},
+                  &options)
+                  .ok());
+  EXPECT_EQ(options.num_threads, 1);
+  EXPECT_FALSE(options.weight_cache);
+  EXPECT_EQ(options.packed_cache_path, "p");
+  EXPECT_EQ(options.workspace_sharing, WorkspaceSharing::Global);
+  for (const char* wrong : {"", " ", "x", "1x", "true", "99999999999", "2"}) {
+    const Status status = set_from({{"num_threads", wrong}}, &options);
+    EXPECT_EQ(status.code(), Error::InvalidArgument) << wrong;
+  }
+  EXPECT_THAT(set_from({{"weight_cache", "1"}}, &options).message(), HasSubstr("takes true or false"));
+  EXPECT_THAT(set_from({{"weight_cach", "true"}}, &options).message(), HasSubstr("did you mean 'weight_cache'?"));
+  EXPECT_THAT(
+      set_from({{"num_threads", "1"}, {"num_threads", "1"}}, &options).message(), HasSubstr("given twice"));
+  const executorch::runtime::CompileSpec nameless{nullptr, {nullptr, 0}};
+  EXPECT_FALSE(set_options(executorch::runtime::ArrayRef(&nameless, 1), &options).ok());
 }
 
 TEST(OptionsTest, RefusesUnknownNames) {
@@ -144,6 +211,36 @@ TEST_F(BackendOptionsTest, CountWhenAMethodIsLoaded) {
     EXPECT_EQ(next(*method), 1);
   }
   EXPECT_EQ(get("state_group"), 31);
+}
+
+// A program asks for something, the process counts more, and the load most of all.
+TEST_F(BackendOptionsTest, CountMoreTheLaterTheyCome) {
+  const std::vector<uint8_t> blob = counter().build();
+  std::string group = "41";
+  const executorch::runtime::CompileSpec spec{"state_group", {group.data(), group.size()}};
+  const auto load = [&](std::vector<BackendOption> options = {}) {
+    return Method(backend_, blob, nullptr, options, {&spec, 1});
+  };
+  Method first = load(), second = load();
+  EXPECT_EQ(next(first), 0);
+  EXPECT_EQ(next(second), 1);
+  ASSERT_EQ(set(option("state_group", 42)), Error::Ok);
+  Method third = load(), fourth = load();
+  EXPECT_EQ(next(third), 0);
+  EXPECT_EQ(next(fourth), 1);
+  const BackendOption of_thread = option("state_group", 43);
+  ASSERT_EQ(backend_.set_load_options({&of_thread, 1}), Error::Ok);
+  Method fifth = load(), sixth = load(), seventh = load({option("state_group", 44)});
+  std::thread([&] {
+    Method elsewhere = load();
+    EXPECT_EQ(next(elsewhere), 2) << "group 42";
+  }).join();
+  ASSERT_EQ(backend_.set_load_options({}), Error::Ok);
+  EXPECT_EQ(next(fifth), 0);
+  EXPECT_EQ(next(sixth), 1);
+  EXPECT_EQ(next(seventh), 0);
+  const BackendOption wrong = option("state_group", -1);
+  EXPECT_EQ(backend_.set_load_options({&wrong, 1}), Error::InvalidArgument);
 }
 
 } // namespace

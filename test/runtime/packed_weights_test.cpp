@@ -82,8 +82,9 @@ struct Loaded {
     const std::vector<uint8_t> bytes = def.build();
     StatusOr<Blob> blob = Blob::open(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
-    StatusOr<std::unique_ptr<Executable>> created =
-        Executable::create(std::move(*blob), &data, nullptr, true, shared);
+    Executable::Settings settings;
+    settings.packed_weights = shared;
+    StatusOr<std::unique_ptr<Executable>> created = Executable::create(std::move(*blob), &data, settings);
     status = created.status();
     if (created.ok()) {
       executable = std::move(*created);
@@ -117,6 +118,7 @@ struct Packing {
   AttributesDef attributes;
   std::vector<int64_t> x, weight, y;
   bool needs_original;
+  bool keeps_bias = false; // apart from the weight
 };
 
 std::vector<Packing> packings() {
@@ -125,6 +127,7 @@ std::vector<Packing> packings() {
       {"Conv2d", conv2d({1, 1}, {1, 1, 1, 1}), {1, 5, 5, 3}, {4, 3, 3, 3}, {1, 5, 5, 4}, false},
       {"Pointwise", conv2d(), {1, 5, 5, 3}, {4, 1, 1, 3}, {1, 5, 5, 4}, false},
       {"Depthwise", conv2d({1, 1}, {1, 1, 1, 1}, {1, 1}, 4), {1, 5, 5, 4}, {4, 3, 3, 1}, {1, 5, 5, 4}, true},
+      {"Depthwise of a kernel of ours", conv2d({1, 1}, {3, 3, 3, 3}, {1, 1}, 4), {1, 8, 8, 4}, {4, 7, 7, 1}, {1, 8, 8, 4}, false, true},
       {"Scale", conv2d({1, 1}, {}, {1, 1}, 4), {1, 5, 5, 4}, {4, 1, 1, 1}, {1, 5, 5, 4}, true},
       {"ConvTranspose2d", conv_transpose2d({2, 2}), {1, 3, 3, 3}, {4, 2, 2, 3}, {1, 6, 6, 4}, true},
       {"ConvTranspose2d of stride 1", conv_transpose2d(), {1, 3, 3, 3}, {4, 2, 2, 3}, {1, 4, 4, 4}, true},
@@ -164,16 +167,16 @@ TEST(SharedWeightsTest, EveryKindIsPackedOnceAndGoesWithTheLastUser) {
     auto alone = std::make_unique<Loaded>(graph_of(p), data, nullptr);
     auto first = std::make_unique<Loaded>(graph_of(p), data, &shared);
     ASSERT_TRUE(first->status.ok()) << first->status.message();
-    EXPECT_EQ(shared.count(), 1u);
+    EXPECT_EQ(shared.count(), p.keeps_bias ? 2u : 1u);
     data.forget();
     auto second = std::make_unique<Loaded>(graph_of(p), data, &shared);
-    EXPECT_EQ(shared.count(), 1u);
+    EXPECT_EQ(shared.count(), p.keeps_bias ? 2u : 1u);
     EXPECT_EQ(data.asked().empty(), !p.needs_original);
     EXPECT_EQ(data.in_use(), 0);
     const std::vector<float> y = (*alone)(x);
     EXPECT_EQ((*first)(x), y);
     first = nullptr;
-    EXPECT_EQ(shared.count(), 1u);
+    EXPECT_EQ(shared.count(), p.keeps_bias ? 2u : 1u);
     EXPECT_EQ((*second)(x), y);
     second = nullptr;
     EXPECT_EQ(shared.count(), 0u);
@@ -188,7 +191,7 @@ TEST(SharedWeightsTest, AnotherBiasIsAnotherCopy) {
     const std::vector<float> x = some_numbers(numel(p.x), 4);
     PackedWeights shared;
     Loaded first(graph_of(p), data, &shared), second(graph_of(p, "w", "other"), data, &shared);
-    EXPECT_EQ(shared.count(), 2u);
+    EXPECT_EQ(shared.count(), p.keeps_bias ? 3u : 2u);
     EXPECT_EQ(second(x), Loaded(graph_of(p, "w", "other"), data, nullptr)(x));
   }
 }

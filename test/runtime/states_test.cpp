@@ -24,7 +24,9 @@ class Loaded {
     const std::vector<uint8_t> bytes = def.build();
     StatusOr<Blob> blob = Blob::open(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
-    StatusOr<std::unique_ptr<Executable>> created = Executable::create(std::move(*blob), data, std::move(states));
+    Executable::Settings settings;
+    settings.states = std::move(states);
+    StatusOr<std::unique_ptr<Executable>> created = Executable::create(std::move(*blob), data, settings);
     status = created.status();
     if (created.ok()) {
       executable = std::move(*created);

@@ -86,20 +86,22 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
       w_shape[0]};
   const Tensor y = reference(x, w, bias, o, shape);
   const schema::Clamp* clamp = o.clamp ? &*o.clamp : nullptr;
-  check_kernel(
-      {o.transposed ? make_conv_transpose2d : make_conv2d,
-       o.transposed ? schema::Attributes::ConvTranspose2d : schema::Attributes::Conv2d,
-       [&](auto& builder) {
-         return o.transposed
-             ? schema::CreateConvTranspose2d(
-                   builder, &o.stride, &o.padding, &o.output_padding, &o.dilation, o.groups, clamp)
-                   .Union()
-             : schema::CreateConv2d(builder, &o.stride, &o.padding, &o.dilation, o.groups, clamp).Union();
-       },
-       {x, w, bias},
-       y.type},
-      y,
-      {2e-6f * static_cast<float>(w_shape.numel(1, 4) + 10), 1e-6f});
+  KernelCase kernel_case{
+      o.transposed ? make_conv_transpose2d : make_conv2d,
+      o.transposed ? schema::Attributes::ConvTranspose2d : schema::Attributes::Conv2d,
+      [&](auto& builder) {
+        return o.transposed
+            ? schema::CreateConvTranspose2d(
+                  builder, &o.stride, &o.padding, &o.output_padding, &o.dilation, o.groups, clamp)
+                  .Union()
+            : schema::CreateConv2d(builder, &o.stride, &o.padding, &o.dilation, o.groups, clamp).Union();
+      },
+      {x, w, bias},
+      y.type};
+  const Tolerance tolerance{2e-6f * static_cast<float>(w_shape.numel(1, 4) + 10), 1e-6f};
+  check_kernel(kernel_case, y, tolerance);
+  kernel_case.constants = {1};
+  check_kernel(kernel_case, y, tolerance);
 }
 
 Options options(uint32_t stride, uint32_t padding, uint32_t dilation, uint32_t groups = 1) {

@@ -22,7 +22,9 @@ std::vector<std::vector<float>> outputs_of(
   StatusOr<Blob> blob = Blob::open(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
   EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
-  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, nullptr, fuse);
+  Executable::Settings settings;
+  settings.fuse_elementwise = fuse;
+  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
   EXPECT_TRUE(executable.ok()) << executable.status().message();
   std::vector<ArgumentSize> sizes;
   std::vector<const void*> data;

@@ -56,6 +56,9 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
     inputs.push_back(input ? buffers.back()->data() : nullptr);
   }
   const std::unique_ptr<bool[]> constant(new bool[types.size()]());
+  for (const size_t i : kernel_case.constants) {
+    constant[i] = true;
+  }
   const Sizes sizes;
   std::vector<TensorType> output_types = kernel_case.more_outputs;
   output_types.insert(output_types.begin(), kernel_case.output);
@@ -69,6 +72,14 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
   Tensor output(output_types[kernel_case.checked].dtype, output_types[kernel_case.checked].shape);
   const std::unique_ptr<Kernel> kernel = kernel_case.make(node);
   EXPECT_NE(kernel, nullptr);
+  std::vector<std::unique_ptr<GuardedBuffer>> packed;
+  for (const size_t i : kernel_case.constants) {
+    if (kernel->packed_layout(node, i).has_value()) {
+      packed.push_back(std::make_unique<GuardedBuffer>((kernel->packed_bytes(node, i) + 63) / 64 * 64, true));
+      kernel->pack(node, i, buffers[i]->data(), packed.back()->data());
+      inputs[i] = packed.back()->data();
+    }
+  }
   StatusOr<size_t> scratch_size = kernel->reshape(node, threads == 0 ? 1 : threads);
   EXPECT_TRUE(scratch_size.ok()) << scratch_size.status().message();
   if (!scratch_size.ok()) {
@@ -93,11 +104,14 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
   for (const auto& target : targets) {
     EXPECT_TRUE(target->intact()) << isa_name() << ": wrote beside its output";
   }
+  for (const auto& buffer : packed) {
+    EXPECT_TRUE(buffer->intact()) << isa_name() << ": packed beside its buffer";
+  }
   EXPECT_TRUE(scratch.intact()) << isa_name() << ": wrote beside its scratch memory";
   for (size_t i = 0; i < buffers.size(); ++i) {
     EXPECT_TRUE(buffers[i]->intact()) << isa_name() << ": wrote beside input " << i;
     const auto& input = kernel_case.inputs[i];
-    EXPECT_TRUE(!input || input->bytes.empty() || std::memcmp(input->bytes.data(), inputs[i], input->bytes.size()) == 0)
+    EXPECT_TRUE(!input || input->bytes.empty() || std::memcmp(input->bytes.data(), buffers[i]->data(), input->bytes.size()) == 0)
         << isa_name() << ": wrote to input " << i;
   }
   return output;

@@ -65,6 +65,7 @@ struct KernelCase {
   TensorType output;
   std::vector<TensorType> more_outputs = {};
   size_t checked = 0; // the output to compare
+  std::vector<size_t> constants = {}; // inputs that are
 };
 
 // Equal, or closer than absolute + relative * |expected|; NaN only to NaN.

@@ -190,6 +190,14 @@ std::vector<float> OpCase::run_kernel() const {
   }
   const std::unique_ptr<Kernel> kernel = op().kernel(*context);
   EXPECT_NE(kernel, nullptr);
+  std::vector<std::vector<float>> packed;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].type && (*context).is_constant(i) && kernel->packed_layout(*context, i).has_value()) {
+      packed.emplace_back(kernel->packed_bytes(*context, i) / sizeof(float));
+      kernel->pack(*context, i, inputs[i], packed.back().data());
+      inputs[i] = packed.back().data();
+    }
+  }
   StatusOr<size_t> scratch_bytes = kernel->reshape(*context, 1);
   expect_ok(scratch_bytes.status());
   std::vector<float> result(output.shape.numel());

@@ -1,0 +1,149 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// A call like the one before allocates nothing, wherever its arguments are.
+
+#include <atomic>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "delegate.h"
+#include "sample_graphs.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ETX_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ETX_SANITIZED 1
+#endif
+#endif
+
+// A sanitizer counts in its own way.
+#if defined(__GLIBC__) && !defined(ETX_SANITIZED)
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int> allocations{0};
+
+void count() {
+  if (counting.load(std::memory_order_relaxed)) {
+    ++allocations;
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t items, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+
+void* malloc(size_t size) {
+  count();
+  return __libc_malloc(size);
+}
+void* calloc(size_t items, size_t size) {
+  count();
+  return __libc_calloc(items, size);
+}
+void* realloc(void* memory, size_t size) {
+  count();
+  return __libc_realloc(memory, size);
+}
+
+} // extern "C"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+ScalarType scalar_type(DType dtype) {
+  switch (dtype) {
+    case DType::Int32:
+      return ScalarType::Int;
+    case DType::Int64:
+      return ScalarType::Long;
+    case DType::Bool:
+      return ScalarType::Bool;
+    case DType::Int8:
+      return ScalarType::Char;
+    default:
+      return ScalarType::Float;
+  }
+}
+
+// Arguments of the planned sizes.
+struct Call {
+  explicit Call(const Blob& blob) {
+    StatusOr<Sizes> sizes = planned_sizes(blob.graph());
+    StatusOr<std::vector<TensorType>> types = blob.infer_types(*sizes);
+    const auto add = [&](uint32_t id, const flatbuffers::Vector<uint8_t>* order) {
+      if (id == kNone) {
+        integers.push_back(std::make_unique<EValue>(int64_t{1}));
+        values.push_back(integers.back().get());
+        return;
+      }
+      const TensorType& type = (*types)[id];
+      std::vector<int32_t> shape(type.shape.rank);
+      std::vector<uint8_t> dim_order;
+      for (size_t axis = 0; axis < type.shape.rank; ++axis) {
+        const size_t at = order == nullptr ? axis : order->Get(static_cast<uint32_t>(axis));
+        shape[at] = static_cast<int32_t>(type.shape[axis]);
+        dim_order.push_back(static_cast<uint8_t>(at));
+      }
+      tensors.push_back(std::make_unique<TensorArgument>(shape, scalar_type(type.dtype), dim_order));
+      std::memset(tensors.back()->data<char>(), 0, type.bytes());
+      values.push_back(tensors.back()->value());
+    };
+    for (uint32_t i = 0; i < blob.num_inputs(); ++i) {
+      add(blob.graph().inputs()->Get(i)->value(), blob.graph().inputs()->Get(i)->dim_order());
+    }
+    for (uint32_t i = 0; i < blob.num_outputs(); ++i) {
+      add(blob.graph().outputs()->Get(i)->value(), blob.graph().outputs()->Get(i)->dim_order());
+    }
+  }
+
+  std::vector<std::unique_ptr<TensorArgument>> tensors;
+  std::vector<std::unique_ptr<EValue>> integers;
+  std::vector<EValue*> values;
+};
+
+class AllocationTest : public ::testing::TestWithParam<SampleGraph> {};
+
+TEST_P(AllocationTest, ThereIsNoneInALaterCall) {
+  const std::vector<uint8_t> bytes = GetParam().def.build();
+  StatusOr<Blob> blob = Blob::open(span(bytes));
+  ASSERT_TRUE(blob.ok()) << blob.status().message();
+  DataMap weights;
+  weights.add("w", some_numbers(12));
+  weights.add("table", some_numbers(6));
+  EtXnnpackBackend backend;
+  Method method(backend, bytes, &weights);
+  ASSERT_EQ(method.error, Error::Ok);
+  Call first(*blob), second(*blob);
+  BackendExecutionContext context;
+  const auto execute = [&](Call& call) {
+    EXPECT_EQ(backend.execute(context, method.handle, {call.values.data(), call.values.size()}), Error::Ok);
+  };
+  allocations = 0;
+  counting = true;
+  execute(first);
+  EXPECT_GT(allocations, 0) << "the first call prepares";
+  execute(second);
+  allocations = 0;
+  execute(second);
+  execute(first);
+  counting = false;
+  EXPECT_EQ(allocations, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Samples, AllocationTest, ::testing::ValuesIn(sample_graphs()), [](const auto& sample) {
+      return sample.param.name;
+    });
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
+
+#endif

@@ -1,0 +1,483 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// The file of packed weights: what is in it, and everything that can happen to it. A model loads
+// right in any case.
+
+#include <runtime/packed_file.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <runtime/checksum.h>
+#include <runtime/executable.h>
+
+#include "data_map.h"
+#include "graph_def.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(ChecksumTest, FindsDamage) {
+  std::vector<char> bytes(300);
+  std::mt19937 random(5);
+  for (char& byte : bytes) {
+    byte = static_cast<char>(random());
+  }
+  for (const size_t size : {0, 1, 7, 8, 63, 64, 65, 128, 300}) {
+    const uint64_t sum = checksum(bytes.data(), size);
+    for (size_t bit = 0; bit < 8 * size; ++bit) {
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+      EXPECT_NE(checksum(bytes.data(), size), sum);
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    }
+    EXPECT_EQ(checksum(bytes.data(), size), sum);
+  }
+  const std::vector<char> zeros(128);
+  EXPECT_NE(checksum(zeros.data(), 64), checksum(zeros.data(), 128));
+  EXPECT_NE(checksum(zeros.data(), 64), checksum(zeros.data(), 63));
+}
+
+constexpr int64_t kSize = 24;
+
+// x * w, then a convolution by ours and one by XNNPACK's way for each channel.
+GraphDef network(const std::string& weight) {
+  GraphDef g;
+  const uint32_t x = g.input({36, kSize});
+  const uint32_t y = g.node(linear(), {x, g.named({kSize, kSize}, weight)}, {36, kSize});
+  const uint32_t image = g.node(reshape({1, 6, 6, kSize}), {y}, {1, 6, 6, kSize});
+  const uint32_t groups = static_cast<uint32_t>(kSize);
+  const auto depthwise = [&](uint32_t in, int64_t size, uint32_t padding) {
+    const schema::Padding2D all(padding, padding, padding, padding);
+    const uint32_t kernel = g.named({kSize, size, size, 1}, "kernel " + std::to_string(size));
+    return g.node(conv2d({1, 1}, all, {1, 1}, groups), {in, kernel}, {1, 6, 6, kSize});
+  };
+  g.output(depthwise(depthwise(image, 7, 3), 3, 1));
+  return g;
+}
+
+constexpr size_t kCount = 3; // packed weights of the network
+
+class PackedFileTest : public ::testing::Test {
+ protected:
+  PackedFileTest() {
+    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
+    std::string name = ::testing::TempDir() + "packed-XXXXXX";
+    folder_ = mkdtemp(name.data());
+    path_ = folder_ + "/weights";
+    data_.add("a", some_numbers(kSize * kSize));
+    data_.add("b", some_numbers(kSize * kSize, 2));
+    data_.add("kernel 7", some_numbers(kSize * 49, 3));
+    data_.add("kernel 3", some_numbers(kSize * 9, 4));
+    expected_["a"] = run(*load("a", ""));
+    expected_["b"] = run(*load("b", ""));
+    EXPECT_NE(expected_["a"], expected_["b"]);
+  }
+  ~PackedFileTest() override {
+    chmod(folder_.c_str(), 0700);
+    for (const std::string& name : files()) {
+      unlink((folder_ + "/" + name).c_str());
+      rmdir((folder_ + "/" + name).c_str());
+    }
+    rmdir(folder_.c_str());
+  }
+
+  std::unique_ptr<Executable> load(const std::string& weight, const std::string& path, PackedWeights* shared = nullptr) {
+    const std::vector<uint8_t> bytes = network(weight).build();
+    StatusOr<Blob> blob = Blob::open(span(bytes));
+    EXPECT_TRUE(blob.ok()) << blob.status().message();
+    Executable::Settings settings;
+    settings.packed_weights = shared;
+    std::optional<PackedFile> file;
+    if (!path.empty()) {
+      settings.packed_file = &file.emplace(path);
+    }
+    data_.forget();
+    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &data_, settings);
+    EXPECT_TRUE(executable.ok()) << executable.status().message();
+    problem_ = file ? file->problem() : "";
+    return std::move(*executable);
+  }
+
+  static std::vector<float> run(Executable& executable) {
+    std::vector<float> x = some_numbers(36 * kSize, 9), y(36 * kSize);
+    x.resize(x.size() + 64);
+    y.resize(y.size() + 64);
+    const ArgumentSize size{Shape{36, kSize}, 0};
+    EXPECT_TRUE(executable.reshape({&size, 1}, nullptr).ok());
+    const void* in = x.data();
+    void* out = y.data();
+    EXPECT_TRUE(executable.run({&in, 1}, {&out, 1}).ok());
+    y.resize(36 * kSize);
+    return y;
+  }
+
+  // Loads a model that way and checks what it computes.
+  void expect_right(const std::string& weight = "a") {
+    EXPECT_EQ(run(*load(weight, path_)), expected_[weight]);
+  }
+  // The same, without packing anything that XNNPACK does not pack before it asks.
+  void expect_cached(const std::string& weight = "a") {
+    expect_right(weight);
+    EXPECT_THAT(data_.asked(), ElementsAre("kernel 3"));
+    EXPECT_EQ(problem_, "");
+  }
+  void expect_packed_again(const std::string& why) {
+    expect_right();
+    EXPECT_THAT(data_.asked(), ::testing::Contains("a"));
+    EXPECT_THAT(problem_, HasSubstr(why));
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    DIR* const folder = opendir(folder_.c_str());
+    while (const dirent* entry = readdir(folder)) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") {
+        names.push_back(name);
+      }
+    }
+    closedir(folder);
+    return names;
+  }
+  std::string content() const {
+    std::ifstream stream(path_, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  }
+  void put(const std::string& content) const {
+    std::ofstream(path_, std::ios::binary) << content;
+  }
+
+  // Runs the function in a process of its own; what it returns.
+  template <typename Function>
+  static int in_process(const Function& function) {
+    const pid_t child = fork();
+    if (child == 0) {
+      _exit(function());
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+
+  std::string folder_, path_;
+  DataMap data_;
+  std::map<std::string, std::vector<float>> expected_;
+  std::string problem_; // of the last load
+};
+
+TEST_F(PackedFileTest, IsWrittenOnceAndSavesPacking) {
+  expect_right();
+  const std::string first = content();
+  EXPECT_THAT(files(), ElementsAre("weights"));
+  EXPECT_GT(first.size(), kSize * kSize * sizeof(float));
+  expect_cached();
+  EXPECT_EQ(content(), first);
+}
+
+TEST_F(PackedFileTest, HoldsSeveralModelsAndConverges) {
+  expect_right("a");
+  const size_t one = content().size();
+  expect_right("b");
+  const std::string both = content();
+  EXPECT_GT(both.size(), one);
+  EXPECT_LT(both.size(), 2 * one) << "the kernels are the same";
+  for (int i = 0; i < 3; ++i) {
+    expect_cached("a");
+    expect_cached("b");
+  }
+  EXPECT_EQ(content(), both);
+}
+
+TEST_F(PackedFileTest, WorksTogetherWithSharingInTheProcess) {
+  PackedWeights shared;
+  const auto first = load("a", "", &shared);
+  const auto second = load("a", path_, &shared); // packs nothing, but writes
+  expect_cached("a");
+  const auto third = load("a", path_, &shared);
+  EXPECT_EQ(shared.count(), kCount);
+  EXPECT_EQ(run(*second), expected_["a"]);
+  EXPECT_EQ(run(*third), expected_["a"]);
+}
+
+TEST_F(PackedFileTest, IsReadWhileItIsReplacedOrDeleted) {
+  expect_right("a");
+  const auto mapped = load("a", path_);
+  expect_right("b");
+  EXPECT_EQ(run(*mapped), expected_["a"]);
+  unlink(path_.c_str());
+  EXPECT_EQ(run(*mapped), expected_["a"]);
+  expect_packed_again("");
+  expect_cached("a");
+}
+
+TEST_F(PackedFileTest, IsWrittenAnewIfItWasCutOff) {
+  expect_right();
+  const std::string whole = content();
+  for (size_t size = 8; size < whole.size(); size += 1 + size / 9) {
+    SCOPED_TRACE(size);
+    put(whole.substr(0, size));
+    expect_packed_again("damaged");
+    EXPECT_EQ(content(), whole);
+  }
+  put(whole + "x");
+  expect_packed_again("damaged");
+  EXPECT_EQ(content(), whole);
+}
+
+TEST_F(PackedFileTest, FlippedBitsAreFound) {
+  expect_right();
+  const std::string whole = content();
+  std::mt19937 random(3);
+  for (size_t i = 0; i < whole.size(); i += i < 200 || i + 900 > whole.size() ? 1 : 61) {
+    SCOPED_TRACE(i);
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << random() % 8));
+    put(damaged);
+    expect_right();
+    if (i < 8) {
+      EXPECT_THAT(problem_, HasSubstr("another kind of file"));
+      EXPECT_EQ(content(), damaged);
+    } else if (content() != whole) { // between two entries
+      EXPECT_EQ(problem_, "");
+      EXPECT_EQ(content(), damaged);
+    }
+  }
+}
+
+// A damaged place is not carried over when something is added.
+TEST_F(PackedFileTest, DamageIsNotSpread) {
+  expect_right("a");
+  std::string damaged = content();
+  damaged[200] = static_cast<char>(damaged[200] ^ 16);
+  put(damaged);
+  expect_right("b");
+  expect_right("a");
+  expect_cached("a");
+  expect_cached("b");
+}
+
+TEST_F(PackedFileTest, AFileOfAnotherKindStaysAsItIs) {
+  for (const std::string& text : {std::string(), std::string("#!"), std::string(5000, 'x'), std::string(5000, '\0')}) {
+    put(text);
+    expect_packed_again("another kind of file");
+    EXPECT_EQ(content(), text);
+    EXPECT_THAT(files(), ElementsAre("weights"));
+  }
+}
+
+TEST_F(PackedFileTest, NeitherDoesItWriteOverAnythingElse) {
+  mkdir(path_.c_str(), 0700);
+  expect_packed_again("not a file");
+  rmdir(path_.c_str());
+  mkfifo(path_.c_str(), 0600);
+  expect_packed_again("not a file");
+  unlink(path_.c_str());
+  path_ = folder_ + "/no/such/folder";
+  expect_packed_again("No such file or directory");
+  path_ = folder_ + "/" + std::string(300, 'n');
+  expect_packed_again("File name too long");
+  path_ = "/dev/null";
+  expect_packed_again("not a file");
+}
+
+TEST_F(PackedFileTest, AFileForAnotherCpuOrBuildIsReplaced) {
+  {
+    PackedFile other(path_, "another CPU");
+    auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(64)));
+    const auto packed = std::make_shared<const PackedBytes>(PackedBytes{memory->data(), 64, false, memory});
+    other.finish({{"key", packed}});
+    EXPECT_EQ(other.problem(), "");
+  }
+  EXPECT_TRUE(PackedFile(path_, "another CPU").find("key").has_value());
+  expect_packed_again("another CPU or build (another CPU)");
+  expect_cached();
+  EXPECT_FALSE(PackedFile(path_, "another CPU").find("key").has_value());
+}
+
+TEST_F(PackedFileTest, AnotherVersionIsReplaced) {
+  expect_right();
+  std::string other = content();
+  other[8] = static_cast<char>(other[8] + 1);
+  put(other);
+  expect_packed_again("another version");
+  expect_cached();
+}
+
+// Whatever an index says, nothing outside of the file is read.
+TEST_F(PackedFileTest, AForgedIndexIsRefused) {
+  expect_right();
+  const std::string whole = content();
+  const auto number_at = [&](size_t at) {
+    uint64_t number;
+    std::memcpy(&number, whole.data() + at, sizeof(number));
+    return number;
+  };
+  const size_t index = number_at(32);
+  const size_t first = index + 4 + PackedFile::packing_identity().size() + 8;
+  for (const size_t at : {first - 8, first, first + 8, first + 24}) {
+    for (const uint64_t forged : {~uint64_t{0}, ~uint64_t{63}, uint64_t{1} << 63, uint64_t{whole.size()}, uint64_t{index}}) {
+      SCOPED_TRACE(at - first);
+      std::string bytes = whole;
+      std::memcpy(bytes.data() + at, &forged, sizeof(forged));
+      const uint64_t sum = checksum(bytes.data() + index, bytes.size() - index);
+      std::memcpy(bytes.data() + 48, &sum, sizeof(sum));
+      const uint64_t header = checksum(bytes.data(), 56);
+      std::memcpy(bytes.data() + 56, &header, sizeof(header));
+      put(bytes);
+      expect_packed_again("damaged");
+      EXPECT_EQ(content(), whole);
+    }
+  }
+}
+
+TEST_F(PackedFileTest, AReadOnlyFolderIsNoProblem) {
+  chmod(folder_.c_str(), 0555);
+  const int result = in_process([&] {
+    if (geteuid() == 0 && seteuid(65534) != 0) { // root may write anywhere
+      return 2;
+    }
+    const bool is_right = run(*load("a", path_)) == expected_["a"];
+    return is_right && problem_.find("Permission denied") != std::string::npos ? 0 : 1;
+  });
+  EXPECT_EQ(result, 0);
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(PackedFileTest, AReadOnlyFolderWithAFileSavesPacking) {
+  expect_right("a");
+  chmod(folder_.c_str(), 0555);
+  chmod(path_.c_str(), 0444);
+  const int result = in_process([&] {
+    if (geteuid() == 0 && seteuid(65534) != 0) {
+      return 2;
+    }
+    const bool is_right = run(*load("a", path_)) == expected_["a"] && data_.asked().size() == 1;
+    const bool other_is_right = run(*load("b", path_)) == expected_["b"];
+    return is_right && other_is_right ? 0 : 1;
+  });
+  EXPECT_EQ(result, 0);
+  expect_cached("a");
+}
+
+TEST_F(PackedFileTest, AFullDiskIsNoProblem) {
+  for (const size_t limit : {0, 10, 100, 3000, 6000}) {
+    SCOPED_TRACE(limit);
+    const int result = in_process([&] {
+      signal(SIGXFSZ, SIG_IGN);
+      const rlimit limits{limit, limit};
+      setrlimit(RLIMIT_FSIZE, &limits);
+      const bool is_right = run(*load("a", path_)) == expected_["a"];
+      return is_right && problem_.find("cannot write it: File too large") != std::string::npos ? 0 : 1;
+    });
+    EXPECT_EQ(result, 0);
+    EXPECT_THAT(files(), IsEmpty());
+  }
+}
+
+// Killed at any moment: the file is whole or not there, and what was begun is cleaned up.
+TEST_F(PackedFileTest, AKilledProcessLeavesNoDamage) {
+  std::mt19937 random(17);
+  int killed = 0;
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    if (round % 3 == 0) {
+      unlink(path_.c_str());
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+      while (true) {
+        load("a", path_);
+        load("b", path_);
+        unlink(path_.c_str());
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500 + random() % 6000));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    killed += WIFSIGNALED(status);
+    expect_right("a");
+    EXPECT_EQ(problem_, "");
+    expect_right("b");
+    EXPECT_EQ(problem_, "");
+  }
+  EXPECT_EQ(killed, 60);
+  unlink(path_.c_str());
+  expect_right("a");
+  EXPECT_THAT(files(), ElementsAre("weights"));
+}
+
+TEST_F(PackedFileTest, ProcessesMayWriteAtOnce) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int round = 0; round < 30; ++round) {
+        const std::string weight = (i + round) % 2 == 0 ? "a" : "b";
+        if (run(*load(weight, path_)) != expected_[weight] ||
+            problem_.find("damaged") != std::string::npos) {
+          _exit(1);
+        }
+        if (round % 7 == i) {
+          unlink(path_.c_str());
+        }
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  expect_right("a");
+  expect_right("b");
+  expect_cached("a");
+  expect_cached("b");
+  EXPECT_THAT(files(), ElementsAre("weights"));
+}
+
+TEST_F(PackedFileTest, ThreadsMayWriteAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) {
+        PackedFile file(path_, "identity");
+        const std::string key = "key " + std::to_string((i + round) % 5);
+        auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(640)));
+        std::fill_n(memory->data(), 640, key.back());
+        std::optional<PackedBytes> found = file.find(key);
+        if (found) {
+          EXPECT_EQ(std::memcmp(found->data, memory->data(), 640), 0);
+        } else {
+          file.finish({{key, std::make_shared<const PackedBytes>(PackedBytes{memory->data(), 640, false, memory})}});
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing

@@ -1,0 +1,230 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Options of the runtime, weights in other files, and the file of packed weights, from Python."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
+from executorch.runtime import Runtime
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(64, 96)
+        self.conv = torch.nn.Conv1d(4, 6, 3)
+        self.second = torch.nn.Linear(96, 96)
+
+    def forward(self, x):
+        return self.conv(self.second(torch.relu(self.first(x))))
+
+
+EXAMPLE = (torch.rand(2, 4, 64),)
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(0)
+    return Model().eval()
+
+
+def lower(model, **options):
+    partitioner = EtXnnpackPartitioner(require_full_delegation=True, **options)
+    return to_edge_transform_and_lower(torch.export.export(model, EXAMPLE), partitioner=[partitioner])
+
+
+@pytest.fixture(scope="module")
+def program(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("loading") / "model.pte"
+    path.write_bytes(lower(model).to_executorch().buffer)
+    return path
+
+
+def check(model, path, data_path=None):
+    method = Runtime.get().load_program(path, data_path=data_path).load_method("forward")
+    torch.testing.assert_close(method.execute(EXAMPLE)[0], model(*EXAMPLE))
+    return method
+
+
+def test_options_have_types():
+    for name, value in (("weight_cache", False), ("num_threads", 1), ("workspace_sharing", "global")):
+        before = et_xnnpack.get_option(name)
+        et_xnnpack.set_option(name, value)
+        after = et_xnnpack.get_option(name)
+        et_xnnpack.set_option(name, before)
+        assert (type(after), after) == (type(value), value)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"num_thread": 1}, "did you mean 'num_threads'"),
+        ({"num_threads": True}, "takes an integer"),
+        ({"num_threads": 2}, "takes 0 to 1, not 2"),
+        ({"weight_cache": 1}, "takes true or false"),
+        ({"workspace_sharing": "all"}, "takes 'none', 'model' or 'global', not 'all'"),
+        ({"packed_cache_path": "p" * 255}, "takes up to 254 bytes"),
+        ({"packed_cache_path": "a\0b"}, "none of them 0"),
+    ],
+)
+def test_wrong_options_are_refused_everywhere(options, message):
+    ((name, value),) = options.items()
+    with pytest.raises(ValueError, match=message):
+        et_xnnpack.set_option(name, value)
+    with pytest.raises(ValueError, match=message), et_xnnpack.load_options(**options):
+        pass
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"num_thread": 1}, "did you mean 'num_threads'"),
+        ({"num_threads": True}, "takes an integer"),
+        ({"num_threads": 2}, "takes 0 to 1, not 2"),
+        ({"weight_cache": 1}, "takes true or false"),
+        ({"workspace_sharing": "all"}, "takes 'none', 'model' or 'global', not 'all'"),
+    ],
+)
+def test_wrong_options_of_a_program_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        EtXnnpackPartitioner(runtime_options=options)
+
+
+def test_an_option_of_a_program_has_to_be_a_value():
+    with pytest.raises(TypeError, match="takes a bool, an int or a str"):
+        EtXnnpackPartitioner(runtime_options={"num_threads": 1.0})
+
+
+def test_a_program_asks_for_options(model, tmp_path):
+    packed = tmp_path / "packed"
+    path = tmp_path / "model.pte"
+    options = {"packed_cache_path": str(packed), "weight_cache": False, "num_threads": 1}
+    path.write_bytes(lower(model, runtime_options=options).to_executorch().buffer)
+    with et_xnnpack.load_options(packed_cache_path=""):
+        check(model, path)
+        assert not packed.exists()
+    check(model, path)
+    assert packed.exists()
+
+
+def test_load_options_hold_inside_and_nest(model, program, tmp_path):
+    outer, inner = tmp_path / "outer", tmp_path / "inner"
+    with et_xnnpack.load_options(packed_cache_path=str(outer), num_threads=1):
+        with et_xnnpack.load_options(packed_cache_path=str(inner)):
+            check(model, program)
+        assert inner.exists() and not outer.exists()
+        check(model, program)
+        assert outer.exists()
+        with pytest.raises(ValueError), et_xnnpack.load_options(nothing=1):
+            pass
+        outer.unlink()
+        check(model, program)
+        assert outer.exists()
+    outer.unlink()
+    check(model, program)
+    assert not outer.exists()
+
+
+@pytest.mark.parametrize("sharing", ["none", "model", "global"])
+def test_methods_that_share_memory(model, program, sharing):
+    with et_xnnpack.load_options(workspace_sharing=sharing, shrink_memory=True):
+        methods = [check(model, program) for _ in range(3)]
+    for method in methods[::-1]:
+        torch.testing.assert_close(method.execute(EXAMPLE)[0], model(*EXAMPLE))
+
+
+def _external(model, tag):
+    exported = torch.export.export(model, EXAMPLE)
+    module = exported.module()
+    delegate_external_constants_pass_unlifted(module, gen_tag_fn=tag)
+    exported = torch.export.export(module, EXAMPLE)
+    return to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()]).to_executorch()
+
+
+def test_weights_in_a_file_of_their_own(model, program, tmp_path):
+    separate = _external(model, lambda node: "weights")
+    path = tmp_path / "separate.pte"
+    path.write_bytes(separate.buffer)
+    separate.write_tensor_data_to_file(str(tmp_path))
+    assert (tmp_path / "weights.ptd").stat().st_size > 64 * 96 * 4
+    assert path.stat().st_size < program.stat().st_size / 2
+    check(model, path, tmp_path / "weights.ptd")
+    with et_xnnpack.load_options(weight_cache=False), pytest.raises(RuntimeError):
+        check(model, path)
+
+
+def test_some_weights_in_a_file_of_their_own(model, tmp_path):
+    separate = _external(model, lambda node: "first" if "first" in node.target else None)
+    path = tmp_path / "separate.pte"
+    path.write_bytes(separate.buffer)
+    separate.write_tensor_data_to_file(str(tmp_path))
+    size = (tmp_path / "first.ptd").stat().st_size
+    assert 64 * 96 * 4 < size < 96 * 96 * 4
+    check(model, path, tmp_path / "first.ptd")
+
+
+def test_methods_of_a_program_share_weights(model, tmp_path):
+    exported = torch.export.export(model, EXAMPLE)
+    lowered = to_edge_transform_and_lower(
+        {"one": exported, "two": exported},
+        partitioner={"one": [EtXnnpackPartitioner()], "two": [EtXnnpackPartitioner()]},
+    )
+    path = tmp_path / "model.pte"
+    path.write_bytes(lowered.to_executorch().buffer)
+    weights = sum(p.numel() * 4 for p in model.parameters())
+    assert path.stat().st_size < 1.9 * weights
+    packed = tmp_path / "packed"
+    with et_xnnpack.load_options(packed_cache_path=str(packed)):
+        program = Runtime.get().load_program(path)
+        one = program.load_method("one")
+        size = packed.stat().st_size
+        two = program.load_method("two")
+        assert packed.stat().st_size == size
+    for method in (one, two):
+        torch.testing.assert_close(method.execute(EXAMPLE)[0], model(*EXAMPLE))
+
+
+_LOAD = """
+import sys, torch
+from executorch.backends import et_xnnpack
+from executorch.runtime import Runtime
+path, packed, rounds = sys.argv[1:]
+runtime = Runtime.get()
+print("ready", flush=True)
+for i in range(int(rounds)):
+    with et_xnnpack.load_options(packed_cache_path=packed):
+        method = runtime.load_program(path).load_method("forward")
+    torch.manual_seed(1)
+    print(repr(method.execute((torch.rand(2, 4, 64),))[0].sum().item()), flush=True)
+"""
+
+
+def start(program, packed, rounds):
+    return subprocess.Popen(
+        [sys.executable, "-c", _LOAD, str(program), str(packed), str(rounds)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_processes_share_a_file_and_one_is_killed(model, program, tmp_path):
+    packed = tmp_path / "packed"
+    processes = [start(program, packed, 100000), start(program, packed, 100), start(program, packed, 100)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for _ in range(10):  # so that there is always something to write
+        time.sleep(0.02)
+        packed.unlink(missing_ok=True)
+    os.kill(processes[0].pid, signal.SIGKILL)
+    outputs = [process.communicate()[0].split() for process in processes]
+    assert [process.returncode for process in processes] == [-signal.SIGKILL, 0, 0]
+    assert len({line for output in outputs for line in output[:-1]} | set(outputs[1])) == 1
+    with et_xnnpack.load_options(packed_cache_path=str(packed)):
+        check(model, program)
+    assert os.listdir(tmp_path) == ["packed"]
