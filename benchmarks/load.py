@@ -1,0 +1,246 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Load time, memory and the cost of a small call: et_xnnpack beside the official XNNPACK delegate.
+
+Every number comes from a process of its own, and the delegates take turns. Programs are in the page
+cache. Memory is what /proc tells: anonymous pages are the process's own, pages of files are shared and
+can be dropped. Writes load.json and load.md.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+OURS, BASE = "et_xnnpack", "official"
+MODELS = ("mobilenet_v2", "resnet50", "minilm", "bert_base")
+LONGEST, SHORT = 512, 128  # tokens, of the model with dynamic sizes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL")
+    parser.add_argument("--rounds", type=int, default=5, help="processes for each number")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument("--prepare", nargs=3, metavar=("ENGINE", "MODEL", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs=3, metavar=("ENGINE", "WHAT", "FOLDER"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.prepare:
+        return prepare(*arguments.prepare)
+    if arguments.measure:
+        return measure(*arguments.measure)
+
+    results = {}
+    for model in [*arguments.models, "dynamic", "one_op"]:
+        folders = {}
+        for engine in (OURS, BASE):
+            folders[engine] = arguments.output / "load" / model / engine
+            folders[engine].mkdir(parents=True, exist_ok=True)
+            if not (folders[engine] / "model.pte").exists():
+                say(f"{model}: lowering for {engine}")
+                ask("--prepare", engine, model, folders[engine])
+        say(f"{model}: measuring")
+        results[model] = measure_model(model, folders, arguments.rounds)
+    (arguments.output / "load.json").write_text(json.dumps(results, indent=1))
+    text = report(results)
+    (arguments.output / "load.md").write_text(text)
+    print(text)
+    return 0
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def ask(*words) -> dict:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", __file__, *map(str, words)], capture_output=True, text=True, cwd=HERE
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr[-2000:])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure_model(model: str, folders: dict[str, Path], rounds: int) -> dict:
+    kinds = [(OURS, "call"), (BASE, "call")] if model == "one_op" else [(OURS, "cold"), (BASE, "cold")]
+    if model not in ("one_op", "dynamic"):
+        kinds += [(OURS, "packed"), (OURS, "warm"), (BASE, "warm")]
+        ask("--measure", OURS, "packed", folders[OURS])  # writes the file
+    if model == "dynamic":
+        kinds += [(OURS, "short"), (BASE, "short")]
+    samples = {kind: [] for kind in kinds}
+    for _ in range(rounds):
+        for engine, what in kinds:
+            samples[engine, what].append(ask("--measure", engine, what, folders[engine]))
+        kinds.append(kinds.pop(0))
+    result = {"program_mb": {e: (f / "model.pte").stat().st_size / 1e6 for e, f in folders.items()}}
+    for (engine, what), found in samples.items():
+        medians = {name: statistics.median(s[name] for s in found) for name in found[0]}
+        result[f"{engine} {what}"] = medians
+    for what in {w for _, w in samples}:
+        if (OURS, what) in samples and (BASE, what) in samples:
+            pairs = list(zip(samples[OURS, what], samples[BASE, what], strict=True))
+            result[f"ratio {what}"] = {
+                name: statistics.median(b[name] / o[name] for o, b in pairs if o[name] > 0) for name in pairs[0][0]
+            }
+    return result
+
+
+# In a process of its own ----------------------------------------------------------------
+
+
+def prepare(engine: str, model: str, folder: str) -> int:
+    import engines
+    import models
+    import torch
+
+    if model == "one_op":
+        module, inputs = torch.nn.ReLU(), (torch.rand(16),)
+    elif model == "dynamic":
+        found = models.get("minilm")
+        module, inputs = found.build(), models.tokens(LONGEST)
+    else:
+        found = models.get(model)
+        module, inputs = found.build(), found.example()
+    if model == "dynamic":
+        _prepare_dynamic(engine, module, inputs, Path(folder))
+        inputs = tuple(t[:, :SHORT] for t in inputs)
+    else:
+        engines.get(engine).prepare(module, inputs, Path(folder))
+    torch.save(inputs, Path(folder) / "inputs.pt")
+    print("{}")
+    return 0
+
+
+def _prepare_dynamic(engine, module, inputs, folder):
+    import torch
+    from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    length = torch.export.Dim("length", min=2, max=LONGEST)
+    with torch.no_grad():
+        exported = torch.export.export(module, inputs, dynamic_shapes=(tuple({1: length} for _ in inputs),))
+    partitioner = EtXnnpackPartitioner() if engine == OURS else XnnpackPartitioner()
+    manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    with open(folder / "model.pte", "wb") as file:
+        manager.to_executorch().write_to_file(file)
+
+
+def memory() -> dict[str, float]:
+    """Megabytes of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    found = {s.split(":")[0]: s.split()[1] for s in lines if s.startswith(("VmHWM", "RssAnon", "RssFile"))}
+    return {name: int(kilobytes) / 1e3 for name, kilobytes in found.items()}
+
+
+def measure(engine: str, what: str, folder: str) -> int:
+    import gc
+    import time
+
+    import torch
+    from executorch.extension.pybindings import portable_lib
+
+    if engine == OURS:
+        from executorch.backends import et_xnnpack
+
+        if what == "packed":
+            et_xnnpack.set_option("packed_cache_path", str(Path(folder) / "packed"))
+    inputs = torch.load(Path(folder) / "inputs.pt")
+    torch.set_num_threads(1)
+    portable_lib._unsafe_reset_threadpool(1)
+
+    def load():
+        program = portable_lib._load_program(str(Path(folder) / "model.pte"))
+        return program, program.load_method("forward")
+
+    if what == "call":
+        print(json.dumps(_time_calls(load()[1], inputs)))
+        return 0
+    kept = load() if what == "warm" else None
+    if kept:
+        kept[1].call(inputs)
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
+    before = memory()
+    wall, cpu = time.perf_counter(), time.process_time()
+    program, method = load()
+    result = {"load_ms": (time.perf_counter() - wall) * 1e3, "load_cpu_ms": (time.process_time() - cpu) * 1e3}
+    peak, after = memory(), memory()
+    method.call(inputs)
+    run, run_after = memory(), memory()
+    start = before["RssAnon"] + before["RssFile"]
+    result["peak_loading_mb"] = peak["VmHWM"] - start
+    result["anonymous_mb"] = after["RssAnon"] - before["RssAnon"]
+    result["file_mb"] = after["RssFile"] - before["RssFile"]
+    result["peak_with_run_mb"] = run["VmHWM"] - start
+    result["run_mb"] = run_after["RssAnon"] - before["RssAnon"]
+    result["activations_mb"] = run_after["RssAnon"] - after["RssAnon"]
+    print(json.dumps(result))
+    return 0
+
+
+def _time_calls(method, inputs, calls: int = 20000) -> dict[str, float]:
+    import time
+
+    best = []
+    for _ in range(7):
+        cpu = time.process_time()
+        for _ in range(calls):
+            method.call(inputs, clone_outputs=False)
+        best.append((time.process_time() - cpu) / calls * 1e6)
+    return {"call_us": min(best)}
+
+
+# The report -----------------------------------------------------------------------------
+
+
+def report(results) -> str:
+    from tabulate import tabulate
+
+    rows = []
+    for model, r in results.items():
+        if f"{OURS} packed" not in r:
+            continue
+        ours, base, packed, warm = (r[k] for k in (f"{OURS} cold", f"{BASE} cold", f"{OURS} packed", f"{OURS} warm"))
+        rows.append(
+            [
+                model,
+                f"{r['program_mb'][OURS]:.0f}",
+                f"{ours['load_ms']:.0f} / {base['load_ms']:.0f}",
+                f"{1 / r['ratio cold']['load_cpu_ms']:.2f}",
+                f"{warm['load_ms']:.1f} / {r[f'{BASE} warm']['load_ms']:.1f}",
+                f"{packed['load_ms']:.1f} ({ours['load_ms'] / packed['load_ms']:.1f}x)",
+                f"{ours['peak_loading_mb']:.0f} / {base['peak_loading_mb']:.0f}",
+                f"{ours['anonymous_mb']:.0f} + {ours['file_mb']:.0f} / {base['anonymous_mb']:.0f} + {base['file_mb']:.0f}",
+                f"{ours['peak_with_run_mb']:.0f} / {base['peak_with_run_mb']:.0f}",
+            ]
+        )
+    headers = [
+        "model",
+        "program MB",
+        "cold load ms",
+        "cold CPU ratio",
+        "warm load ms",
+        "load with packed file ms",
+        "peak MB while loading",
+        "MB after load: own + of files",
+        "peak MB with first run",
+    ]
+    parts = ["# Loading: ours / official", tabulate(rows, headers, tablefmt="github", disable_numparse=True)]
+    if "dynamic" in results:
+        r = results["dynamic"]
+        pair = [f"{r[f'{e} short']['activations_mb']:.1f}" for e in (OURS, BASE)]
+        parts.append(f"MiniLM exported for {LONGEST} tokens, MB that the first call of {SHORT} takes: {' / '.join(pair)}")
+    if "one_op" in results:
+        r = results["one_op"]
+        pair = [f"{r[f'{e} call']['call_us']:.2f}" for e in (OURS, BASE)]
+        parts.append(f"One ReLU of 16 numbers, CPU microseconds a call from Python: {' / '.join(pair)}")
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
