@@ -253,8 +253,9 @@ TEST(BlobTest, RefusesTooManyEntries) {
 
 TEST(BlobTest, RefusesUnknownDType) {
   GraphDef g = small_graph();
-  g.values[kNegative].dtype = static_cast<DType>(4);
-  EXPECT_TRUE(refuses(g, {"value 3", "dtype 4"}));
+  const int unknown = static_cast<int>(DType::MAX) + 1;
+  g.values[kNegative].dtype = static_cast<DType>(unknown);
+  EXPECT_TRUE(refuses(g, {"value 3", ("dtype " + std::to_string(unknown)).c_str()}));
   g.values[kNegative].dtype = static_cast<DType>(255);
   EXPECT_TRUE(refuses(g, {"value 3", "dtype 255"}));
 }
