@@ -15,6 +15,8 @@ option(ET_XNNPACK_BUILD_TESTS "Build the tests" OFF)
 option(ET_XNNPACK_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" ${standalone})
 set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undefined or thread")
+set(ET_XNNPACK_PREBUILT_XNNPACK "" CACHE PATH
+  "A folder with the libraries of the pinned XNNPACK to use instead of building them")
 set(ET_XNNPACK_FLATC "" CACHE FILEPATH "A flatc of the pinned version to use instead of building one")
 
 if(ET_XNNPACK_SANITIZE)

@@ -34,17 +34,6 @@ std::string expression(const Blob& blob, int64_t index) {
   }
 }
 
-std::string type(const Blob& blob, uint32_t id) {
-  const schema::Value& value = blob.value(id);
-  std::string text = "%" + std::to_string(id) + ": " + schema::EnumNameDType(value.dtype()) + "[";
-  if (value.dims() != nullptr) {
-    for (uint32_t axis = 0; axis < value.dims()->size(); ++axis) {
-      text += (axis == 0 ? "" : ", ") + size(blob, value.dims()->Get(axis));
-    }
-  }
-  return text + "]";
-}
-
 std::string operands(const flatbuffers::Vector<uint32_t>* ids) {
   std::string text;
   if (ids != nullptr) {
@@ -55,11 +44,13 @@ std::string operands(const flatbuffers::Vector<uint32_t>* ids) {
   return text;
 }
 
-// The fields of attributes that are present, by the names of the schema: " axis=1 stride=(2, 2)". A
+constexpr size_t kMaxElements = 16; // of a vector that are written
+
+// The fields of a table that are present, by the names of the schema: " axis=1 stride=(2, 2)". A
 // field that is absent has its default; enums have their first value then and are written in any case.
-class AttributesText : public flatbuffers::IterationVisitor {
+class FieldsText : public flatbuffers::IterationVisitor {
  public:
-  explicit AttributesText(const Blob& blob) : blob_(blob) {}
+  explicit FieldsText(const Blob& blob) : blob_(blob) {}
 
   std::string take() {
     return std::move(text_);
@@ -80,7 +71,14 @@ class AttributesText : public flatbuffers::IterationVisitor {
     open();
   }
   void EndVector() override {
+    if (element_ >= kMaxElements) {
+      text_ += ", ... " + std::to_string(element_ + 1) + " in all";
+    }
+    element_ = 0;
     close();
+  }
+  void Element(size_t i, flatbuffers::ElementaryType, const flatbuffers::TypeTable*, const uint8_t*) override {
+    element_ = i;
   }
   void Field(
       size_t,
@@ -153,6 +151,9 @@ class AttributesText : public flatbuffers::IterationVisitor {
     item(number);
   }
   void item(const std::string& word) {
+    if (element_ >= kMaxElements) {
+      return;
+    }
     separate();
     text_ += word;
   }
@@ -172,16 +173,35 @@ class AttributesText : public flatbuffers::IterationVisitor {
   const Blob& blob_;
   std::string text_;
   int depth_ = 0;
+  size_t element_ = 0; // of a vector
   bool is_size_ = false;
 };
+
+std::string fields(const Blob& blob, const void* table, const flatbuffers::TypeTable& type) {
+  FieldsText text(blob);
+  flatbuffers::IterateObject(static_cast<const uint8_t*>(table), &type, &text);
+  return text.take();
+}
 
 std::string attributes(const Blob& blob, const schema::Node& node) {
   const flatbuffers::TypeTable& types = *schema::AttributesTypeTable();
   const auto member = static_cast<size_t>(node.attributes_type());
-  AttributesText text(blob);
-  flatbuffers::IterateObject(
-      static_cast<const uint8_t*>(node.attributes()), types.type_refs[types.type_codes[member].sequence_ref](), &text);
-  return text.take();
+  return fields(blob, node.attributes(), *types.type_refs[types.type_codes[member].sequence_ref]());
+}
+
+std::string type(const Blob& blob, uint32_t id) {
+  const schema::Value& value = blob.value(id);
+  std::string text = "%" + std::to_string(id) + ": " + schema::EnumNameDType(value.dtype()) + "[";
+  if (value.dims() != nullptr) {
+    for (uint32_t axis = 0; axis < value.dims()->size(); ++axis) {
+      text += (axis == 0 ? "" : ", ") + size(blob, value.dims()->Get(axis));
+    }
+  }
+  text += "]";
+  if (value.quantization() != nullptr) {
+    text += " quantized" + fields(blob, value.quantization(), *schema::QuantizationTypeTable());
+  }
+  return text;
 }
 
 } // namespace
@@ -204,6 +224,9 @@ std::string inspect(const Blob& blob) {
       text += "const " + type(blob, id) + " = " +
           (constant->key() != nullptr ? "#" + constant->key()->str().substr(0, 8)
                                       : std::to_string(constant->data()->size()) + " bytes") +
+          (constant->storage() == schema::Storage::Plain
+               ? ""
+               : std::string(" stored as ") + schema::EnumNameStorage(constant->storage())) +
           "\n";
     }
   }

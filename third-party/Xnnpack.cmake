@@ -2,7 +2,18 @@
 #
 # Targets: et_xnnpack_xnnpack (what to link), et_xnnpack_xnnpack_internals (its private headers).
 
-if(NOT TARGET XNNPACK)
+if(ET_XNNPACK_PREBUILT_XNNPACK AND NOT TARGET XNNPACK)
+  et_xnnpack_source(xnnpack)
+  foreach(name microkernels-prod XNNPACK)
+    find_library(ET_XNNPACK_LIBRARY_${name} ${name} PATHS "${ET_XNNPACK_PREBUILT_XNNPACK}"
+      NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+    add_library(${name} STATIC IMPORTED GLOBAL)
+    set_target_properties(${name} PROPERTIES IMPORTED_LOCATION "${ET_XNNPACK_LIBRARY_${name}}")
+  endforeach()
+  target_include_directories(XNNPACK SYSTEM INTERFACE "${XNNPACK_SOURCE_DIR}/include")
+  target_compile_definitions(XNNPACK INTERFACE XNN_LOG_LEVEL=0)
+  target_link_libraries(XNNPACK INTERFACE microkernels-prod pthreadpool m)
+elseif(NOT TARGET XNNPACK)
   et_xnnpack_source(xnnpack)
   set(XNNPACK_LIBRARY_TYPE static)
   set(XNNPACK_BUILD_TESTS OFF)

@@ -63,6 +63,12 @@ TEST(InspectTest, TellsStatesAndIntegers) {
   EXPECT_THAT(text, HasSubstr("set cache %2\n"));
 }
 
+TEST(InspectTest, TellsHowConstantsAreStored) {
+  GraphDef g = small_graph();
+  g.values[1].constant->storage = schema::Storage::BFloat16;
+  EXPECT_THAT(text_of(g), HasSubstr("const %1: Float32[4, 3] = #w stored as BFloat16\n"));
+}
+
 // Every operator, with every field that is written, whatever comes to the schema.
 TEST(InspectTest, TellsEveryField) {
   std::set<schema::Attributes> seen;
