@@ -52,7 +52,7 @@ Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pt
         "xnn_reshape_external_value"));
   }
   // Not xnn_setup_runtime, which does the same but ignores that there may be no memory.
-  ETX_RETURN_IF_ERROR(check_xnn(xnn_reshape_runtime(runtime_.get()), "xnn_reshape_runtime"));
+  ETX_RETURN_IF_ERROR(check_xnn(et_xnnpack_reshape_runtime(runtime_.get()), "xnn_reshape_runtime"));
   ETX_RETURN_IF_ERROR(set_data(data));
   for (size_t id = num_inputs_; id < values_.size(); ++id) {
     Shape shape;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "xnnpack/allocator.h"
+#include "xnnpack/datatype.h"
 #include "xnnpack/hardware-config.h"
 #include "xnnpack/subgraph.h"
 
@@ -16,6 +17,46 @@ void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
 void et_xnnpack_forget_plan(xnn_runtime_t runtime) {
   runtime->memory_planned = false;
   runtime->has_been_setup = false;
+}
+
+typedef __typeof__(*((struct xnn_runtime*)0)->values) runtime_value;
+
+static bool is_in_workspace(const runtime_value* value) {
+  return value->type != xnn_value_type_invalid && value->allocation_type == xnn_allocation_type_workspace;
+}
+
+static size_t bytes_of(const runtime_value* value) {
+  size_t bits = xnn_datatype_size_bits(value->datatype);
+  for (size_t i = 0; i < value->shape.num_dims; ++i) {
+    bits *= value->shape.dim[i];
+  }
+  return (bits + 7) / 8;
+}
+
+enum xnn_status et_xnnpack_reshape_runtime(xnn_runtime_t runtime) {
+  if (runtime->memory_planned) {
+    return xnn_reshape_runtime(runtime);
+  }
+  for (size_t i = 0; i < runtime->num_values; ++i) {
+    if (is_in_workspace(&runtime->values[i])) {
+      runtime->values[i].size = 0;
+    }
+  }
+  enum xnn_status status = xnn_reshape_runtime(runtime);
+  // Operators enlarge what they make. Should one not, it has been planned for nothing.
+  bool lacks_some = false;
+  for (size_t i = 0; status == xnn_status_success && i < runtime->num_values; ++i) {
+    runtime_value* value = &runtime->values[i];
+    if (is_in_workspace(value) && value->size < bytes_of(value)) {
+      value->size = bytes_of(value);
+      lacks_some = true;
+    }
+  }
+  if (lacks_some) {
+    runtime->memory_planned = false;
+    status = xnn_reshape_runtime(runtime);
+  }
+  return status;
 }
 
 static void describe_bytes(char* text, size_t capacity, const char* what, const void* bytes, size_t size) {
@@ -62,8 +103,6 @@ void et_xnnpack_release_workspace_memory(xnn_workspace_t workspace) {
 #define CODE_CACHE_PARAMETER struct xnn_code_cache *code_cache,
 #define CODE_CACHE_ARGUMENT code_cache,
 #endif
-
-typedef __typeof__(*((struct xnn_runtime*)0)->values) runtime_value;
 
 // By type of node, XNNPACK's own functions while one runtime is created.
 #define MAX_NODE_TYPES 256

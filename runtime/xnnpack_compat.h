@@ -26,11 +26,15 @@ extern "C" {
 // per-thread memory for the number of threads.
 void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool);
 
-// Makes the next xnn_reshape_runtime plan memory from scratch. By itself that plans again
+// Makes the next et_xnnpack_reshape_runtime plan memory from scratch. By itself that plans again
 // only when something grows, and so keeps writing an output over an input that by now is
 // broadcast. Until then the runtime takes no part when another one moves the workspace that
 // they share.
 void et_xnnpack_forget_plan(xnn_runtime_t runtime);
+
+// xnn_reshape_runtime that plans memory for the sizes that tensors have, if the plan was forgotten.
+// By itself that plans for the largest that they ever had, the sizes they were defined with among them.
+enum xnn_status et_xnnpack_reshape_runtime(xnn_runtime_t runtime);
 
 // Writes what XNNPACK's packing depends on beyond its arguments as text of less than `capacity`.
 void et_xnnpack_describe_build(char* text, size_t capacity);
