@@ -203,6 +203,13 @@ def _layer_norm(a, x, weight=None, bias=None):
     return torch.native_layer_norm(x, x.shape[x.dim() - a.axes :], weight, bias, a.epsilon)
 
 
+def _rotary_embedding(a, x, cos, sin):
+    parts = x.unflatten(-1, (-1, 2)) if a.pairs else x.unflatten(-1, (2, -1))
+    axis = -1 if a.pairs else -2
+    first, second = parts.unbind(axis)
+    return x * cos + torch.stack((-second, first), axis).flatten(-2) * sin
+
+
 def _rms_norm(a, x, weight=None):
     return F.rms_norm(x, x.shape[x.dim() - a.axes :], weight, a.epsilon)
 
@@ -397,6 +404,7 @@ _OPERATORS = {
     "GridSample": _grid_sample,
     "Recurrent": _recurrent,
     "Attention": _attention,
+    "RotaryEmbedding": _rotary_embedding,
     "Reshape": lambda a, x: x.reshape(a.shape),
     "Transpose": lambda a, x: x.permute(a.perm),
     "Expand": lambda a, x: x.expand(a.shape),

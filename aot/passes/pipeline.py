@@ -17,6 +17,7 @@ from .merge_slice_scatters import merge_slice_scatters
 from .recognize_activations import recognize_activations
 from .recognize_attention import recognize_attention
 from .recognize_layer_norm import recognize_layer_norm
+from .recognize_rotary_embedding import recognize_rotary_embedding
 from .recognize_squared_difference import recognize_squared_difference
 from .remove_no_ops import remove_no_ops
 from .sink_reshapes import sink_reshapes
@@ -39,6 +40,7 @@ PIPELINE = [
     collapse_views,  # a reshape that sank onto another
     remove_no_ops,
     recognize_layer_norm,  # over the last axes in memory
+    recognize_rotary_embedding,  # likewise
     recognize_squared_difference,  # a layer norm has one, too
     fold_batch_norm,  # before clamps, which would end a chain of products and sums
     fuse_pad,

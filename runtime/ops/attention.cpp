@@ -1,5 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "../kernels/attention.h"
+#include "../kernels/rotary_embedding.h"
 
 #include <cmath>
 
@@ -70,8 +71,32 @@ Status infer_attention(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, y);
 }
 
+Status infer_rotary_embedding(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(3));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(
+      x.rank >= 1 && x[x.rank - 1] % 2 == 0,
+      InvalidProgram,
+      "input 0 is %s, must have an even last axis",
+      node.input(0).to_string().c_str());
+  for (size_t i = 1; i < 3; ++i) {
+    const Shape& angles = node.input(i).shape;
+    StatusOr<Shape> both = broadcast(angles, x);
+    ETX_CHECK(
+        angles.rank >= 1 && angles[angles.rank - 1] == x[x.rank - 1] && both.ok() && *both == x,
+        InvalidProgram,
+        "input %zu is %s, does not fit %s",
+        i,
+        node.input(i).to_string().c_str(),
+        node.input(0).to_string().c_str());
+  }
+  return set_output(outputs, DType::Float32, x);
+}
+
 } // namespace
 
 const OpImpl kAttentionOp{infer_attention, nullptr, nullptr, make_attention};
+const OpImpl kRotaryEmbeddingOp{infer_rotary_embedding, nullptr, nullptr, make_rotary_embedding};
 
 } // namespace executorch::backends::et_xnnpack

@@ -90,6 +90,8 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kQuantizeOp;
     case schema::Attributes::Dequantize:
       return kDequantizeOp;
+    case schema::Attributes::RotaryEmbedding:
+      return kRotaryEmbeddingOp;
     case schema::Attributes::NONE:
       break;
   }

@@ -112,7 +112,7 @@ extern const OpImpl kConv2dOp, kConvTranspose2dOp; // conv
 extern const OpImpl kAvgPool2dOp, kMaxPool2dOp, kAdaptivePool2dOp, kMaxPoolIndicesOp; // pool
 extern const OpImpl kReduceOp, kArgReduceOp, kScanOp, kSortOp, kSoftmaxOp; // reduce
 extern const OpImpl kLayerNormOp, kRmsNormOp, kGroupNormOp; // norm
-extern const OpImpl kAttentionOp; // attention
+extern const OpImpl kAttentionOp, kRotaryEmbeddingOp; // attention
 extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
 extern const OpImpl kCompareOp, kWhereOp, kCastOp, kIotaOp, kSizeValueOp; // logic
 extern const OpImpl kIndexOp, kGatherOp, kIndexPutOp, kScatterOp, kSliceScatterOp, kMaskedScatterOp,

@@ -38,6 +38,48 @@ class SelfAttention(nn.Module):
         return self.out(_attention(q, k, v).transpose(1, 2).flatten(2))
 
 
+def _angles(tokens, size):
+    return torch.outer(torch.arange(tokens), 100.0 ** -(torch.arange(size) / size))
+
+
+def _turn_halves(x, positions=None):
+    """Rotary embeddings as GPT-NeoX and Llama in transformers have them."""
+    angles = (
+        _angles(x.shape[-2], x.shape[-1] // 2)
+        if positions is None
+        else positions[..., None] * _angles(2, x.shape[-1] // 2)[1]
+    )
+    angles = torch.cat([angles, angles], -1)
+    first, second = x.chunk(2, -1)
+    return x * angles.cos() + torch.cat([-second, first], -1) * angles.sin()
+
+
+def _turn_two_halves(x):
+    angles = _angles(x.shape[-2], x.shape[-1] // 2)
+    cos, sin = angles.cos(), angles.sin()
+    first, second = x.chunk(2, -1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+def _turn_pairs(x):
+    """As GPT-J has them."""
+    angles = _angles(x.shape[-2], x.shape[-1] // 2).repeat_interleave(2, -1)
+    turned = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+    return x * angles.cos() + turned * angles.sin()
+
+
+def _turn_complex(x):
+    """As the first Llama had them, written out."""
+    angles = _angles(x.shape[-2], x.shape[-1] // 2)
+    cos, sin = angles.cos(), angles.sin()
+    real, imaginary = x.reshape(*x.shape[:-1], -1, 2).unbind(-1)
+    return torch.stack([real * cos - imaginary * sin, real * sin + imaginary * cos], -1).flatten(-2)
+
+
+def _turn_a_part(x):
+    return torch.cat([_turn_halves(x[..., :6]), x[..., 6:]], -1)
+
+
 def _qkv(leading, length=5, keys=6, size=8, value_size=8, kv_leading=None):
     kv = leading if kv_leading is None else kv_leading
     return rand(*leading, length, size), rand(*kv, keys, size), rand(*kv, keys, value_size)
@@ -71,4 +113,10 @@ SAMPLES = [
     Sample("attention_dynamic_causal", _option(is_causal=True), *_qkv((BATCH, 2), LENGTH, LENGTH)),
     Sample("self_attention", new(SelfAttention), rand(2, 7, 16)),
     Sample("self_attention_dynamic", new(SelfAttention), rand(BATCH, LENGTH, 16)),
+    Sample("rotary_halves", _turn_halves, rand(BATCH, 3, LENGTH, 8)),
+    Sample("rotary_two_halves", _turn_two_halves, rand(BATCH, 3, LENGTH, 8)),
+    Sample("rotary_pairs", _turn_pairs, rand(BATCH, 3, LENGTH, 8)),
+    Sample("rotary_complex", _turn_complex, rand(BATCH, 3, LENGTH, 8)),
+    Sample("rotary_part", _turn_a_part, rand(2, 3, 5, 11)),
+    Sample("rotary_positions", _turn_halves, rand(2, 3, LENGTH, 16), rand(LENGTH, high=50)),
 ]

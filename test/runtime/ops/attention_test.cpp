@@ -48,5 +48,28 @@ TEST(Attention, Refuses) {
   expect_refused(attention({tensor({1, 16}), tensor({7, 16}), tensor({7, 24}), tensor({5, 7})}), "does not broadcast");
 }
 
+OpCase rotary(std::vector<Operand> operands) {
+  const auto attributes = [&](Builder& builder) { return schema::CreateRotaryEmbedding(builder, true); };
+  return OpCase(attributes, std::move(operands));
+}
+
+TEST(RotaryEmbedding, HasTheShapeOfItsInput) {
+  expect_shape(rotary({kQuery, tensor({5, 16}), tensor({2, 1, 5, 16})}), {2, 8, 5, 16});
+  expect_shape(rotary({kQuery, tensor({16}), kQuery}), {2, 8, 5, 16});
+  expect_shape(rotary({tensor({0, 4}), tensor({0, 4}), tensor({1, 4})}), {0, 4});
+}
+
+TEST(RotaryEmbedding, Refuses) {
+  const Operand angles = tensor({5, 16});
+  expect_refused(rotary({kQuery, angles}), "has 2 inputs");
+  expect_refused(rotary({tensor({}), angles, angles}), "must have an even last axis");
+  expect_refused(rotary({tensor({5, 15}), tensor({15}), tensor({15})}), "must have an even last axis");
+  expect_refused(rotary({kQuery, tensor({5, 1}), angles}), "input 1 is Float32[5, 1], does not fit");
+  expect_refused(rotary({kQuery, angles, tensor({})}), "input 2 is Float32[], does not fit");
+  expect_refused(rotary({kQuery, angles, tensor({4, 16})}), "does not fit");
+  expect_refused(rotary({tensor({16}), angles, angles}), "does not fit");
+  expect_refused(rotary({kQuery, typed(DType::Int32, {16}), angles}), "must be Float32");
+}
+
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing
