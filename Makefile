@@ -73,7 +73,7 @@ unit: build
 
 python-test: build $(stamps)/test
 	$(call say,Python tests)
-	@$(bin)/python -m pytest
+	@$(bin)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 sanitizers: asan tsan
 

@@ -6,6 +6,8 @@ import numpy as np
 from ..serialization.arrays import DTYPES, FLOATS, convert
 from ..serialization.schema import BinaryKind, CompareKind, DType, PadMode, ReduceKind, ScanKind, UnaryKind
 
+_FREE_BYTES = 1 << 16  # results up to this size are worth a node less, whatever the operands
+
 # Computed in the type of the operand, which gives the same bits as at run time.
 _UNARY = {
     UnaryKind.Abs: np.abs,
@@ -181,7 +183,7 @@ _EVALUATORS = {
 
 
 def evaluate(attributes, inputs: list[np.ndarray]) -> np.ndarray | None:
-    """The result of one operator, or None if it is not worth or not safe to compute here.
+    """The result of one operator, or None if it is not safe to compute here or much larger than ``inputs``.
 
     Float results are the correctly rounded ones, as far as NumPy gives them.
     """
@@ -189,4 +191,6 @@ def evaluate(attributes, inputs: list[np.ndarray]) -> np.ndarray | None:
     if evaluator is None or any(i is None for i in inputs):
         return None
     with np.errstate(all="ignore"):
-        return evaluator(attributes, *inputs)
+        result = evaluator(attributes, *inputs)
+    too_large = result is not None and result.nbytes > _FREE_BYTES + sum(i.nbytes for i in inputs)
+    return None if too_large else result

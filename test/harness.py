@@ -4,6 +4,9 @@
 import dataclasses
 import enum
 import functools
+import os
+import pickle
+from pathlib import Path
 
 import interpreter
 import torch
@@ -73,7 +76,7 @@ def lower_exported(exported: torch.export.ExportedProgram, preserve: bool = True
 @functools.lru_cache(maxsize=8)
 def lower_sample(sample: Sample) -> Lowered:
     lowered = lower_exported(sample.export(), sample.preserve, **sample.config)
-    _coverage[sample] = _cover(lowered)
+    coverages.add(sample, _cover(lowered))
     return lowered
 
 
@@ -86,13 +89,38 @@ class Coverage:
     kinds: frozenset[tuple[type, enum.IntEnum]]  #: and of its enums
 
 
-_coverage: dict[Sample, Coverage] = {}
+class _Coverages:
+    """What each sample that was lowered exercises, also by other processes of one test run."""
+
+    def __init__(self):
+        self._known: dict[Sample, Coverage] = {}
+        self._folder: Path | None = None
+
+    def share(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+
+    def add(self, sample: Sample, coverage: Coverage) -> None:
+        self._known[sample] = coverage
+        if self._folder is not None:
+            part = self._folder / f"{sample.name}.{os.getpid()}"
+            part.write_bytes(pickle.dumps(coverage))
+            part.rename(self._folder / sample.name)
+
+    def find(self, sample: Sample) -> Coverage | None:
+        path = None if self._folder is None else self._folder / sample.name
+        if sample not in self._known and path is not None and path.exists():
+            self._known[sample] = pickle.loads(path.read_bytes())
+        return self._known.get(sample)
+
+
+coverages = _Coverages()
 
 
 def coverage(sample: Sample) -> Coverage:
-    if sample not in _coverage:
+    if coverages.find(sample) is None:
         lower_sample(sample)
-    return _coverage[sample]
+    return coverages.find(sample)
 
 
 def _cover(lowered: Lowered) -> Coverage:

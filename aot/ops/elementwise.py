@@ -10,9 +10,44 @@ from .registry import op
 
 
 def _unary(kind: UnaryKind, *targets: str, **options) -> None:
-    @op(*targets, **options)
+    """A row that computes integers as floats, as PyTorch does where the result is a float."""
+
+    @op(*targets, dtypes=DType, **options)
     def lower(c, self):
+        c.require(c.out.dtype == DType.Float32, f"a result of type {c.out.dtype.name}")
+        return c.node(schema.Unary(kind=kind), c.cast(self, DType.Float32), shape=c.out.shape)
+
+
+def _integer_unary(kind: UnaryKind, of_integers, *targets: str, **options) -> None:
+    """A row of an operator that gives integers of integers: ``of_integers(c, x)``."""
+
+    @op(*targets, dtypes=DType, **options)
+    def lower(c, self):
+        if self.dtype in _INTEGERS:
+            return of_integers(c, self)
+        c.require(self.dtype == DType.Float32, f"an operand of type {self.dtype.name}")
         return c.node(schema.Unary(kind=kind), self, shape=c.out.shape)
+
+
+def _itself(c, x):
+    return c.node(schema.Unary(kind=UnaryKind.Copy), x, shape=x.shape)
+
+
+def _negated(c, x):
+    return binary(c, BinaryKind.Sub, 0, x)
+
+
+def _sign(c, x):
+    return _limited(c, x, -1, 1)
+
+
+def _limited(c, x, low, high):
+    """``x``, of any type of numbers, at least ``low`` and at most ``high``, each a number, a tensor or None."""
+    for kind, bound in ((BinaryKind.Maximum, low), (BinaryKind.Minimum, high)):
+        if bound is not None:
+            bound = c.operand(bound, x.dtype)
+            x = c.node(schema.Binary(kind=kind), x, bound, shape=dims.broadcast(x.shape, bound.shape))
+    return x
 
 
 _unary(UnaryKind.Acos, "aten.acos.default")
@@ -21,35 +56,36 @@ _unary(UnaryKind.Asin, "aten.asin.default")
 _unary(UnaryKind.Asinh, "aten.asinh.default")
 _unary(UnaryKind.Atan, "aten.atan.default")
 _unary(UnaryKind.Atanh, "aten.atanh.default")
+_unary(UnaryKind.Cos, "aten.cos.default")
 _unary(UnaryKind.Cosh, "aten.cosh.default")
 _unary(UnaryKind.Erf, "aten.erf.default")
+_unary(UnaryKind.Exp, "aten.exp.default")
 _unary(UnaryKind.Exp2, "aten.exp2.default")
 _unary(UnaryKind.Expm1, "aten.expm1.default")
-_unary(UnaryKind.Log10, "aten.log10.default")
-_unary(UnaryKind.Log1p, "aten.log1p.default")
-_unary(UnaryKind.Log2, "aten.log2.default")
-_unary(UnaryKind.Sinh, "aten.sinh.default")
-_unary(UnaryKind.Tan, "aten.tan.default")
-_unary(UnaryKind.Trunc, "aten.trunc.default")
-_unary(UnaryKind.Abs, "aten.abs.default")
-_unary(UnaryKind.Ceil, "aten.ceil.default")
-_unary(UnaryKind.Cos, "aten.cos.default")
-_unary(UnaryKind.Exp, "aten.exp.default")
-_unary(UnaryKind.Floor, "aten.floor.default")
 _unary(UnaryKind.HardSigmoid, "aten.hardsigmoid.default", preserve=True)
 _unary(UnaryKind.HardSwish, "aten.hardswish.default", preserve=True)
 _unary(UnaryKind.Log, "aten.log.default")
-_unary(UnaryKind.Neg, "aten.neg.default")
+_unary(UnaryKind.Log10, "aten.log10.default")
+_unary(UnaryKind.Log1p, "aten.log1p.default")
+_unary(UnaryKind.Log2, "aten.log2.default")
 _unary(UnaryKind.Reciprocal, "aten.reciprocal.default")
-_unary(UnaryKind.Round, "aten.round.default")
 _unary(UnaryKind.Rsqrt, "aten.rsqrt.default")
 _unary(UnaryKind.Sigmoid, "aten.sigmoid.default")
-_unary(UnaryKind.Sign, "aten.sign.default")
 _unary(UnaryKind.Silu, "aten.silu.default", preserve=True)
 _unary(UnaryKind.Sin, "aten.sin.default")
+_unary(UnaryKind.Sinh, "aten.sinh.default")
 _unary(UnaryKind.Sqrt, "aten.sqrt.default")
-_unary(UnaryKind.Square, "aten.square.default", preserve=True)
+_unary(UnaryKind.Tan, "aten.tan.default")
 _unary(UnaryKind.Tanh, "aten.tanh.default")
+
+_integer_unary(UnaryKind.Abs, lambda c, x: binary(c, BinaryKind.Maximum, x, _negated(c, x)), "aten.abs.default")
+_integer_unary(UnaryKind.Ceil, _itself, "aten.ceil.default")
+_integer_unary(UnaryKind.Floor, _itself, "aten.floor.default")
+_integer_unary(UnaryKind.Neg, _negated, "aten.neg.default")
+_integer_unary(UnaryKind.Round, _itself, "aten.round.default")
+_integer_unary(UnaryKind.Sign, _sign, "aten.sign.default")
+_integer_unary(UnaryKind.Square, lambda c, x: binary(c, BinaryKind.Mul, x, x), "aten.square.default", preserve=True)
+_integer_unary(UnaryKind.Trunc, _itself, "aten.trunc.default")
 
 
 @op("aten.gelu.default")
@@ -70,39 +106,42 @@ def leaky_relu(c, self, negative_slope):
     return c.node(attributes, self, shape=c.out.shape)
 
 
-def _clamp(c, x, low: float, high: float):
+def _clamp(c, x, low, high):
+    x = c.cast(x, c.out.dtype)
+    if x.dtype in _INTEGERS:
+        return _limited(c, x, low, high)
+    c.require(x.dtype == DType.Float32, f"an operand of type {x.dtype.name}")
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    if c.is_symbolic(low) or c.is_symbolic(high):
+        return _limited(c, x, low, high)
     c.require(low <= high, f"clamp with min {low} above max {high}")
     clamp = schema.Clamp(float(low), float(high))
     return c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=clamp), x, shape=c.out.shape)
 
 
-@op("aten.relu.default")
+@op("aten.relu.default", dtypes=DType)
 def relu(c, self):
-    return _clamp(c, self, 0, math.inf)
+    return _clamp(c, self, 0, None)
 
 
-@op("aten.relu6.default", preserve=True)
+@op("aten.relu6.default", preserve=True, dtypes=DType)
 def relu6(c, self):
     return _clamp(c, self, 0, 6)
 
 
-@op("aten.hardtanh.default")
+@op("aten.hardtanh.default", dtypes=DType)
 def hardtanh(c, self, min_val, max_val):
     return _clamp(c, self, min_val, max_val)
 
 
-@op("aten.clamp.default")
+@op("aten.clamp.default", dtypes=DType)
 def clamp(c, self, min, max):
-    return _clamp(c, self, -math.inf if min is None else min, math.inf if max is None else max)
+    return _clamp(c, self, min, max)
 
 
-@op("aten.clamp.Tensor")
+@op("aten.clamp.Tensor", dtypes=DType)
 def clamp_tensor(c, self, min, max):
-    for kind, bound in ((BinaryKind.Maximum, min), (BinaryKind.Minimum, max)):
-        if bound is not None:
-            shape = dims.broadcast(self.shape, bound.shape)
-            self = c.node(schema.Binary(kind=kind), self, bound, shape=shape)
-    return self
+    return _limited(c, c.cast(self, c.out.dtype), min, max)
 
 
 @op(
@@ -131,6 +170,7 @@ def binary(c, kind: BinaryKind, a, b):
 #: With these PyTorch does not round a number to a 16-bit type first.
 _EXACT_NUMBERS = (BinaryKind.Mul, BinaryKind.Div)
 _BITS = (BinaryKind.BitAnd, BinaryKind.BitOr, BinaryKind.BitXor)
+_INTEGERS = (DType.Int32, DType.Int64)
 
 
 def _binary(kind: BinaryKind, *targets: str, dtypes=DType) -> None:

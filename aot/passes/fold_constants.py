@@ -2,8 +2,6 @@
 from ..fold import evaluate
 from ..ir import Graph, Rewriter
 
-_FREE_BYTES = 1 << 16  # results up to this size are worth a node less, whatever the operands
-
 
 def fold_constants(graph: Graph) -> Graph:
     """Computes what depends on constants alone, unless that makes the program much larger.
@@ -21,7 +19,7 @@ def fold_constants(graph: Graph) -> Graph:
         folded = None
         if all(i is None or i.constant is not None for i in inputs):
             folded = evaluate(node.attributes, [None if i is None else i.array for i in inputs])
-        if folded is None or folded.nbytes > _FREE_BYTES + sum(i.array.nbytes for i in inputs if i):
+        if folded is None:
             r.copy(node)
         else:
             r.replace(node.outputs[0], r.constant(folded, node.outputs[0]))

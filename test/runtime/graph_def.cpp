@@ -240,6 +240,10 @@ AttributesDef attention(float scale, bool causal) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateAttention(b, scale, causal); });
 }
 
+AttributesDef rotary_embedding(bool pairs) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateRotaryEmbedding(b, pairs); });
+}
+
 AttributesDef reshape(std::vector<int64_t> shape) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateReshapeDirect(b, &shape); });
 }

@@ -135,6 +135,7 @@ AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_
 AttributesDef grid_sample(schema::SampleKind kind, schema::SampleBorder border = schema::SampleBorder::Zeros);
 AttributesDef recurrent(schema::RecurrentKind kind, bool reverse = false);
 AttributesDef attention(float scale, bool causal = false);
+AttributesDef rotary_embedding(bool pairs = false);
 AttributesDef reshape(std::vector<int64_t> shape);
 AttributesDef transpose(std::vector<uint8_t> perm);
 AttributesDef expand(std::vector<int64_t> shape);

@@ -128,7 +128,9 @@ GraphDef attend() {
   const uint32_t key = g.input({2, length, 8});
   const uint32_t value = g.input({2, length, 6});
   const uint32_t mask = g.input({length, length}, DType::Bool);
-  const uint32_t masked = g.node(attention(0.25f), {query, key, value, mask}, {4, length, 6});
+  const uint32_t angles = g.constant({8}, some_numbers(8));
+  const uint32_t turned = g.node(rotary_embedding(), {query, angles, angles}, {4, length, 8});
+  const uint32_t masked = g.node(attention(0.25f), {turned, key, value, mask}, {4, length, 6});
   const uint32_t causal = g.node(attention(0.25f, true), {query, key, value}, {4, length, 6});
   g.output(g.node(binary(BinaryKind::Sub), {masked, causal}, {4, length, 6}));
   return g;

@@ -155,4 +155,17 @@ SAMPLES = [
     Sample("clone_without_dim_order", lambda x: x.t().clone() + 1, rand(4, 9), config={"_skip_dim_order": True}),
     Sample("clone_of_integers", lambda x: x.clone(), integers(4, 9)),
     Sample("clone_of_bools", lambda x: x.clone(), bools(4, 9)),
+    *(
+        Sample(f"{name}_of_integers", _UNARY[name], integers(4, 9))
+        for name in ("abs", "ceil", "cos", "exp", "neg", "relu", "relu6", "round", "sigmoid", "sign", "square", "trunc")
+    ),
+    Sample("hardtanh_of_integers", lambda x: F.hardtanh(x, -3, 4), integers(4, 9, dtype=torch.int32)),
+    Sample("abs_of_lowest_integer", torch.abs, values(-(2**63), 2**63 - 1, -1)),
+    Sample("sqrt_of_integers", torch.sqrt, integers(4, 9, low=0)),
+    Sample("log_of_bools", lambda x: torch.log1p(x), bools(4, 9)),
+    Sample("clamp_of_integers", lambda x: x.clamp(-2, 5), integers(4, 9)),
+    Sample("clamp_min_of_integers", lambda x: x.clamp(min=3), integers(4, 9, dtype=torch.int32)),
+    Sample("clamp_of_integers_by_floats", lambda x: x.clamp(-1.5, 2.5), integers(4, 9)),
+    Sample("clamp_by_integers", torch.clamp, integers(4, 9), integers(9), integers(4, 1)),
+    Sample("clamp_by_sizes", lambda x, i: i.clamp(0, x.shape[0] - 1), rand(BATCH, 2), integers(4)),
 ]
