@@ -96,8 +96,14 @@ def gelu(c, self, approximate):
 
 @op("aten.elu.default", preserve=True)
 def elu(c, self, alpha, scale, input_scale):
-    c.require(scale == 1 and input_scale == 1, "elu with scale or input_scale")
-    return c.node(schema.Unary(kind=UnaryKind.Elu, alpha=float(alpha)), self, shape=c.out.shape)
+    scaled = self if input_scale == 1 else binary(c, BinaryKind.Mul, self, float(input_scale))
+    y = c.node(schema.Unary(kind=UnaryKind.Elu, alpha=float(alpha)), scaled, shape=c.out.shape)
+    if input_scale != 1:  # which counts below zero only
+        c.require(input_scale > 0 and alpha >= 0, "elu with a negative alpha or input_scale")
+        positive = c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, math.inf)), self, shape=c.out.shape)
+        negative = c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(-math.inf, 0.0)), y, shape=c.out.shape)
+        y = binary(c, BinaryKind.Add, positive, negative)
+    return y if scale == 1 else binary(c, BinaryKind.Mul, y, float(scale))
 
 
 @op("aten.leaky_relu.default")
@@ -161,7 +167,9 @@ def copy(c, self):
 
 def binary(c, kind: BinaryKind, a, b):
     """``a`` and ``b``, tensors or numbers, as the type of the result."""
-    c.require(c.out.dtype != DType.Bool or kind in _BITS, "arithmetic on Bool")
+    if c.out.dtype == DType.Bool:
+        kind = _OF_BOOLS.get(kind, kind)
+        c.require(kind in _BITS, "arithmetic on Bool")
     exact = kind in _EXACT_NUMBERS
     a, b = c.operand(a, c.out.dtype, exact), c.operand(b, c.out.dtype, exact)
     return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
@@ -169,6 +177,12 @@ def binary(c, kind: BinaryKind, a, b):
 
 #: With these PyTorch does not round a number to a 16-bit type first.
 _EXACT_NUMBERS = (BinaryKind.Mul, BinaryKind.Div)
+_OF_BOOLS = {
+    BinaryKind.Add: BinaryKind.BitOr,
+    BinaryKind.Maximum: BinaryKind.BitOr,
+    BinaryKind.Mul: BinaryKind.BitAnd,
+    BinaryKind.Minimum: BinaryKind.BitAnd,
+}
 _BITS = (BinaryKind.BitAnd, BinaryKind.BitOr, BinaryKind.BitXor)
 _INTEGERS = (DType.Int32, DType.Int64)
 
@@ -210,7 +224,10 @@ def _pow(c, self, exponent):
     return binary(c, BinaryKind.Pow, self, exponent)
 
 
-op("aten.pow.Tensor_Tensor", "aten.pow.Scalar")(_pow)
+@op("aten.pow.Tensor_Tensor", "aten.pow.Scalar", dtypes=DType)
+def pow(c, self, exponent):
+    c.require(c.out.dtype == DType.Float32, f"a result of type {c.out.dtype.name}")
+    return _pow(c, self, exponent)
 
 
 @op("aten.prelu.default", preserve=True)

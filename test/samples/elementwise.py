@@ -168,4 +168,10 @@ SAMPLES = [
     Sample("clamp_of_integers_by_floats", lambda x: x.clamp(-1.5, 2.5), integers(4, 9)),
     Sample("clamp_by_integers", torch.clamp, integers(4, 9), integers(9), integers(4, 1)),
     Sample("clamp_by_sizes", lambda x, i: i.clamp(0, x.shape[0] - 1), rand(BATCH, 2), integers(4)),
+    Sample("selu", F.selu, rand(4, 9)),
+    Sample("elu_scaled", lambda x: torch.ops.aten.elu(x, 0.7, 1.5, 2.0), rand(4, 9)),
+    Sample("mul_of_bools", torch.mul, bools(4, 9), bools(9)),
+    Sample("add_of_bools", torch.add, bools(4, 9), bools(9)),
+    Sample("maximum_of_bools", torch.maximum, bools(4, 9), bools(9)),
+    Sample("pow_of_integers", lambda x, y: torch.pow(x, y), rand(4, 9, low=0.5), integers(9)),
 ]

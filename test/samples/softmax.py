@@ -1,16 +1,20 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Samples of softmax."""
+"""Samples of softmax and its logarithm."""
 
 import math
 
 import torch
 import torch.nn.functional as F
 
-from . import BATCH, LENGTH, Sample, rand, values
+from . import BATCH, LENGTH, Sample, integers, rand, values
 
 
 def _softmax(axis):
     return lambda x: F.softmax(x, axis)
+
+
+def _log_softmax(axis):
+    return lambda x: F.log_softmax(x, axis)
 
 
 SAMPLES = [
@@ -27,4 +31,13 @@ SAMPLES = [
     Sample("softmax_dynamic", _softmax(-1), rand(BATCH, 2, LENGTH)),
     Sample("softmax_dynamic_first", _softmax(0), rand(LENGTH, BATCH)),
     Sample("softmax_of_sum", lambda x, m: torch.softmax(x + m, -1), rand(2, 2, 4, 5), rand(4, 5)),
+    Sample("log_softmax", _log_softmax(-1), rand(4, 33)),
+    Sample("log_softmax_middle_axis", _log_softmax(1), rand(3, 4, 5, 2)),
+    Sample("log_softmax_rank0", _log_softmax(0), rand()),
+    Sample("log_softmax_large_values", _log_softmax(-1), rand(4, 33, low=-300, high=300)),
+    Sample("log_softmax_masked", _log_softmax(-1), values(0.5, -math.inf, 1, -math.inf)),
+    Sample("log_softmax_dynamic", _log_softmax(-1), rand(BATCH, 2, LENGTH)),
+    Sample("log_softmax_image", _log_softmax(1), rand(BATCH, 5, 6, 7)),
+    Sample("cross_entropy", F.cross_entropy, rand(4, 9), integers(4, low=0)),
+    Sample("logsumexp", lambda x: torch.logsumexp(x, -1), rand(4, 33, low=-300, high=300)),
 ]
