@@ -215,7 +215,7 @@ def report(results) -> str:
                 f"{warm['load_ms']:.1f} / {r[f'{BASE} warm']['load_ms']:.1f}",
                 f"{packed['load_ms']:.1f} ({ours['load_ms'] / packed['load_ms']:.1f}x)",
                 f"{ours['peak_loading_mb']:.0f} / {base['peak_loading_mb']:.0f}",
-                f"{ours['anonymous_mb']:.0f} + {ours['file_mb']:.0f} / {base['anonymous_mb']:.0f} + {base['file_mb']:.0f}",
+                " / ".join(f"{e['anonymous_mb']:.0f} + {e['file_mb']:.0f}" for e in (ours, base)),
                 f"{ours['peak_with_run_mb']:.0f} / {base['peak_with_run_mb']:.0f}",
             ]
         )
@@ -234,7 +234,7 @@ def report(results) -> str:
     if "dynamic" in results:
         r = results["dynamic"]
         pair = [f"{r[f'{e} short']['activations_mb']:.1f}" for e in (OURS, BASE)]
-        parts.append(f"MiniLM exported for {LONGEST} tokens, MB that the first call of {SHORT} takes: {' / '.join(pair)}")
+        parts.append(f"MiniLM for up to {LONGEST} tokens, MB that the first call of {SHORT} takes: {' / '.join(pair)}")
     if "one_op" in results:
         r = results["one_op"]
         pair = [f"{r[f'{e} call']['call_us']:.2f}" for e in (OURS, BASE)]
