@@ -100,7 +100,9 @@ def elu(c, self, alpha, scale, input_scale):
     y = c.node(schema.Unary(kind=UnaryKind.Elu, alpha=float(alpha)), scaled, shape=c.out.shape)
     if input_scale != 1:  # which counts below zero only
         c.require(input_scale > 0 and alpha >= 0, "elu with a negative alpha or input_scale")
-        positive = c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, math.inf)), self, shape=c.out.shape)
+        positive = c.node(
+            schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, math.inf)), self, shape=c.out.shape
+        )
         negative = c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(-math.inf, 0.0)), y, shape=c.out.shape)
         y = binary(c, BinaryKind.Add, positive, negative)
     return y if scale == 1 else binary(c, BinaryKind.Mul, y, float(scale))
