@@ -9,8 +9,8 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
 
-from ..serialization.serialize import serialize, weight_key
-from .lower import constant_tensor, lower
+from ..serialization.serialize import serialize, stored, weight_key
+from .lower import array_of, constant_tensor, lower
 from .passes import optimize
 
 _WEIGHT_ALIGNMENT = 64  # bytes; a cache line, and enough for every SIMD load
@@ -55,7 +55,7 @@ def _external_tags(program: ExportedProgram) -> dict[str | None, str]:
             tag = (node.meta.get("custom") or {}).get("delegate_constant_tag")
             all_tags.add(tag)
             if tag is not None:
-                tags[weight_key(tensor.detach().cpu().contiguous().numpy().tobytes())] = tag
+                tags[weight_key(stored(array_of(tensor))[0])] = tag
     if len(all_tags) == 1 and None not in all_tags:
         tags[None] = all_tags.pop()
     return tags

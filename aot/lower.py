@@ -106,7 +106,8 @@ def _tensor(program: ExportedProgram, name: str) -> torch.Tensor:
     return program.state_dict[name] if name in program.state_dict else program.constants[name]
 
 
-def _array(tensor: torch.Tensor) -> np.ndarray:
+def array_of(tensor: torch.Tensor) -> np.ndarray:
+    """The tensor as NumPy has it; a bfloat16 as ``arrays.BFLOAT16``."""
     tensor = tensor.detach().cpu()
     if tensor.dtype == torch.bfloat16:
         return tensor.contiguous().view(torch.int16).numpy().view(BFLOAT16)
@@ -429,10 +430,10 @@ class Lowering(Builder):
         state = mutated_buffer(self.program, node)
         if state is not None:  # the delegate owns it
             self._meta(value)
-            self.env[node] = self.state(state, _array(_tensor(self.program, state)))
+            self.env[node] = self.state(state, array_of(_tensor(self.program, state)))
         elif tensor is not None:
             self._meta(tensor)
-            self.env[node] = self.constant(_array(tensor), node.name)
+            self.env[node] = self.constant(array_of(tensor), node.name)
         elif isinstance(value, torch.Tensor):
             self.env[node] = self._border_input(node, value)
         else:

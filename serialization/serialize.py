@@ -146,16 +146,19 @@ def weight_key(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def stored(array: np.ndarray) -> tuple[bytes, schema.Storage]:
+    """A weight in the smallest storage that holds it exactly."""
+    packed, storage = pack(array)
+    return packed.tobytes(), storage
+
+
 def _constant(array: np.ndarray, weights: dict[str, bytes], packed: bool = False):
     """A constant; with ``packed`` a large one in the smallest storage that holds it."""
     constant = generated.ConstantT()
     if array.nbytes <= INLINE_BYTES:
         constant.data = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
         return constant
-    storage = schema.Storage.Plain
-    if packed:
-        array, storage = pack(array)
-    data = np.ascontiguousarray(array).tobytes()
+    data, storage = stored(array) if packed else (np.ascontiguousarray(array).tobytes(), schema.Storage.Plain)
     constant.key = weight_key(data)
     constant.storage = int(storage)
     weights[constant.key] = data

@@ -22,7 +22,8 @@ def _shape(x, axes, keepdim):
     return [1 if i in axes else n for i, n in enumerate(x.shape) if keepdim or i not in axes]
 
 
-def _reduce(c, kind, x, dim, keepdim=False):
+def reduce(c, kind, x, dim, keepdim=False):
+    """``x`` over the axes ``dim``, None for all; a scalar as it is."""
     axes = _axes(c, x, dim) if x.rank else ()
     if not axes:  # of a scalar
         return c.node(schema.Unary(kind=UnaryKind.Copy), x, shape=x.shape)
@@ -37,27 +38,27 @@ def _numbers(c, x):
 
 @_any("aten.mean.dim")
 def mean(c, self, dim, keepdim):
-    return _reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), dim, keepdim)
+    return reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), dim, keepdim)
 
 
 @_any("aten.sum.dim_IntList")
 def sum(c, self, dim, keepdim):
-    return _reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), dim, keepdim)
+    return reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), dim, keepdim)
 
 
 @_any("aten.mean.default")
 def mean_all(c, self):
-    return _reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), None)
+    return reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), None)
 
 
 @_any("aten.prod.default")
 def prod_all(c, self):
-    return _reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), None)
+    return reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), None)
 
 
 @_any("aten.prod.dim_int")
 def prod(c, self, dim, keepdim):
-    return _reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), dim, keepdim)
+    return reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), dim, keepdim)
 
 
 def _extremum(c, kind, x, dim, keepdim=False):
@@ -65,7 +66,7 @@ def _extremum(c, kind, x, dim, keepdim=False):
         c.require(x.shape[axis] != 0, "an extremum of nothing")
     if x.dtype == DType.Bool:
         kind = {ReduceKind.Max: ReduceKind.Any, ReduceKind.Min: ReduceKind.All}[kind]
-    return _reduce(c, kind, x, dim, keepdim)
+    return reduce(c, kind, x, dim, keepdim)
 
 
 for _name, _kind in {"max": ReduceKind.Max, "min": ReduceKind.Min}.items():
@@ -107,11 +108,11 @@ for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
 
     @_any(f"aten.{_name}.default", preserve=True)
     def any_all(c, self, kind=_kind):
-        return _reduce(c, kind, c.cast(self, DType.Bool), None)
+        return reduce(c, kind, c.cast(self, DType.Bool), None)
 
     @_any(f"aten.{_name}.dim", f"aten.{_name}.dims", preserve=True)
     def any_dim(c, self, dim, keepdim, kind=_kind):
-        return _reduce(c, kind, c.cast(self, DType.Bool), dim, keepdim)
+        return reduce(c, kind, c.cast(self, DType.Bool), dim, keepdim)
 
 
 # Statistics -----------------------------------------------------------------------------
@@ -119,9 +120,9 @@ for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
 
 def _variance(c, x, dim, correction, keepdim):
     """The variance, from the squares of the differences from the mean."""
-    mean = _reduce(c, ReduceKind.Mean, x, dim, True)
+    mean = reduce(c, ReduceKind.Mean, x, dim, True)
     squares = c.node(schema.Binary(kind=BinaryKind.SquaredDifference), x, mean, shape=x.shape)
-    total = _reduce(c, ReduceKind.Sum, squares, dim, keepdim)
+    total = reduce(c, ReduceKind.Sum, squares, dim, keepdim)
     count = functools.reduce(lambda a, b: a * b, (x.shape[a] for a in _axes(c, x, dim)), 1)
     if c.is_symbolic(count):
         c.require(float(correction) == int(correction), "a correction that is not an integer")

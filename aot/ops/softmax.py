@@ -3,6 +3,7 @@
 
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, ReduceKind, UnaryKind
+from .reduce import reduce
 from .registry import op
 
 
@@ -20,14 +21,10 @@ def log_softmax(c, self, dim):
         return c.node(schema.Binary(kind=BinaryKind.Sub), self, self, shape=())
     axis = c.axis(dim, self.rank)
     c.require(self.shape[axis] != 0, "a softmax of nothing")
-    reduced = (*self.shape[:axis], 1, *self.shape[axis + 1 :])
-
-    def reduce(kind, x):
-        return c.node(schema.Reduce(kind=kind, axes=(axis,), keep_dims=True), x, shape=reduced)
 
     def minus(x, y):
         return c.node(schema.Binary(kind=BinaryKind.Sub), x, y, shape=self.shape)
 
-    below = minus(self, reduce(ReduceKind.Max, self))
-    total = reduce(ReduceKind.Sum, c.node(schema.Unary(kind=UnaryKind.Exp), below, shape=self.shape))
-    return minus(below, c.node(schema.Unary(kind=UnaryKind.Log), total, shape=reduced))
+    below = minus(self, reduce(c, ReduceKind.Max, self, axis, True))
+    total = reduce(c, ReduceKind.Sum, c.node(schema.Unary(kind=UnaryKind.Exp), below, shape=self.shape), axis, True)
+    return minus(below, c.node(schema.Unary(kind=UnaryKind.Log), total, shape=total.shape))
