@@ -1,10 +1,13 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Operators on constants, computed with NumPy."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..serialization.arrays import DTYPES, FLOATS, convert
 from ..serialization.schema import BinaryKind, CompareKind, DType, PadMode, ReduceKind, ScanKind, UnaryKind
+from .ir import Builder, Quantization, Value
 
 _FREE_BYTES = 1 << 16  # results up to this size are worth a node less, whatever the operands
 
@@ -180,6 +183,40 @@ _EVALUATORS = {
     "SizeValue": _size_value,
     "Index": _index,
 }
+
+
+def fold(builder: Builder, attributes, inputs: Sequence[Value | None], name: str = "c") -> Value | None:
+    """The result of one operator as a constant, if its inputs are and ``evaluate`` can; integers that
+    stand for numbers are moved, not computed with."""
+    if any(i is not None and i.constant is None for i in inputs):
+        return None
+    if all(i is None or i.quantization is None for i in inputs):
+        result = evaluate(attributes, [None if i is None else i.array for i in inputs])
+        return None if result is None else builder.constant(result, name)
+    if len(inputs) != 1 or type(attributes).__name__ not in _MOVES:
+        return None
+    (x,) = inputs
+    moved = evaluate(attributes, [x.constant.array])
+    if moved is None:
+        return None
+    old = x.quantization
+    parameters = old.scale, old.zero_point
+    if not old.is_per_tensor:
+        shape = x.constant.array.shape
+        parameters = _shortest([evaluate(attributes, [old.for_each(p, shape)]) for p in parameters])
+    return builder.constant(moved, name, Quantization(old.dtype, *parameters))
+
+
+_MOVES = ("Reshape", "Transpose", "Slice", "Expand")
+
+
+def _shortest(parameters: list[np.ndarray]) -> list[np.ndarray]:
+    """Scales and zero points of each element as those of the largest blocks, equal along whole axes."""
+    for axis in range(parameters[0].ndim):
+        first = [p.take([0], axis) if p.shape[axis] else p for p in parameters]
+        if all((p == f).all() for p, f in zip(parameters, first, strict=True)):
+            parameters = first
+    return [np.ascontiguousarray(p) for p in parameters]
 
 
 def evaluate(attributes, inputs: list[np.ndarray]) -> np.ndarray | None:

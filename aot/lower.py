@@ -24,7 +24,7 @@ from ..serialization import schema
 from ..serialization.arrays import BFLOAT16, HALVES, NUMPY_DTYPES, convert, number
 from ..serialization.schema import DType
 from . import ops
-from .fold import evaluate
+from .fold import fold
 from .half import takes_half
 from .ir import Builder, Graph, Input, Range, Value, dims
 
@@ -232,17 +232,17 @@ class Lowering(Builder):
     def node(self, attributes, *inputs, shape, dtype=None, name=None) -> Value:
         """As ``Builder.node``; computed at once if every input is a constant."""
         self._check_half(attributes, inputs)
-        if inputs and all(i is None or i.constant is not None for i in inputs):
-            result = evaluate(attributes, [None if i is None else i.array for i in inputs])
-            if result is not None:
-                return self.constant(result)
+        if inputs:
+            constant = fold(self, attributes, inputs)
+            if constant is not None:
+                return constant
         name = name or (self.fx_node.name if self.fx_node else None)
         return super().node(attributes, *inputs, shape=shape, dtype=dtype, name=name)
 
-    def multi_node(self, attributes, *inputs, outputs, name=None) -> list[Value]:
+    def multi_node(self, attributes, *inputs, outputs, name=None, **options) -> list[Value]:
         self._check_half(attributes, inputs)
         name = name or (self.fx_node.name if self.fx_node else None)
-        return super().multi_node(attributes, *inputs, outputs=outputs, name=name)
+        return super().multi_node(attributes, *inputs, outputs=outputs, name=name, **options)
 
     def cast(self, x: Value, dtype: DType) -> Value:
         if x.dtype == dtype:

@@ -34,8 +34,8 @@ def verify(graph: Graph) -> None:
     if types:
         raise ValueError(f"states without a content after the call: {', '.join(types)}")
     for value in graph.values.values():
-        if value.constant is not None and value.array.shape != value.shape:
-            raise ValueError(f"constant %{value.name} holds {value.array.shape}, not {value.shape}")
+        if value.constant is not None and value.constant.array.shape != value.shape:
+            raise ValueError(f"constant %{value.name} holds {value.constant.array.shape}, not {value.shape}")
 
 
 def check_border(before: Graph, after: Graph) -> None:

@@ -7,6 +7,8 @@
 #include <new>
 #include <unordered_set>
 
+#include "quantization.h"
+
 namespace executorch::backends::et_xnnpack {
 
 namespace {
@@ -155,6 +157,9 @@ class BlobVerifier {
         ETX_RETURN_IF_ERROR(entry(dim));
       }
     }
+    if (value.quantization() != nullptr) {
+      ETX_RETURN_IF_ERROR(check_quantization(value));
+    }
     if (value.constant() != nullptr) {
       ETX_RETURN_IF_ERROR(constant(id, *value.constant()));
       origins_[id] = Origin::Constant;
@@ -199,6 +204,12 @@ class BlobVerifier {
     return {};
   }
 
+  // Who calls sees integers as integers.
+  Status at_border(uint32_t id) {
+    ETX_CHECK(blob_.value(id).quantization() == nullptr, InvalidProgram, "value %u is quantized", id);
+    return {};
+  }
+
   Status inputs() {
     for (size_t i = 0; i < blob_.num_inputs(); ++i) {
       ETX_RETURN_IF_ERROR(input(*graph().inputs()->Get(static_cast<uint32_t>(i))).in("input " + std::to_string(i)));
@@ -213,6 +224,7 @@ class BlobVerifier {
     ETX_CHECK(input.value() < origins_.size(), InvalidProgram, "value %u does not exist", input.value());
     Origin& origin = origins_[input.value()];
     ETX_CHECK(origin == Origin::Unknown, InvalidProgram, "value %u is a constant or another input", input.value());
+    ETX_RETURN_IF_ERROR(at_border(input.value()));
     origin = Origin::Input;
     return dim_order(input.dim_order(), input.value());
   }
@@ -238,6 +250,7 @@ class BlobVerifier {
         "value %u does not exist or is a constant, an input or another state",
         state.value());
     ETX_CHECK(state.initial() != nullptr, InvalidProgram, "it has no initial content");
+    ETX_RETURN_IF_ERROR(at_border(state.value()));
     origins_[state.value()] = Origin::Input;
     return constant(state.value(), *state.initial());
   }
@@ -253,6 +266,7 @@ class BlobVerifier {
           i,
           id);
       origins_[id] = Origin::Output;
+      ETX_RETURN_IF_ERROR(at_border(id));
       const auto* from = blob_.value(id).dims();
       const auto* to = blob_.value(state.value()).dims();
       bool same = blob_.value(id).dtype() == blob_.value(state.value()).dtype() && length(from) == length(to);
@@ -377,6 +391,7 @@ class BlobVerifier {
           i,
           output.value());
       origins_[output.value()] = Origin::Output;
+      ETX_RETURN_IF_ERROR(at_border(output.value()).in("output " + std::to_string(i)));
       ETX_RETURN_IF_ERROR(dim_order(output.dim_order(), output.value()).in("output " + std::to_string(i)));
     }
     return {};
@@ -442,6 +457,11 @@ StatusOr<std::vector<TensorType>> Blob::infer_types(const Sizes& sizes) const {
   std::vector<TensorType> declared(num_values());
   for (uint32_t id = 0; id < num_values(); ++id) {
     declared[id].dtype = value(id).dtype();
+    if (value(id).quantization() != nullptr) {
+      declared[id].dtype = DType::Float32;
+      declared[id].quantization = value(id).quantization();
+      declared[id].stored = value(id).dtype();
+    }
     StatusOr<Shape> shape = sizes.resolve(value(id).dims());
     if (!shape.ok()) {
       return Status(shape.status()).in("value " + std::to_string(id));
@@ -454,6 +474,7 @@ StatusOr<std::vector<TensorType>> Blob::infer_types(const Sizes& sizes) const {
     const BoundNode bound(*this, i, {declared.data(), declared.size()}, sizes);
     made.assign(node(i).outputs()->size(), {});
     const OpImpl& op = op_impl(node(i).attributes_type());
+    ETX_RETURN_IF_ERROR(check_quantized(op, bound.context()).in(describe(i)));
     ETX_RETURN_IF_ERROR(op.infer(bound.context(), {made.data(), made.size()}).in(describe(i)));
     for (uint32_t k = 0; k < made.size(); ++k) {
       const TensorType& expected = declared[node(i).outputs()->Get(k)];

@@ -83,7 +83,7 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
     const size_t node = step.nodes.front();
     const BoundNode bound(blob_, node, view(types_), sizes);
     const OpImpl& op = op_impl(blob_.node(node).attributes_type());
-    runnable.kernel = op.kernel == nullptr ? nullptr : op.kernel(bound.context());
+    runnable.kernel = make_kernel(op, bound.context());
     if (runnable.kernel == nullptr) {
       return failure(Error::NotSupported, "this runtime cannot compute it for these operands")
           .in(blob_.describe(node));
@@ -109,7 +109,7 @@ std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes
     const BoundNode bound(blob_, i, view(types_), sizes);
     const schema::Node& node = blob_.node(i);
     nodes.push_back(
-        {op_impl(node.attributes_type()).row(bound.context()),
+        {make_row(op_impl(node.attributes_type()), bound.context()),
          {node.inputs()->begin(), node.inputs()->end()},
          node.outputs()->Get(0)});
   }

@@ -15,10 +15,10 @@ namespace {
 enum class Placement : uint8_t { View, Kernel, Xnnpack, Fused };
 
 Placement place(const OpImpl& op, const NodeContext& node) {
-  if (op.is_view) {
+  if (is_view(op, node)) {
     return Placement::View;
   }
-  return op.in_xnnpack != nullptr && op.in_xnnpack(node) ? Placement::Xnnpack : Placement::Kernel;
+  return runs_in_xnnpack(op, node) ? Placement::Xnnpack : Placement::Kernel;
 }
 
 // Finding out whether a node may work in place takes time linear in the graph.
@@ -35,7 +35,7 @@ class Planner {
       const OpImpl& op = op_impl(blob.node(i).attributes_type());
       const BoundNode bound(blob, i, types, sizes);
       placements_.push_back(place(op, bound.context()));
-      can_fuse_.push_back(fuse_elementwise && op.row != nullptr && op.row(bound.context()) != nullptr);
+      can_fuse_.push_back(fuse_elementwise && make_row(op, bound.context()) != nullptr);
     }
   }
 

@@ -31,6 +31,20 @@ const char* status_name(xnn_status status) {
   }
 }
 
+// REQUIRES: the type is quantized
+StatusOr<xnn_datatype> quantized_datatype(const TensorType& type, bool by_channel) {
+  switch (type.stored) {
+    case DType::Int8:
+      return by_channel ? xnn_datatype_qcint8 : xnn_datatype_qint8;
+    case DType::UInt8:
+      return xnn_datatype_quint8;
+    case DType::Int32:
+      return by_channel ? xnn_datatype_qcint32 : xnn_datatype_qint32;
+    default:
+      return failure(Error::NotSupported, "XNNPACK has no quantized %s", schema::EnumNameDType(type.stored));
+  }
+}
+
 StatusOr<xnn_datatype> datatype(DType dtype) {
   switch (dtype) {
     case DType::Float32:
@@ -132,9 +146,45 @@ StatusOr<uint32_t> SubgraphBuilder::scalar(float value) {
   return define_tensor({DType::Float32, {}}, memory.data(), XNN_INVALID_VALUE_ID, 0);
 }
 
+Status SubgraphBuilder::define_quantized(
+    const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, uint32_t* id) {
+  const schema::Quantization& quantization = *type.quantization;
+  const bool by_channel = quantization.scale()->size() > 1;
+  ETX_ASSIGN_OR_RETURN(const xnn_datatype dtype, quantized_datatype(type, by_channel));
+  const int32_t zero_point = quantization.zero_point()->Get(0);
+  if (!by_channel) {
+    return check_xnn(
+        xnn_define_quantized_tensor_value(
+            get(),
+            dtype,
+            zero_point,
+            quantization.scale()->Get(0),
+            type.shape.rank,
+            type.shape.dims.data(),
+            data,
+            external_id,
+            flags,
+            id),
+        "xnn_define_quantized_tensor_value");
+  }
+  // The scales stay in the blob, which outlives the runtime.
+  return check_xnn(
+      xnn_define_channelwise_quantized_tensor_value(
+          get(),
+          dtype,
+          quantization.scale()->data(),
+          type.shape.rank,
+          quantization.axis(),
+          type.shape.dims.data(),
+          data,
+          external_id,
+          flags,
+          id),
+      "xnn_define_channelwise_quantized_tensor_value");
+}
+
 StatusOr<uint32_t> SubgraphBuilder::define_tensor(
     const TensorType& type, const void* data, uint32_t external_id, uint32_t flags) {
-  ETX_ASSIGN_OR_RETURN(const xnn_datatype dtype, datatype(type.dtype));
   ETX_CHECK(
       type.shape.rank <= XNN_MAX_TENSOR_DIMS,
       NotSupported,
@@ -142,6 +192,11 @@ StatusOr<uint32_t> SubgraphBuilder::define_tensor(
       XNN_MAX_TENSOR_DIMS,
       type.to_string().c_str());
   uint32_t id = kAbsent;
+  if (type.quantization != nullptr) {
+    ETX_RETURN_IF_ERROR(define_quantized(type, data, external_id, flags, &id));
+    return id;
+  }
+  ETX_ASSIGN_OR_RETURN(const xnn_datatype dtype, datatype(type.dtype));
   ETX_RETURN_IF_ERROR(check_xnn(
       xnn_define_tensor_value(
           get(), dtype, type.shape.rank, type.shape.dims.data(), data, external_id, flags, &id),

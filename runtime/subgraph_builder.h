@@ -78,6 +78,8 @@ class SubgraphBuilder {
 
   StatusOr<uint32_t> define_tensor(
       const TensorType& type, const void* data, uint32_t external_id, uint32_t flags);
+  Status define_quantized(
+      const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, uint32_t* id);
 
   SubgraphPtr subgraph_;
   Span<const TensorType> types_;

@@ -78,9 +78,17 @@ inline bool is_number(DType dtype) {
 struct TensorType {
   DType dtype = DType::Float32;
   Shape shape;
+  // If this is not null the tensor counts as Float32 and holds integers of type `stored`.
+  // Belongs to the blob, and does not take part in comparisons.
+  const schema::Quantization* quantization = nullptr;
+  DType stored = DType::Float32;
 
+  // What the elements in memory are.
+  DType storage() const {
+    return quantization == nullptr ? dtype : stored;
+  }
   size_t bytes() const {
-    return shape.numel() * element_size(dtype);
+    return shape.numel() * element_size(storage());
   }
   bool operator==(const TensorType& other) const {
     return dtype == other.dtype && shape == other.shape;

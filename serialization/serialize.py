@@ -165,6 +165,18 @@ def _constant(array: np.ndarray, weights: dict[str, bytes], packed: bool = False
     return constant
 
 
+def _quantization(quantization):
+    axes = [axis for axis, count in enumerate(quantization.scale.shape) if count != 1]
+    if len(axes) > 1:
+        raise ValueError("a scale for each block of several axes has no form in a blob")
+    return _fill(
+        generated.QuantizationT(),
+        scale=quantization.scale.ravel(),
+        zeroPoint=quantization.zero_point.ravel(),
+        axis=axes[0] if axes else 0,
+    )
+
+
 def serialize(graph) -> Serialized:
     """The blob of ``graph``. Raises ValueError for sizes that no input determines."""
     _check_sizes(graph)
@@ -181,9 +193,10 @@ def serialize(graph) -> Serialized:
     values = [
         _fill(
             generated.ValueT(),
-            dtype=int(v.dtype),
+            dtype=int(v.dtype if v.quantization is None else v.quantization.dtype),
             dims=sizes(v.shape),
-            constant=None if v.constant is None else _constant(v.array, weights, packed=True),
+            constant=None if v.constant is None else _constant(v.constant.array, weights, packed=True),
+            quantization=None if v.quantization is None else _quantization(v.quantization),
         )
         for v in graph.values.values()
     ]

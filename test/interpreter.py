@@ -382,6 +382,16 @@ def _dequantize(a, x, scale, zero_point):
     return (x.float() - _blocks(x, zero_point)) * _blocks(x, scale)
 
 
+def _stored(quantization, x):
+    """What is left of ``x`` when it is stored so."""
+    if quantization is None:
+        return x
+    info = torch.iinfo(getattr(torch, str(NUMPY_DTYPES[quantization.dtype])))
+    scale, zero_point = (torch.from_numpy(p) for p in (quantization.scale, quantization.zero_point))
+    q = (torch.round(x * (1.0 / scale)) + zero_point).clamp(info.min, info.max).nan_to_num(0)
+    return (q - zero_point) * scale
+
+
 _OPERATORS = {
     "Unary": lambda a, x: _UNARY[a.kind](x, a),
     "Binary": lambda a, x, y: _clamped(_BINARY[a.kind](x, y), a.clamp),
@@ -499,7 +509,7 @@ def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) 
         else:
             results = (results,)
         for output, result in zip(node.outputs, results, strict=True):
-            env[output] = check(output, result)
+            env[output] = check(output, _stored(graph.values[output].quantization, result))
     results = []
     for output in graph.outputs:
         if output.state is not None:

@@ -2,7 +2,7 @@
 """The graph that passes rewrite and the serializer writes. Knows nothing of torch."""
 
 from .dims import Dim, Range, is_static, numel
-from .graph import Builder, Constant, Graph, Input, Node, Output, Rewriter, State, Value
+from .graph import Builder, Constant, Graph, Input, Node, Output, Quantization, Rewriter, State, Value
 from .text import parse
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Input",
     "Node",
     "Output",
+    "Quantization",
     "Range",
     "Rewriter",
     "State",

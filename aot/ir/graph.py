@@ -39,14 +39,60 @@ class Constant:
         return f"Constant({self.array.dtype}{list(self.array.shape)})"
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Quantization:
+    """What integers of ``dtype`` stand for: q for (q - zero_point) * scale.
+
+    Scale (float32) and zero point (int32) have rank 0, or the rank of the tensor and sizes that divide
+    those of the tensor: each element is for a block.
+    """
+
+    dtype: DType
+    scale: np.ndarray
+    zero_point: np.ndarray
+
+    @classmethod
+    def per_tensor(cls, dtype: DType, scale: float, zero_point: int) -> "Quantization":
+        return cls(dtype, np.array(scale, np.float32), np.array(zero_point, np.int32))
+
+    @property
+    def is_per_tensor(self) -> bool:
+        return self.scale.size == 1
+
+    @functools.cached_property
+    def key(self):
+        return self.dtype, self.scale.shape, self.scale.tobytes(), self.zero_point.tobytes()
+
+    def __eq__(self, other):
+        return isinstance(other, Quantization) and self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def for_each(self, parameter: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """``parameter``, scale or zero point, for each element of a tensor of this shape."""
+        for axis, blocks in enumerate(parameter.shape):
+            if blocks not in (1, shape[axis]):
+                parameter = parameter.repeat(shape[axis] // blocks, axis)
+        return np.broadcast_to(parameter, shape)
+
+    def dequantize(self, q: np.ndarray) -> np.ndarray:
+        scale, zero_point = (self.for_each(p, q.shape) for p in (self.scale, self.zero_point))
+        return (q.astype(np.float32) - zero_point.astype(np.float32)) * scale
+
+
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """A tensor: physical ``shape``, slowest-varying axis first."""
+    """A tensor: physical ``shape``, slowest-varying axis first.
+
+    With ``quantization`` it counts as Float32, but integers are stored, those of ``constant`` too.
+    """
 
     name: str
     dtype: DType
     shape: tuple[Dim, ...]
     constant: Constant | None = None
+    quantization: Quantization | None = None
 
     @property
     def rank(self) -> int:
@@ -54,7 +100,9 @@ class Value:
 
     @property
     def array(self) -> np.ndarray:
-        return self.constant.array
+        """The numbers of a constant."""
+        array = self.constant.array
+        return array if self.quantization is None else self.quantization.dequantize(array)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,13 +222,17 @@ class Builder:
             return name
         return self._unique(f"{name}_{count}")
 
-    def value(self, dtype: DType, shape: Iterable[Dim], name: str = "v") -> Value:
+    def value(
+        self, dtype: DType, shape: Iterable[Dim], name: str = "v", quantization: Quantization | None = None
+    ) -> Value:
         shape = tuple(dims.simplify(d) for d in shape)
-        return self._add(Value(self._unique(name), dtype, shape))
+        return self._add(Value(self._unique(name), dtype, shape, quantization=quantization))
 
-    def constant(self, array: np.ndarray, name: str = "c") -> Value:
+    def constant(self, array: np.ndarray, name: str = "c", quantization: Quantization | None = None) -> Value:
+        """A constant that holds ``array``, which ``quantization`` may give a meaning."""
         array = np.asarray(array)
-        value = Value(self._unique(name), DTYPES[array.dtype], array.shape, Constant(array))
+        dtype = DTYPES[array.dtype] if quantization is None else DType.Float32
+        value = Value(self._unique(name), dtype, array.shape, Constant(array), quantization)
         return self._add(value)
 
     def scalar(self, value: float) -> Value:
@@ -221,10 +273,12 @@ class Builder:
         shape: Iterable[Dim],
         dtype: DType | None = None,
         name: str | None = None,
+        quantization: Quantization | None = None,
     ) -> Value:
         """Adds a node with one output and returns that; ``dtype`` is that of the first input."""
         dtype = inputs[0].dtype if dtype is None else dtype
-        return self.multi_node(attributes, *inputs, outputs=((dtype, shape),), name=name)[0]
+        outputs = ((dtype, shape),)
+        return self.multi_node(attributes, *inputs, outputs=outputs, name=name, quantization=quantization)[0]
 
     def multi_node(
         self,
@@ -232,10 +286,11 @@ class Builder:
         *inputs: Value | None,
         outputs: Iterable[tuple[DType, Iterable[Dim]]],
         name: str | None = None,
+        quantization: Quantization | None = None,
     ) -> list[Value]:
         """Adds a node with an output of each of these types and returns them."""
         name = name or type(attributes).__name__.lower()
-        results = [self.value(dtype, shape, name) for dtype, shape in outputs]
+        results = [self.value(dtype, shape, name, quantization) for dtype, shape in outputs]
         names = tuple(None if i is None else i.name for i in inputs)
         self._append(Node(attributes, names, tuple(r.name for r in results), self.debug_handle))
         return results

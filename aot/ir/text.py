@@ -55,7 +55,11 @@ def _attributes(attributes) -> str:
 
 
 def _type(value: Value) -> str:
-    return f"%{value.name}: {value.dtype.name}[{', '.join(str(d) for d in value.shape)}]"
+    text = f"%{value.name}: {value.dtype.name}[{', '.join(str(d) for d in value.shape)}]"
+    q = value.quantization
+    if q is None:
+        return text
+    return f"{text} as {q.dtype.name}({_array(q.scale)} from {_array(q.zero_point)})"
 
 
 def _array(array: np.ndarray) -> str:
@@ -84,7 +88,7 @@ def to_text(graph: Graph) -> str:
             lines.append(f"in {_type(graph.values[i.value])}{_order(i.dim_order)}")
     for value in graph.values.values():
         if value.constant is not None:
-            lines.append(f"const {_type(value)} = {_array(value.array)}")
+            lines.append(f"const {_type(value)} = {_array(value.constant.array)}")
     for node in graph.nodes:
         outputs = ", ".join(_type(graph.values[o]) for o in node.outputs)
         inputs = ", ".join("none" if i is None else "%" + i for i in node.inputs)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.schema import DType
+from ..ir import Quantization
 from .registry import op
 
 _quantized = functools.partial(op, dtypes=DType)
@@ -41,6 +42,9 @@ def quantize(c, x, scale, zero_point, low, high):
 def dequantize(c, x, scale, zero_point):
     c.require(x.dtype in (*_ROUNDED, DType.Int32), f"dequantization of {x.dtype.name}")
     c.require(c.out.dtype == DType.Float32, f"dequantization to {c.out.dtype.name}")
+    if all(i.constant is not None for i in (x, scale, zero_point)):  # the program keeps the integers
+        quantization = Quantization(x.dtype, scale.array, zero_point.array)
+        return c.constant(x.array, c.fx_node.name, quantization)
     return c.node(schema.Dequantize(), x, scale, zero_point, shape=x.shape, dtype=DType.Float32)
 
 

@@ -3,9 +3,9 @@ import collections
 import dataclasses
 import math
 
-import numpy as np
-
+from ...serialization import schema
 from ...serialization.arrays import NUMPY_DTYPES
+from ..fold import fold
 from ..ir import Dim, Graph, Node, Rewriter, Value, dims
 from .layout_rules import RULES, Layout, Loops, layout_of, loop_order, loops_of, order_of, penalty
 
@@ -367,7 +367,7 @@ class _Mover:
             return self._r[base.name]
         key = base.name, layout
         if key not in self._shaped:
-            self._shaped[key] = self._r.constant(np.transpose(base.array, layout), base.name)
+            self._shaped[key] = fold(self._r, schema.Transpose(perm=layout), [base], base.name)
         return self._shaped[key]
 
     def reshaped(self, value: Value, shape: tuple[Dim, ...]) -> Value:
@@ -377,7 +377,7 @@ class _Mover:
         key = value.name, shape
         if key not in self._shaped:
             if value.constant is not None:
-                made = self._r.constant(value.array.reshape(shape), value.name)
+                made = fold(self._r, schema.Reshape(shape=shape), [value], value.name)
             else:
                 made = self._r.reshape(value, shape)
             self._shaped[key] = made

@@ -64,6 +64,8 @@ def _parameters(r: Rewriter, node: Node | None) -> tuple[np.ndarray, np.ndarray 
     bias = r.values[node.inputs[2]] if len(node.inputs) > 2 and node.inputs[2] is not None else None
     if weight.constant is None or (bias is not None and bias.constant is None):
         return None
+    if weight.quantization is not None:
+        return None  # the program would hold floats instead
     return weight.array, None if bias is None else bias.array
 
 

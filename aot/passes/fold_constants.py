@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-from ..fold import evaluate
+from ..fold import fold
 from ..ir import Graph, Rewriter
 
 
@@ -16,11 +16,9 @@ def fold_constants(graph: Graph) -> Graph:
     r = Rewriter(graph)
     for node in r.walk():
         inputs = [r[name] for name in node.inputs]
-        folded = None
-        if all(i is None or i.constant is not None for i in inputs):
-            folded = evaluate(node.attributes, [None if i is None else i.array for i in inputs])
+        folded = fold(r, node.attributes, inputs, node.outputs[0])
         if folded is None:
             r.copy(node)
         else:
-            r.replace(node.outputs[0], r.constant(folded, node.outputs[0]))
+            r.replace(node.outputs[0], folded)
     return r.finish()

@@ -16,12 +16,12 @@ def _signs(x):
     return tuple(_signs(i) for i in x) if isinstance(x, tuple) else None
 
 
-def _key(node: Node, inputs: tuple[str | None, ...]):
+def _key(graph: Graph, node: Node, inputs: tuple[str | None, ...]):
     a = node.attributes
     if node.op == "Binary" and a.kind in _COMMUTATIVE:
         inputs = tuple(sorted(inputs))
     signs = tuple(_signs(getattr(a, f.name)) for f in dataclasses.fields(a))
-    return node.op, a, signs, inputs
+    return node.op, a, signs, inputs, tuple(graph.values[o].quantization for o in node.outputs)
 
 
 def merge_duplicates(graph: Graph) -> Graph:
@@ -38,7 +38,7 @@ def merge_duplicates(graph: Graph) -> Graph:
     groups = collections.defaultdict(list)
     for value in graph.values.values():
         if value.constant is not None:
-            groups[value.dtype, value.shape].append(value)
+            groups[value.dtype, value.shape, value.quantization].append(value)
     for group in groups.values():
         if len(group) > 1:  # else nobody has to read the data
             kept: dict[str, Value] = {}
@@ -46,7 +46,7 @@ def merge_duplicates(graph: Graph) -> Graph:
                 r.replace(value.name, kept.setdefault(value.constant.digest, value))
     seen: dict[object, Node] = {}
     for node in r.walk():
-        key = _key(node, tuple(None if i is None else r[i].name for i in node.inputs))
+        key = _key(graph, node, tuple(None if i is None else r[i].name for i in node.inputs))
         if key in seen:
             for name, kept in zip(node.outputs, seen[key].outputs, strict=True):
                 r.replace(name, r[kept])

@@ -10,6 +10,7 @@ from .drop_casts import drop_casts
 from .drop_unused import drop_unused
 from .fold_batch_norm import fold_batch_norm
 from .fold_constants import fold_constants
+from .fold_quantization import fold_quantization
 from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
@@ -45,6 +46,7 @@ PIPELINE = [
     fold_batch_norm,  # before clamps, which would end a chain of products and sums
     fuse_pad,
     fuse_clamp,
+    fold_quantization,  # with as few operators as possible between quantize and dequantize
     merge_duplicates,  # folding and moving made constants
     copy_outputs,  # last: others remove copies and merge outputs
 ]

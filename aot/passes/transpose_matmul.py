@@ -41,7 +41,7 @@ def _weight(r: Rewriter, node: Node) -> Value | None:
     expand = r.producer(b)
     if expand is not None and expand.op == "Expand":
         b = r.values[expand.inputs[0]]
-    matrix = None if b.constant is None else _one_matrix(b.array)
+    matrix = None if b.constant is None or b.quantization is not None else _one_matrix(b.array)
     if matrix is None or a.rank < 2:
         return None
     weight = r.constant(matrix if node.attributes.transpose_b else matrix.T, b.name)

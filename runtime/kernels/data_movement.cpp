@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../ops/op.h"
+#include "../quantization.h"
 #include "half.h"
 #include "strided_copy.h"
 
@@ -35,7 +36,7 @@ class DataMovement : public Kernel {
 
   void begin(const NodeContext& node) {
     copies_.clear();
-    element_ = element_size(node.output().dtype);
+    element_ = element_size(node.output().storage());
   }
   void add(size_t input, const CopyBox& box) {
     copies_.push_back({input, StridedCopy(box, element_)});
@@ -131,7 +132,7 @@ class Pad final : public DataMovement {
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     begin(node);
     const auto& attributes = node.attributes<schema::Pad>();
-    store_value(node.output().dtype, attributes.value());
+    store_value(node.output(), attributes.value());
     const Shape& input = node.input(0).shape;
     const Shape& output = node.output().shape;
 
@@ -157,8 +158,11 @@ class Pad final : public DataMovement {
   }
 
  private:
-  void store_value(DType dtype, float value) {
-    switch (dtype) {
+  void store_value(const TensorType& type, float value) {
+    if (type.quantization != nullptr) {
+      value = static_cast<float>(quantize_number(*type.quantization, type.stored, value));
+    }
+    switch (type.storage()) {
       case DType::Float32:
         return store(value);
       case DType::Int32:
@@ -197,7 +201,7 @@ class PadByCopies final : public Kernel {
     mode_ = attributes.mode();
     x_ = x;
     y_ = y;
-    block_ = x.rank == 0 ? 0 : x.numel(last_ + 1, x.rank) * element_size(node.output().dtype);
+    block_ = x.rank == 0 ? 0 : x.numel(last_ + 1, x.rank) * element_size(node.output().storage());
     return size_t{0};
   }
 

@@ -671,6 +671,15 @@ std::unique_ptr<Kernel> make_unary(const NodeContext& node) {
   return std::make_unique<Unary>(unary_row(kind));
 }
 
+void compute_unary(const NodeContext& node, const float* x, float* y, size_t count) {
+  const UnaryKind kind = node.attributes<schema::Unary>().kind();
+  if (kind == UnaryKind::Copy) {
+    std::copy_n(x, count, y);
+  } else {
+    unary_row(kind)(x, y, count, unary_parameters(node));
+  }
+}
+
 std::unique_ptr<Kernel> make_binary(const NodeContext& node) {
   return std::make_unique<Binary>(binary_row(node.attributes<schema::Binary>().kind()));
 }

@@ -92,14 +92,14 @@ size_t FusedElementwise::reshape(Span<const TensorType> types, size_t num_thread
     const TensorType& type = types[input_values_[i]];
     shapes[i] = type.shape;
     dense_.push_back(type.shape.numel() == shape.numel());
-    input_sizes_.push_back(element_size(type.dtype));
+    input_sizes_.push_back(element_size(type.storage()));
     element_size_ = std::max(element_size_, input_sizes_.back());
   }
   for (const uint32_t id : output_values_) {
-    output_sizes_.push_back(element_size(types[id].dtype));
+    output_sizes_.push_back(element_size(types[id].storage()));
   }
   for (const uint32_t id : results_) {
-    element_size_ = std::max(element_size_, element_size(types[id].dtype));
+    element_size_ = std::max(element_size_, element_size(types[id].storage()));
   }
   broadcast_ = Broadcast<kMaxInputs>(shape, shapes);
   repeats_.clear();

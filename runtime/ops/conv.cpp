@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "../kernels/conv.h"
+#include "../quantization.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
@@ -148,6 +149,11 @@ Status define_conv2d(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_convolution_2d");
 }
 
+template <typename Attributes, bool (*kRule)(const NodeContext&)>
+bool quantized_in_xnnpack(const NodeContext& node) {
+  return is_product_in_xnnpack(node, node.attributes<Attributes>().clamp()) && kRule(node);
+}
+
 // The size of an axis that count_positions would map back to `size`.
 StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, size_t size) {
   ETX_CHECK(size != 0, InvalidProgram, "the image is empty");
@@ -226,8 +232,23 @@ Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgrap
 
 } // namespace
 
-const OpImpl kConv2dOp{infer_conv2d, conv2d_in_xnnpack, define_conv2d, make_conv2d};
+const OpImpl kConv2dOp{
+    infer_conv2d,
+    conv2d_in_xnnpack,
+    define_conv2d,
+    make_conv2d,
+    false,
+    false,
+    nullptr,
+    quantized_in_xnnpack<schema::Conv2d, conv2d_in_xnnpack>};
 const OpImpl kConvTranspose2dOp{
-    infer_conv_transpose2d, conv_transpose2d_in_xnnpack, define_conv_transpose2d, make_conv_transpose2d};
+    infer_conv_transpose2d,
+    conv_transpose2d_in_xnnpack,
+    define_conv_transpose2d,
+    make_conv_transpose2d,
+    false,
+    false,
+    nullptr,
+    quantized_in_xnnpack<schema::ConvTranspose2d, conv_transpose2d_in_xnnpack>};
 
 } // namespace executorch::backends::et_xnnpack

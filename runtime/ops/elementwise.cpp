@@ -3,6 +3,8 @@
 
 #include "../kernels/elementwise.h"
 #include "../kernels/logic.h"
+#include "../kernels/lookup.h"
+#include "../quantization.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
@@ -248,6 +250,30 @@ bool binary_in_xnnpack(const NodeContext& node) {
   return binary_operator(node.attributes<schema::Binary>().kind()) != xnn_binary_invalid && fits_xnnpack(node);
 }
 
+// Beyond these ratios of scales XNNPACK computes something else.
+bool is_in_range(BinaryKind kind, float a, float b, float y) {
+  const auto is_between = [](float low, float ratio, float high) { return ratio >= low && ratio < high; };
+  switch (kind) {
+    case BinaryKind::Add:
+    case BinaryKind::Sub:
+      return is_between(0x1p-10f, a / y, 0x1p8f) && is_between(0x1p-10f, b / y, 0x1p8f);
+    case BinaryKind::Mul:
+      return is_between(0x1p-16f, a * b / y, 0x1p8f);
+    default:
+      return false;
+  }
+}
+
+bool quantized_binary_in_xnnpack(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Binary>();
+  const TensorType& a = node.input(0);
+  const TensorType& b = node.input(1);
+  const TensorType& y = node.output();
+  return is_per_tensor(a, DType::Int8) && is_per_tensor(b, DType::Int8) && is_per_tensor(y, DType::Int8) &&
+      is_in_range(attributes.kind(), scale_of(a), scale_of(b), scale_of(y)) && attributes.clamp() == nullptr &&
+      fits_xnnpack(node);
+}
+
 Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
   const auto& attributes = node.attributes<schema::Binary>();
   ETX_ASSIGN_OR_RETURN(const uint32_t a, subgraph.input(0));
@@ -261,7 +287,17 @@ Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
 
 } // namespace
 
-const OpImpl kUnaryOp{infer_unary, unary_in_xnnpack, define_unary, make_unary, false, false, make_unary_row};
+const OpImpl kUnaryOp{
+    infer_unary,
+    unary_in_xnnpack,
+    define_unary,
+    make_unary,
+    false,
+    false,
+    make_unary_row,
+    nullptr,
+    make_quantized_unary,
+    make_quantized_unary_row};
 const OpImpl kBinaryOp{
     infer_binary,
     binary_in_xnnpack,
@@ -271,6 +307,7 @@ const OpImpl kBinaryOp{
     },
     false,
     false,
-    make_binary_row};
+    make_binary_row,
+    quantized_binary_in_xnnpack};
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,5 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "../kernels/matmul.h"
+#include "../quantization.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
@@ -39,6 +40,10 @@ Status define_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_fully_connected");
 }
 
+bool quantized_linear_in_xnnpack(const NodeContext& node) {
+  return is_product_in_xnnpack(node, node.attributes<schema::Linear>().clamp()) && fits_xnnpack(node);
+}
+
 Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(2));
   ETX_RETURN_IF_ERROR(node.check_float());
@@ -72,7 +77,8 @@ Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
 
 } // namespace
 
-const OpImpl kLinearOp{infer_linear, fits_xnnpack, define_linear, make_linear};
+const OpImpl kLinearOp{
+    infer_linear, fits_xnnpack, define_linear, make_linear, false, false, nullptr, quantized_linear_in_xnnpack};
 const OpImpl kBatchMatMulOp{infer_batch_matmul, fits_xnnpack, define_batch_matmul, make_batch_matmul};
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,6 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "op.h"
 
+#include "../kernels/in_float.h"
+#include "../quantization.h"
+
 namespace executorch::backends::et_xnnpack {
 
 const OpImpl& op_impl(schema::Attributes type) {
@@ -116,6 +119,50 @@ Status NodeContext::check_operands(size_t required, size_t optional, size_t num_
       "has %zu outputs, makes %zu",
       this->num_outputs(),
       num_outputs);
+  return {};
+}
+
+bool NodeContext::is_quantized() const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (has_input(i) && input(i).quantization != nullptr) {
+      return true;
+    }
+  }
+  for (const TensorType& type : outputs_) {
+    if (type.quantization != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool runs_in_xnnpack(const OpImpl& op, const NodeContext& node) {
+  const auto rule = node.is_quantized() ? op.quantized_in_xnnpack : op.in_xnnpack;
+  return rule != nullptr && rule(node);
+}
+
+bool is_view(const OpImpl& op, const NodeContext& node) {
+  return op.is_view && is_same(node.input(0).quantization, node.output().quantization);
+}
+
+std::unique_ptr<Kernel> make_kernel(const OpImpl& op, const NodeContext& node) {
+  if (op.kernel == nullptr || !node.is_quantized()) {
+    return op.kernel == nullptr ? nullptr : op.kernel(node);
+  }
+  std::unique_ptr<Kernel> kernel = op.quantized_kernel == nullptr ? nullptr : op.quantized_kernel(node);
+  return kernel != nullptr ? std::move(kernel) : make_in_float(op, node);
+}
+
+std::unique_ptr<Row> make_row(const OpImpl& op, const NodeContext& node) {
+  const auto make = node.is_quantized() ? op.quantized_row : op.row;
+  return make == nullptr ? nullptr : make(node);
+}
+
+Status check_quantized(const OpImpl& op, const NodeContext& node) {
+  ETX_CHECK(
+      !node.is_quantized() || (op.kernel != nullptr && !op.in_place && node.num_outputs() == 1),
+      InvalidProgram,
+      "has quantized operands");
   return {};
 }
 

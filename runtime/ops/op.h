@@ -56,6 +56,9 @@ class NodeContext {
   size_t num_outputs() const {
     return node_.outputs()->size();
   }
+  // Whether an operand or a result holds integers that stand for real numbers.
+  // REQUIRES: not while `infer` runs
+  bool is_quantized() const;
   const Sizes& sizes() const {
     return sizes_;
   }
@@ -96,7 +99,19 @@ struct OpImpl {
   // For elementwise ops: what computes a part of the one result from the same part of the
   // operands, so that several nodes can share one pass over memory; null if it cannot.
   std::unique_ptr<Row> (*row)(const NodeContext& node) = nullptr;
+  // The same for nodes with quantized operands. What none of these takes is computed in Float32.
+  bool (*quantized_in_xnnpack)(const NodeContext& node) = nullptr; // then `define` adds it
+  std::unique_ptr<Kernel> (*quantized_kernel)(const NodeContext& node) = nullptr;
+  std::unique_ptr<Row> (*quantized_row)(const NodeContext& node) = nullptr;
 };
+
+// How a node is implemented, quantized or not.
+bool runs_in_xnnpack(const OpImpl& op, const NodeContext& node);
+bool is_view(const OpImpl& op, const NodeContext& node);
+std::unique_ptr<Kernel> make_kernel(const OpImpl& op, const NodeContext& node);
+std::unique_ptr<Row> make_row(const OpImpl& op, const NodeContext& node);
+// Fails if the op cannot have quantized operands.
+Status check_quantized(const OpImpl& op, const NodeContext& node);
 
 inline bool always(const NodeContext&) {
   return true;

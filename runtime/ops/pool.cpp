@@ -4,6 +4,7 @@
 #include <array>
 
 #include "../kernels/max_pool_indices.h"
+#include "../quantization.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
@@ -157,6 +158,39 @@ Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
 }
 
+bool quantized_max_pool2d_in_xnnpack(const NodeContext& node) {
+  const auto& pool = node.attributes<schema::MaxPool2d>();
+  const Window height = window_height(pool);
+  const Window width = window_width(pool);
+  return has_one_quantization(node) && fits_xnnpack(node) && fits_xnnpack(height, width) &&
+      uint64_t{height.kernel} * width.kernel > 1 && height.stride <= height.kernel && width.stride <= width.kernel;
+}
+
+Status define_max_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& pool = node.attributes<schema::MaxPool2d>();
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  return check_xnn(
+      xnn_define_max_pooling_2d(
+          subgraph.get(),
+          pool.padding()->top(),
+          pool.padding()->right(),
+          pool.padding()->bottom(),
+          pool.padding()->left(),
+          pool.kernel()->height(),
+          pool.kernel()->width(),
+          pool.stride()->height(),
+          pool.stride()->width(),
+          pool.dilation()->height(),
+          pool.dilation()->width(),
+          -kInfinity,
+          kInfinity,
+          x,
+          y,
+          0),
+      "xnn_define_max_pooling_2d");
+}
+
 Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
@@ -222,8 +256,16 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
 } // namespace
 
 const OpImpl kAvgPool2dOp{infer_avg_pool2d, avg_pool2d_in_xnnpack, define_avg_pool2d, make_avg_pool2d};
-// XNNPACK's maximum drops a NaN.
-const OpImpl kMaxPool2dOp{infer_max_pool2d, nullptr, nullptr, make_max_pool2d};
+// XNNPACK's maximum drops a NaN, which integers do not have.
+const OpImpl kMaxPool2dOp{
+    infer_max_pool2d,
+    nullptr,
+    define_max_pool2d,
+    make_max_pool2d,
+    false,
+    false,
+    nullptr,
+    quantized_max_pool2d_in_xnnpack};
 const OpImpl kAdaptivePool2dOp{
     infer_adaptive_pool2d, adaptive_pool2d_in_xnnpack, define_adaptive_pool2d, make_adaptive_pool2d};
 

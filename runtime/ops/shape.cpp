@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "../kernels/data_movement.h"
+#include "../quantization.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 
@@ -235,13 +236,43 @@ Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, x.dtype, y);
 }
 
+// Integers are moved as they are if they mean the same before and after.
+template <std::unique_ptr<Kernel> (*kMake)(const NodeContext&)>
+std::unique_ptr<Kernel> moved(const NodeContext& node) {
+  return has_one_quantization(node) ? kMake(node) : nullptr;
+}
+template <bool (*kRule)(const NodeContext&)>
+bool moved_in_xnnpack(const NodeContext& node) {
+  return has_one_quantization(node) && kRule(node);
+}
+
 } // namespace
 
-const OpImpl kReshapeOp{infer_reshape, nullptr, nullptr, make_copy, /*is_view=*/true};
-const OpImpl kTransposeOp{infer_transpose, nullptr, nullptr, make_transpose};
-const OpImpl kExpandOp{infer_expand, nullptr, nullptr, make_expand};
-const OpImpl kConcatOp{infer_concat, concat_in_xnnpack, define_concat, make_concat};
-const OpImpl kSliceOp{infer_slice, slice_in_xnnpack, define_slice, make_slice};
-const OpImpl kPadOp{infer_pad, nullptr, nullptr, make_pad};
+const OpImpl kReshapeOp{
+    infer_reshape, nullptr, nullptr, make_copy, /*is_view=*/true, false, nullptr, nullptr, moved<make_copy>};
+const OpImpl kTransposeOp{
+    infer_transpose, nullptr, nullptr, make_transpose, false, false, nullptr, nullptr, moved<make_transpose>};
+const OpImpl kExpandOp{infer_expand, nullptr, nullptr, make_expand, false, false, nullptr, nullptr, moved<make_expand>};
+const OpImpl kConcatOp{
+    infer_concat,
+    concat_in_xnnpack,
+    define_concat,
+    make_concat,
+    false,
+    false,
+    nullptr,
+    moved_in_xnnpack<concat_in_xnnpack>,
+    moved<make_concat>};
+const OpImpl kSliceOp{
+    infer_slice,
+    slice_in_xnnpack,
+    define_slice,
+    make_slice,
+    false,
+    false,
+    nullptr,
+    moved_in_xnnpack<slice_in_xnnpack>,
+    moved<make_slice>};
+const OpImpl kPadOp{infer_pad, nullptr, nullptr, make_pad, false, false, nullptr, nullptr, moved<make_pad>};
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,196 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "in_float.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "../memory.h"
+#include "../ops/op.h"
+#include "../quantization.h"
+#include "quantize.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+constexpr size_t kGrain = 32768; // elements
+
+// A node as if nothing in it were quantized. Borrows the node and its sizes.
+class FloatNode {
+ public:
+  explicit FloatNode(const NodeContext& node)
+      : types_(node.num_inputs()),
+        inputs_(node.num_inputs()),
+        constant_(std::make_unique<bool[]>(node.num_inputs())),
+        outputs_(node.num_outputs()),
+        context_(
+            node.node(),
+            {inputs_.data(), inputs_.size()},
+            {constant_.get(), inputs_.size()},
+            {outputs_.data(), outputs_.size()},
+            node.sizes()) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (node.has_input(i)) {
+        types_[i] = {node.input(i).dtype, node.input(i).shape};
+        inputs_[i] = &types_[i];
+        constant_[i] = node.is_constant(i);
+      }
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      outputs_[i] = {node.output(i).dtype, node.output(i).shape};
+    }
+  }
+
+  const NodeContext& context() const {
+    return context_;
+  }
+
+ private:
+  std::vector<TensorType> types_;
+  std::vector<const TensorType*> inputs_;
+  std::unique_ptr<bool[]> constant_;
+  std::vector<TensorType> outputs_;
+  NodeContext context_;
+};
+
+size_t round_up(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// One operand or result that is quantized.
+class Part {
+ public:
+  Part(size_t index, const TensorType& type, size_t offset) : index_(index), offset_(offset), stored_(type.stored) {
+    const schema::Quantization& quantization = *type.quantization;
+    scales_ = quantization.scale()->data();
+    zero_points_ = quantization.zero_point()->data();
+    channels_ = quantization.scale()->size();
+    count_ = type.shape.numel();
+    run_ = channels_ == 1 ? count_ : type.shape.numel(quantization.axis() + size_t{1}, type.shape.rank);
+  }
+
+  size_t index() const {
+    return index_;
+  }
+  float* memory(void* scratch) const {
+    return reinterpret_cast<float*>(static_cast<char*>(scratch) + offset_);
+  }
+  size_t bytes() const {
+    return round_up(count_ * sizeof(float));
+  }
+
+  void dequantize(const void* from, float* to, pthreadpool_t pool) const {
+    switch (stored_) {
+      case DType::Int8:
+        return dequantize_as<int8_t>(from, to, pool);
+      case DType::UInt8:
+        return dequantize_as<uint8_t>(from, to, pool);
+      default:
+        return dequantize_as<int32_t>(from, to, pool);
+    }
+  }
+  void quantize(const float* from, void* to, pthreadpool_t pool) const {
+    if (stored_ == DType::Int8) {
+      quantize_as<int8_t>(from, to, pool, {1 / *scales_, static_cast<float>(*zero_points_), INT8_MIN, INT8_MAX});
+    } else {
+      quantize_as<uint8_t>(from, to, pool, {1 / *scales_, static_cast<float>(*zero_points_), 0, UINT8_MAX});
+    }
+  }
+
+ private:
+  template <typename T>
+  void dequantize_as(const void* from, float* to, pthreadpool_t pool) const {
+    const DequantizeRow<T> row = dequantize_row<T>();
+    const T* const q = static_cast<const T*>(from);
+    if (channels_ == 1) {
+      const auto zero_point = static_cast<float>(*zero_points_);
+      return parallel_for(pool, count_, kGrain, [&](size_t begin, size_t end) {
+        row(q + begin, to + begin, end - begin, *scales_, zero_point);
+      });
+    }
+    parallel_for(pool, run_ == 0 ? 0 : count_ / run_, kGrain / (run_ + 1) + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t k = i % channels_;
+        row(q + i * run_, to + i * run_, run_, scales_[k], static_cast<float>(zero_points_[k]));
+      }
+    });
+  }
+
+  template <typename T>
+  void quantize_as(const float* from, void* to, pthreadpool_t pool, const QuantizeParameters& parameters) const {
+    const QuantizeRow<T> row = quantize_row<T>();
+    parallel_for(pool, count_, kGrain, [&](size_t begin, size_t end) {
+      row(from + begin, static_cast<T*>(to) + begin, end - begin, parameters);
+    });
+  }
+
+  size_t index_, offset_;
+  DType stored_;
+  const float* scales_; // of the blob, which outlives kernels
+  const int32_t* zero_points_;
+  size_t channels_, count_, run_;
+};
+
+class InFloat final : public Kernel {
+ public:
+  explicit InFloat(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
+    const FloatNode in_float(node);
+    ETX_ASSIGN_OR_RETURN(size_t bytes, kernel_->reshape(in_float.context(), num_threads));
+    bytes = round_up(bytes);
+    inputs_.clear();
+    outputs_.clear();
+    for (size_t i = 0; i < node.num_inputs(); ++i) {
+      if (node.has_input(i) && node.input(i).quantization != nullptr) {
+        inputs_.emplace_back(i, node.input(i), bytes);
+        bytes += inputs_.back().bytes();
+      }
+    }
+    for (size_t i = 0; i < node.num_outputs(); ++i) {
+      if (node.output(i).quantization != nullptr) {
+        outputs_.emplace_back(i, node.output(i), bytes);
+        bytes += outputs_.back().bytes();
+      }
+    }
+    input_data_.resize(node.num_inputs());
+    output_data_.resize(node.num_outputs());
+    return bytes;
+  }
+
+  void run(const KernelArguments& arguments) override {
+    std::copy(arguments.inputs.begin(), arguments.inputs.end(), input_data_.begin());
+    std::copy(arguments.outputs.begin(), arguments.outputs.end(), output_data_.begin());
+    for (const Part& part : inputs_) {
+      float* const memory = part.memory(arguments.scratch);
+      part.dequantize(arguments.inputs[part.index()], memory, arguments.pool);
+      input_data_[part.index()] = memory;
+    }
+    for (const Part& part : outputs_) {
+      output_data_[part.index()] = part.memory(arguments.scratch);
+    }
+    kernel_->run(
+        {{input_data_.data(), input_data_.size()},
+         {output_data_.data(), output_data_.size()},
+         arguments.scratch,
+         arguments.pool,
+         arguments.status});
+    for (const Part& part : outputs_) {
+      part.quantize(part.memory(arguments.scratch), arguments.outputs[part.index()], arguments.pool);
+    }
+  }
+
+ private:
+  const std::unique_ptr<Kernel> kernel_;
+  std::vector<Part> inputs_, outputs_;
+  std::vector<const void*> input_data_;
+  std::vector<void*> output_data_;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> make_in_float(const OpImpl& op, const NodeContext& node) {
+  std::unique_ptr<Kernel> kernel = op.kernel(FloatNode(node).context());
+  return kernel == nullptr ? nullptr : std::make_unique<InFloat>(std::move(kernel));
+}
+
+} // namespace executorch::backends::et_xnnpack
