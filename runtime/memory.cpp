@@ -18,9 +18,9 @@ constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 
 } // namespace
 
-bool is_tail_readable(const void* data, size_t bytes) {
+bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
-  return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + XNN_EXTRA_BYTES) / kPageBytes;
+  return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + tail) / kPageBytes;
 }
 
 StatusOr<Buffer> Buffer::allocate(size_t bytes) {

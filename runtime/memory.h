@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include <xnnpack.h>
+
 #include "status.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -16,8 +18,8 @@ constexpr size_t kAlignment = 64;
 // Every tensor is followed by this many readable bytes; XNNPACK reads past ends.
 constexpr size_t kTailBytes = 128;
 
-// Whether XNNPACK may read past the end of these bytes: that stays on their last page.
-bool is_tail_readable(const void* data, size_t bytes);
+// Whether XNNPACK may read that far past the end of these bytes: it stays on their last page.
+bool is_tail_readable(const void* data, size_t bytes, size_t tail = XNN_EXTRA_BYTES);
 
 // Heap memory, aligned to kAlignment.
 class Buffer {

@@ -72,7 +72,9 @@ StatusOr<const void*> Weights::load(uint32_t value) {
     ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, type.bytes()));
     const void* data = buffer.data();
     borrowed_.push_back(std::move(buffer));
-    if (is_aligned(data, type.dtype)) {
+    // XNNPACK packs bytes a vector at a time.
+    const bool ends_well = element_size(type.dtype) > 1 || is_tail_readable(data, type.bytes(), kTailBytes);
+    if (is_aligned(data, type.dtype) && ends_well) {
       return data;
     }
   }

@@ -298,6 +298,110 @@ TEST(BlobTest, RefusesTensorAboveOneTebibyte) {
   EXPECT_TRUE(opens(one_node(unary(UnaryKind::Neg), {{huge, huge, 0}}, {huge, huge, 0})));
 }
 
+// Quantization
+
+// x -> integers -> output
+GraphDef quantized_graph() {
+  GraphDef g;
+  const uint32_t x = g.input({2, 3});
+  const uint32_t q = g.quantized(g.node(unary(UnaryKind::Copy), {x}, {2, 3}));
+  const uint32_t w = g.integers({4, 3}, {{1, 2, 3, 4}, {0, 1, 2, 3}, 0});
+  g.output(g.node(linear(), {q, w}, {2, 4}));
+  return g;
+}
+constexpr uint32_t kQuantized = 1, kIntegers = 2;
+
+TEST(BlobTest, OpensQuantizedValues) {
+  EXPECT_TRUE(opens(quantized_graph()));
+  GraphDef g = quantized_graph();
+  g.values[kQuantized].dtype = DType::UInt8;
+  g.values[kQuantized].quantization->zero_point = {255};
+  EXPECT_TRUE(opens(g));
+}
+
+TEST(BlobTest, RefusesQuantizationOfOtherTypes) {
+  for (const DType dtype : {DType::Float32, DType::Int32, DType::Int64, DType::Bool}) {
+    GraphDef g = quantized_graph();
+    g.values[kQuantized].dtype = dtype;
+    EXPECT_TRUE(refuses(g, {"value 1", schema::EnumNameDType(dtype), "is quantized"}));
+  }
+}
+
+TEST(BlobTest, RefusesScalesThatAreNoPositiveNormalNumbers) {
+  const float kBad[] = {
+      0, -1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e-40f};
+  for (const float scale : kBad) {
+    for (const uint32_t id : {kQuantized, kIntegers}) {
+      GraphDef g = quantized_graph();
+      g.values[id].quantization->scale.back() = scale;
+      EXPECT_TRUE(refuses(g, {"value", "scale"})) << scale;
+    }
+  }
+}
+
+TEST(BlobTest, RefusesZeroPointsOutOfRange) {
+  for (const int32_t zero_point : {-129, 128, INT32_MIN, INT32_MAX}) {
+    GraphDef g = quantized_graph();
+    g.values[kIntegers].quantization->zero_point[2] = zero_point;
+    EXPECT_TRUE(refuses(g, {"value 2", "zero point 2"}));
+  }
+  GraphDef g = quantized_graph();
+  g.values[kQuantized].dtype = DType::UInt8;
+  g.values[kQuantized].quantization->zero_point = {-1};
+  EXPECT_TRUE(refuses(g, {"value 1", "zero point 0 is -1"}));
+  GraphDef h;
+  const uint32_t bias = h.integers({4}, {{1}, {1}, 0}, DType::Int32);
+  h.output(h.node(unary(UnaryKind::Neg), {bias}, {4}));
+  EXPECT_TRUE(refuses(h, {"value 0", "zero point 0 is 1, which is no 0"}));
+}
+
+TEST(BlobTest, RefusesMissingOrTooFewScales) {
+  GraphDef g = quantized_graph();
+  g.values[kQuantized].quantization = QuantizationDef{};
+  EXPECT_TRUE(refuses(g, {"value 1", "0 scales and 0 zero points"}));
+  g.values[kQuantized].quantization = QuantizationDef{{1}, {}, 0};
+  EXPECT_TRUE(refuses(g, {"value 1", "1 scales and 0 zero points"}));
+  g = quantized_graph();
+  g.values[kIntegers].quantization->zero_point.pop_back();
+  EXPECT_TRUE(refuses(g, {"value 2", "4 scales and 3 zero points"}));
+  g.values[kIntegers].quantization->scale.pop_back();
+  EXPECT_TRUE(refuses(g, {"value 2", "3 scales for axis 0"}));
+}
+
+TEST(BlobTest, RefusesScalesOfAnAxisThatIsNotThere) {
+  GraphDef g = quantized_graph();
+  g.values[kIntegers].quantization->axis = 1;
+  EXPECT_TRUE(refuses(g, {"value 2", "4 scales for axis 1"}));
+  g.values[kIntegers].quantization->axis = 2;
+  EXPECT_TRUE(refuses(g, {"value 2", "4 scales for axis 2"}));
+  g.values[kIntegers].quantization->axis = 255;
+  EXPECT_TRUE(refuses(g, {"value 2", "4 scales for axis 255"}));
+}
+
+TEST(BlobTest, RefusesScalesByChannelOfActivations) {
+  GraphDef g = quantized_graph();
+  g.values[kQuantized].quantization = QuantizationDef{{1, 1, 1}, {0, 0, 0}, 1};
+  EXPECT_TRUE(refuses(g, {"value 1", "is no constant"}));
+}
+
+TEST(BlobTest, RefusesQuantizedArguments) {
+  GraphDef g = quantized_graph();
+  g.quantized(0);
+  EXPECT_TRUE(refuses(g, {"input 0", "value 0 is quantized"}));
+  g = quantized_graph();
+  g.quantized(3);
+  EXPECT_TRUE(refuses(g, {"output 0", "value 3 is quantized"}));
+}
+
+TEST(BlobTest, RefusesQuantizedOperandsOfWhatWorksInPlace) {
+  GraphDef g;
+  const uint32_t x = g.input({2, 3});
+  const uint32_t places = g.input({2}, DType::Int64);
+  const uint32_t q = g.quantized(g.node(unary(UnaryKind::Copy), {x}, {2, 3}));
+  g.output(g.node(index_put(0), {q, x, places}, {2, 3}));
+  EXPECT_TRUE(refuses(g, {"node 1 IndexPut", "has quantized operands"}));
+}
+
 // Constants
 
 TEST(BlobTest, RefusesConstantWithoutData) {

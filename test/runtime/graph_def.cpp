@@ -52,6 +52,27 @@ uint32_t GraphDef::state(
   return id;
 }
 
+uint32_t GraphDef::quantized(uint32_t id, float scale, int32_t zero_point, DType dtype) {
+  values[id].dtype = dtype;
+  values[id].quantization = QuantizationDef{{scale}, {zero_point}, 0};
+  return id;
+}
+
+uint32_t GraphDef::integers(const std::vector<int64_t>& dims, QuantizationDef quantization, DType dtype) {
+  const uint32_t id = value(dims, dtype);
+  size_t bytes = element_size(dtype);
+  for (const int64_t dim : dims) {
+    bytes *= static_cast<size_t>(dim);
+  }
+  std::vector<uint8_t> data(bytes);
+  for (size_t i = 0; i < bytes && dtype == DType::Int8; ++i) {
+    data[i] = static_cast<uint8_t>(i * 37 % 255);
+  }
+  values[id].constant = ConstantDef{std::nullopt, std::move(data)};
+  values[id].quantization = std::move(quantization);
+  return id;
+}
+
 uint32_t GraphDef::named(const std::vector<int64_t>& dims, const std::string& key, DType dtype) {
   const uint32_t id = value(dims, dtype);
   values[id].constant = ConstantDef{key, std::nullopt};
@@ -91,7 +112,14 @@ std::vector<uint8_t> GraphDef::build() const {
   std::vector<flatbuffers::Offset<schema::Value>> value_offsets;
   for (const ValueDef& def : values) {
     const auto constant_offset = create_constant(builder, def.constant);
-    value_offsets.push_back(schema::CreateValueDirect(builder, def.dtype, &def.dims, constant_offset));
+    flatbuffers::Offset<schema::Quantization> quantization;
+    if (def.quantization) {
+      const QuantizationDef& q = *def.quantization;
+      quantization = schema::CreateQuantizationDirect(
+          builder, q.scale.empty() ? nullptr : &q.scale, q.zero_point.empty() ? nullptr : &q.zero_point, q.axis);
+    }
+    value_offsets.push_back(
+        schema::CreateValueDirect(builder, def.dtype, &def.dims, constant_offset, quantization));
   }
   std::vector<flatbuffers::Offset<schema::Node>> node_offsets;
   for (const NodeDef& def : nodes) {

@@ -20,10 +20,17 @@ struct ConstantDef {
   schema::Storage storage = schema::Storage::Plain;
 };
 
+struct QuantizationDef {
+  std::vector<float> scale;
+  std::vector<int32_t> zero_point;
+  uint8_t axis = 0;
+};
+
 struct ValueDef {
   DType dtype = DType::Float32;
   std::vector<int64_t> dims;
   std::optional<ConstantDef> constant;
+  std::optional<QuantizationDef> quantization = std::nullopt;
 };
 
 // The attributes of a node: an offset that `make` writes, null if there is none.
@@ -76,6 +83,10 @@ struct GraphDef {
       std::vector<uint32_t> operands,
       const std::vector<int64_t>& dims,
       DType dtype = DType::Float32);
+  // Makes a value one that holds integers.
+  uint32_t quantized(uint32_t id, float scale = 0.25f, int32_t zero_point = 0, DType dtype = DType::Int8);
+  // A constant of integers.
+  uint32_t integers(const std::vector<int64_t>& dims, QuantizationDef quantization, DType dtype = DType::Int8);
   // One more output of the last node.
   uint32_t also(const std::vector<int64_t>& dims, DType dtype = DType::Float32);
   void output(uint32_t value);

@@ -227,6 +227,26 @@ GraphDef quantization() {
   return g;
 }
 
+GraphDef quantized_images() {
+  GraphDef g;
+  const int64_t height = g.ranged(DimOp::InputDim, 0, 1, 4, 12, 8);
+  const uint32_t x = g.input({1, height, 6, 4});
+  const uint32_t q = g.quantized(g.node(unary(UnaryKind::Copy), {x}, {1, height, 6, 4}), 0.02f, 3);
+  const uint32_t w = g.integers({6, 3, 3, 4}, {{0.01f, 0.02f, 0.01f, 0.03f, 0.01f, 0.02f}, {0, 0, 0, 0, 0, 0}, 0});
+  const uint32_t b = g.integers(
+      {6}, {{0.0002f, 0.0004f, 0.0002f, 0.0006f, 0.0002f, 0.0004f}, {0, 0, 0, 0, 0, 0}, 0}, DType::Int32);
+  const uint32_t conv =
+      g.quantized(g.node(conv2d({1, 1}, {1, 1, 1, 1}), {q, w, b}, {1, height, 6, 6}), 0.05f, -7);
+  const uint32_t table = g.quantized(g.node(unary(UnaryKind::Tanh), {conv}, {1, height, 6, 6}), 0.01f, 0);
+  const uint32_t sum = g.quantized(g.node(binary(BinaryKind::Add), {conv, table}, {1, height, 6, 6}), 0.05f, 0);
+  const uint32_t cat = g.quantized(g.node(concat(3), {sum, sum}, {1, height, 6, 12}), 0.05f, 0);
+  const uint32_t mean = g.quantized(g.node(reduce(schema::ReduceKind::Mean, {1, 2}), {cat}, {1, 12}), 0.02f, 1);
+  const uint32_t v = g.integers({5, 12}, {{0.01f}, {0}, 0});
+  const uint32_t y = g.quantized(g.node(linear(), {mean, v}, {1, 5}), 0.1f, 5, DType::Int8);
+  g.output(g.node(unary(UnaryKind::Copy), {y}, {1, 5}));
+  return g;
+}
+
 } // namespace
 
 std::vector<SampleGraph> sample_graphs() {
@@ -243,6 +263,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"writes", writes()},
       {"orders", orders()},
       {"quantization", quantization()},
+      {"quantized_images", quantized_images()},
   };
 }
 
