@@ -177,7 +177,7 @@ class Pad final : public DataMovement {
         return store(static_cast<uint8_t>(value));
       case DType::Float16:
       case DType::BFloat16:
-        return narrow(dtype, &value, fill_, 1);
+        return narrow(type.dtype, &value, fill_, 1);
     }
   }
   template <typename T>
