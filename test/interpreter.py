@@ -386,7 +386,7 @@ def _stored(quantization, x):
     """What is left of ``x`` when it is stored so."""
     if quantization is None:
         return x
-    info = torch.iinfo(getattr(torch, str(NUMPY_DTYPES[quantization.dtype])))
+    info = torch.iinfo(_torch_dtype(quantization.dtype))
     scale, zero_point = (torch.from_numpy(p) for p in (quantization.scale, quantization.zero_point))
     q = (torch.round(x * (1.0 / scale)) + zero_point).clamp(info.min, info.max).nan_to_num(0)
     return (q - zero_point) * scale

@@ -145,7 +145,8 @@ TEST_P(MemoryFailureTest, WhileLoading) {
     SCOPED_TRACE(limit);
     allocations_left = limit;
     const Status status = load().status();
-    const bool used_all = allocations_left == 0;
+    // Bytes are copied to be packed where they end too close to the end of a page.
+    const bool used_all = allocations_left >= 0 && allocations_left <= 2;
     allocations_left = kUnlimited;
     EXPECT_EQ(weights_.in_use(), 0);
     if (status.ok()) {
