@@ -102,6 +102,8 @@ def _binary(a, x, y):
 def _reduce(a, x):
     if a.kind in _REDUCE and x.size:
         return np.asarray(_REDUCE[a.kind](x, axis=tuple(a.axes), keepdims=a.keep_dims))
+    if a.kind == ReduceKind.Sum and x.dtype in (np.int32, np.int64):
+        return np.asarray(np.sum(x, axis=tuple(a.axes), keepdims=a.keep_dims, dtype=x.dtype))
     if x.dtype != np.float32 or a.kind not in (ReduceKind.Sum, ReduceKind.Mean):
         return None
     function = np.sum if a.kind == ReduceKind.Sum else np.mean

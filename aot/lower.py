@@ -419,6 +419,8 @@ class Lowering(Builder):
             elif isinstance(value, Value):
                 self.require(_computed(value.dtype) in row.dtypes, f"an operand of type {value.dtype.name}")
         result = node.meta["val"]
+        if row.result_dtypes is not None:
+            return
         for value in result if isinstance(result, (tuple, list)) else [result]:
             if value is not None:
                 dtype = self._meta(value).dtype
@@ -453,6 +455,8 @@ class Lowering(Builder):
 
     def border_output(self, node: FxNode) -> None:
         value = self.env[node]
+        dtype = self._meta(node.meta["val"]).dtype
+        self.require(value.dtype == dtype, f"a result {value.dtype.name} that must be {dtype.name}")
         order = tuple(dim_order_from_stride(node.meta["val"].stride()))
         if order == tuple(range(value.rank)):
             self.output(value)
@@ -506,6 +510,7 @@ class Support(Lowering):
                     and bool(node.all_input_nodes)
                     and all(self.is_constant(n) for n in node.all_input_nodes)
                     and self.reason(node) is None
+                    and node in self.env
                     and self.env[node].constant is not None
                 )
             self._constant[node] = known
@@ -517,9 +522,16 @@ class Support(Lowering):
                 if node.op == "placeholder":
                     self.env[node] = self._stand_in(node)
             else:
-                meta = self._meta(node.meta["val"])
+                meta = self._read_meta(node)
                 self.env[node] = self.value(meta.dtype, meta.shape, node.name)
         return super()._read(node)
+
+    def _read_meta(self, node: FxNode) -> Value:
+        value = node.meta["val"]
+        row = ops.ROWS.get(target_name(node.args[0])) if node.target is operator.getitem else None
+        if row is None or row.result_dtypes is None:
+            return self._meta(value)
+        return Value("", row.result_dtypes[node.args[1]], tuple(self.dim(s) for s in value.shape))
 
     def _stand_in(self, node: FxNode) -> Value:
         """A constant of the right type without its data, which partitioners do not get."""

@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "subgraph_builder.h"
 
+#include "kernels/half.h"
+
 #include <cinttypes>
 
 namespace executorch::backends::et_xnnpack {
@@ -119,9 +121,61 @@ StatusOr<uint32_t> SubgraphBuilder::input(size_t i, Use use) {
   if (use == Use::Kept) {
     ids_[value] = id;
   } else {
-    deferred_.resize(id, kAbsent);
-    deferred_.push_back(value);
+    defer(id, value);
   }
+  return id;
+}
+
+void SubgraphBuilder::defer(uint32_t id, uint32_t value) {
+  deferred_.resize(id, kAbsent);
+  deferred_.push_back(value);
+}
+
+StatusOr<uint32_t> SubgraphBuilder::quantized_weight(size_t i, size_t scale, unsigned bits, size_t depth) {
+  ETX_ASSIGN_OR_RETURN(const void* data, constants_.constant(value(i), Use::Packed));
+  ETX_ASSIGN_OR_RETURN(const void* scale_data, constants_.constant(value(scale), Use::Kept));
+  const float* const scales = static_cast<const float*>(scale_data);
+  const Shape& shape = types_[value(scale)].shape;
+  const size_t count = shape.numel();
+  const size_t dims[] = {shape[0], depth};
+  const int32_t zero_point = bits == 4 ? 8 : 0;
+  uint32_t id = kAbsent;
+  if (shape[1] == 1) {
+    ETX_RETURN_IF_ERROR(check_xnn(
+        xnn_define_channelwise_quantized_tensor_value_v2(
+            get(),
+            bits == 4 ? xnn_datatype_qcint4 : xnn_datatype_qcint8,
+            zero_point,
+            scales,
+            2,
+            /*channel_dim=*/0,
+            dims,
+            data,
+            XNN_INVALID_VALUE_ID,
+            0,
+            &id),
+        "xnn_define_channelwise_quantized_tensor_value_v2"));
+  } else {
+    // XNNPACK takes the scales of groups as BFloat16.
+    std::vector<float>& memory = scalars_->emplace_back(count / 2 + 1);
+    narrow(DType::BFloat16, scales, memory.data(), count);
+    ETX_RETURN_IF_ERROR(check_xnn(
+        xnn_define_blockwise_quantized_tensor_value(
+            get(),
+            xnn_datatype_qbint4,
+            zero_point,
+            reinterpret_cast<const uint16_t*>(memory.data()),
+            2,
+            /*channel_dim=*/0,
+            /*block_size=*/depth / shape[1],
+            dims,
+            data,
+            XNN_INVALID_VALUE_ID,
+            0,
+            &id),
+        "xnn_define_blockwise_quantized_tensor_value"));
+  }
+  defer(id, value(i));
   return id;
 }
 

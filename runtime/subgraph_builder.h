@@ -56,6 +56,9 @@ class SubgraphBuilder {
   // XNN_INVALID_VALUE_ID for an absent one.
   StatusOr<uint32_t> input(size_t i, Use use = Use::Kept);
   StatusOr<uint32_t> output(size_t i = 0);
+  // Operand i as weights of QuantizedLinear, of `depth` in each row, with operand `scale`.
+  // REQUIRES: both are constants
+  StatusOr<uint32_t> quantized_weight(size_t i, size_t scale, unsigned bits, size_t depth);
   // A new internal tensor.
   StatusOr<uint32_t> internal(const TensorType& type);
   // A new rank-0 Float32 constant.
@@ -76,6 +79,10 @@ class SubgraphBuilder {
  private:
   SubgraphBuilder(SubgraphPtr subgraph, Span<const TensorType> types, ConstantSource& constants);
 
+  uint32_t value(size_t i) const {
+    return node_->node().inputs()->Get(static_cast<uint32_t>(i));
+  }
+  void defer(uint32_t id, uint32_t value);
   StatusOr<uint32_t> define_tensor(
       const TensorType& type, const void* data, uint32_t external_id, uint32_t flags);
   Status define_quantized(

@@ -165,6 +165,14 @@ static bool describe_operand(struct description* to, const runtime_value* value)
       append(to, value->quantization.channelwise_scale, value->shape.dim[axis] * sizeof(float));
       return true;
     }
+    case xnn_datatype_qbint4: {
+      const size_t weights = value->shape.dim[0] * value->shape.dim[1];
+      const size_t block = value->quantization.block_size;
+      APPEND(to, value->quantization.zero_point);
+      APPEND(to, block);
+      append(to, value->quantization.blockwise_scale, weights / block * sizeof(uint16_t));
+      return true;
+    }
     default:
       return false;
   }

@@ -54,6 +54,7 @@ PadMode = _enum("PadMode")
 SampleKind = _enum("SampleKind")
 SampleBorder = _enum("SampleBorder")
 RecurrentKind = _enum("RecurrentKind")
+RangeKind = _enum("RangeKind")
 AttributesType = _enum("Attributes")
 Feature = _enum("Feature")
 
@@ -80,6 +81,7 @@ _ENUM_FIELDS = {
     ("GridSample", "kind"): SampleKind,
     ("GridSample", "border"): SampleBorder,
     ("Recurrent", "kind"): RecurrentKind,
+    ("ChooseQuantization", "kind"): RangeKind,
 }
 
 

@@ -7,6 +7,7 @@ shape and type that the graph declares.
 
 import functools
 import math
+from types import SimpleNamespace
 
 import sympy
 import torch
@@ -21,6 +22,7 @@ from executorch.backends.et_xnnpack.serialization.schema import (
     CompareKind,
     DType,
     PadMode,
+    RangeKind,
     RecurrentKind,
     ReduceKind,
     ResizeKind,
@@ -392,6 +394,33 @@ def _stored(quantization, x):
     return (q - zero_point) * scale
 
 
+def _choose_quantization(a, x):
+    axes = tuple(range(x.dim() - a.axes, x.dim()))
+    low, high = (x.amin(axes, True), x.amax(axes, True)) if axes else (x, x)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    if a.kind == RangeKind.Symmetric:
+        scale = torch.maximum(-low, high) / ((a.max - a.min) / 2)
+        scale = scale.clamp(min=a.epsilon)
+        return scale, torch.full_like(scale, (a.max + a.min + 1) // 2).int()
+    scale = ((high - low) / (a.max - a.min)).clamp(min=a.epsilon)
+    zero_point = a.min - torch.round(low / scale)
+    if a.kind == RangeKind.Nearest:
+        from_low = (a.min + low / scale) + (a.max + high / scale) > 0
+        zero_point = torch.round(torch.where(from_low, a.min - low / scale, a.max - high / scale))
+    return scale, zero_point.clamp(a.min, a.max).int()
+
+
+def _quantized_linear(a, x, weight, scale, bias=None, zero_point=None):
+    if a.round_rows:
+        row = SimpleNamespace(kind=RangeKind.Nearest, axes=1, min=-128, max=127, epsilon=2**-23, dtype=DType.Int8)
+        parameters = _choose_quantization(row, x)
+        x = _dequantize(row, _quantize(row, x, *parameters), *parameters)
+    if a.bits == 4:
+        weight = torch.stack([weight & 15, weight >> 4], -1).flatten(1).int() - 8
+    zero_point = torch.zeros(scale.shape) if zero_point is None else zero_point
+    return _clamped(F.linear(x, _dequantize(a, weight, scale, zero_point), bias), a.clamp)
+
+
 _OPERATORS = {
     "Unary": lambda a, x: _UNARY[a.kind](x, a),
     "Binary": lambda a, x, y: _clamped(_BINARY[a.kind](x, y), a.clamp),
@@ -426,6 +455,8 @@ _OPERATORS = {
     "Cast": lambda a, x: x.to(_torch_dtype(a.dtype)),
     "Quantize": _quantize,
     "Dequantize": _dequantize,
+    "ChooseQuantization": _choose_quantization,
+    "QuantizedLinear": _quantized_linear,
     "Iota": lambda a: torch.arange(a.size),
     "Index": lambda a, x, *indices: x[(slice(None),) * a.axis + indices],
     "Gather": lambda a, x, index: x.gather(a.axis, index.long()),
@@ -439,7 +470,7 @@ _OPERATORS = {
 }
 
 
-_SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent")
+_SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent", "ChooseQuantization")
 
 
 def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:

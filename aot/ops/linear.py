@@ -2,7 +2,7 @@
 """Matrix products."""
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind
+from ...serialization.schema import BinaryKind, DType
 from ..ir import dims
 from .registry import op
 
@@ -55,10 +55,18 @@ def _matmul(c, a, b, shape):
     return c.node(schema.BatchMatMul(), a, b, shape=shape)
 
 
+def _is_weight(c, x) -> bool:
+    """Whether it is a constant, perhaps one of integers."""
+    if x.constant is not None:
+        return True
+    node = c.producer(x)
+    return node is not None and node.op == "Dequantize" and all(c.values[i].constant for i in node.inputs)
+
+
 @op("aten.linear.default", preserve=True)
 def linear(c, input, weight, bias):
     c.require(weight.rank == 2, f"a weight of rank {weight.rank}")
-    if weight.constant is not None:
+    if _is_weight(c, weight):
         return _linear(c, input, weight, bias, c.out.shape)
     y = _matmul(c, input, c.transpose(weight, (1, 0)), c.out.shape)
     return y if bias is None else _add(c, y, bias)
@@ -81,3 +89,10 @@ def addmm(c, self, mat1, mat2, beta, alpha):
         return _linear(c, mat1, c.transpose(mat2, (1, 0)), self, shape)
     y = _scale(c, _matmul(c, mat1, mat2, shape), alpha)
     return y if beta == 0 else _add(c, y, _scale(c, self, beta))
+
+
+@op("aten._int_mm.default", dtypes=DType)
+def int_mm(c, self, mat2):
+    """In Float32, exact up to sums of 2^24."""
+    product = _matmul(c, c.cast(self, DType.Float32), c.cast(mat2, DType.Float32), c.out.shape)
+    return c.cast(product, DType.Int32)

@@ -28,12 +28,13 @@ class Row:
     preserve: bool  #: keep the operator whole where ExecuTorch would decompose it
     plumbing: bool  #: moves data, computes nothing: not worth a delegate call of its own
     dtypes: frozenset[DType]  #: what its tensors may hold
+    result_dtypes: tuple[DType, ...] | None  #: of its results here where eager PyTorch has others
 
 
 ROWS: dict[str, Row] = {}
 
 
-def op(*targets: str, preserve: bool = False, plumbing: bool = False, dtypes=(DType.Float32,)):
+def op(*targets: str, preserve: bool = False, plumbing: bool = False, dtypes=(DType.Float32,), result_dtypes=None):
     """Registers the decorated function as the row of each target."""
 
     def register(lower):
@@ -41,7 +42,7 @@ def op(*targets: str, preserve: bool = False, plumbing: bool = False, dtypes=(DT
         for target in targets:
             if target in ROWS:
                 raise ValueError(f"{target} has two rows")
-            ROWS[target] = Row(target, lower, family, preserve, plumbing, frozenset(dtypes))
+            ROWS[target] = Row(target, lower, family, preserve, plumbing, frozenset(dtypes), result_dtypes)
         return lower
 
     return register

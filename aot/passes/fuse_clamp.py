@@ -44,7 +44,7 @@ def _carries(node: Node) -> bool:
     """Whether the operator can limit its own result."""
     if node.op == "Binary":
         return node.attributes.kind in _BINARY
-    return node.op in ("Linear", "Conv2d", "ConvTranspose2d")
+    return node.op in ("Linear", "Conv2d", "ConvTranspose2d", "QuantizedLinear")
 
 
 def _lets_through(node: Node, clamp: Clamp) -> bool:

@@ -186,6 +186,7 @@ RULES: dict[str, tuple[Callable, Callable]] = {
     "RmsNorm": (_rows(lambda node: node.attributes.axes), _unchanged),
     "GroupNorm": (_images, _axis),
     "Linear": (_rows(lambda node: 1), _unchanged),
+    "QuantizedLinear": (_rows(lambda node: 1), _unchanged),
     "BatchMatMul": (_batches, _unchanged),
 }
 

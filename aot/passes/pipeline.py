@@ -11,6 +11,7 @@ from .drop_unused import drop_unused
 from .fold_batch_norm import fold_batch_norm
 from .fold_constants import fold_constants
 from .fold_quantization import fold_quantization
+from .fold_quantized_linear import fold_quantized_linear
 from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
@@ -32,6 +33,7 @@ PIPELINE = [
     merge_duplicates,  # patterns compare operands by name
     merge_slice_scatters,  # while the slices of one tensor read it by name
     collapse_views,  # before what looks at the producer of an operand
+    fold_quantized_linear,
     transpose_matmul,  # attention has its key as it is after this
     recognize_activations,
     recognize_attention,

@@ -95,6 +95,10 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kDequantizeOp;
     case schema::Attributes::RotaryEmbedding:
       return kRotaryEmbeddingOp;
+    case schema::Attributes::ChooseQuantization:
+      return kChooseQuantizationOp;
+    case schema::Attributes::QuantizedLinear:
+      return kQuantizedLinearOp;
     case schema::Attributes::NONE:
       break;
   }

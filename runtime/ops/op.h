@@ -135,5 +135,6 @@ extern const OpImpl kIndexOp, kGatherOp, kIndexPutOp, kScatterOp, kSliceScatterO
 extern const OpImpl kResize2dOp, kGridSampleOp; // resize
 extern const OpImpl kRecurrentOp; // recurrent
 extern const OpImpl kQuantizeOp, kDequantizeOp; // quantize
+extern const OpImpl kChooseQuantizationOp, kQuantizedLinearOp; // dynamic
 
 } // namespace executorch::backends::et_xnnpack

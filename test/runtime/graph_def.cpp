@@ -299,6 +299,13 @@ AttributesDef cast(DType dtype) {
 AttributesDef quantize(DType dtype, int32_t min, int32_t max) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateQuantize(b, dtype, min, max); });
 }
+AttributesDef choose_quantization(schema::RangeKind kind, uint8_t axes, int32_t min, int32_t max) {
+  return attributes(
+      [=](FlatBufferBuilder& b) { return schema::CreateChooseQuantization(b, kind, axes, min, max, 1e-6f); });
+}
+AttributesDef quantized_linear(uint8_t bits, bool round_rows) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateQuantizedLinear(b, bits, round_rows); });
+}
 AttributesDef dequantize() {
   return attributes([](FlatBufferBuilder& b) { return schema::CreateDequantize(b); });
 }

@@ -105,6 +105,8 @@ AttributesDef where();
 AttributesDef cast(DType dtype);
 AttributesDef quantize(DType dtype, int32_t min, int32_t max);
 AttributesDef dequantize();
+AttributesDef choose_quantization(schema::RangeKind kind, uint8_t axes, int32_t min, int32_t max);
+AttributesDef quantized_linear(uint8_t bits, bool round_rows);
 AttributesDef iota(int64_t size);
 AttributesDef size_value(int64_t size);
 AttributesDef index(uint8_t axis);

@@ -247,6 +247,38 @@ GraphDef quantized_images() {
   return g;
 }
 
+// A constant of bytes, other ones each.
+uint32_t bytes(GraphDef& g, const std::vector<int64_t>& dims, DType dtype) {
+  const uint32_t id = g.value(dims, dtype);
+  std::vector<uint8_t> data(static_cast<size_t>(dims[0] * dims[1]));
+  for (size_t i = 0; i < data.size(); ++i) {
+    data[i] = static_cast<uint8_t>(i * 31);
+  }
+  g.values[id].constant = ConstantDef{std::nullopt, data};
+  return id;
+}
+
+GraphDef dynamic_quantization() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 0, 20, 4);
+  const uint32_t x = g.input({rows, 8});
+  const uint32_t scale =
+      g.node(choose_quantization(schema::RangeKind::Asymmetric, 1, -128, 127), {x}, {rows, 1});
+  const uint32_t zero_point = g.also({rows, 1}, DType::Int32);
+  const uint32_t q = g.node(quantize(DType::Int8, -128, 127), {x, scale, zero_point}, {rows, 8}, DType::Int8);
+  const uint32_t rounded = g.node(dequantize(), {q, scale, zero_point}, {rows, 8});
+  const uint32_t one_scale = g.constant({8, 1}, std::vector<float>(8, 0.01f));
+  const uint32_t bias = g.constant({8}, some_numbers(8));
+  const uint32_t eight = bytes(g, {8, 8}, DType::Int8);
+  const uint32_t a = g.node(quantized_linear(8, true), {rounded, eight, one_scale, bias}, {rows, 8});
+  const uint32_t four = bytes(g, {8, 4}, DType::UInt8);
+  const uint32_t b = g.node(quantized_linear(4, false), {a, four, one_scale, bias}, {rows, 8});
+  const uint32_t scales = g.constant({8, 2}, std::vector<float>(16, 0.02f));
+  const uint32_t zeros = g.node(cast(DType::Int32), {scales}, {8, 2}, DType::Int32);
+  g.output(g.node(quantized_linear(4, true), {b, four, scales, kNone, zeros}, {rows, 8}));
+  return g;
+}
+
 } // namespace
 
 std::vector<SampleGraph> sample_graphs() {
@@ -264,6 +296,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"orders", orders()},
       {"quantization", quantization()},
       {"quantized_images", quantized_images()},
+      {"dynamic_quantization", dynamic_quantization()},
   };
 }
 

@@ -1,0 +1,241 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import dataclasses
+
+import numpy as np
+
+from ...serialization import schema
+from ...serialization.schema import BinaryKind, DType
+from ..ir import Graph, Node, Rewriter, Value
+
+_OFFSET = 128  # that torchao adds to make signed integers unsigned
+
+
+def fold_quantized_linear(graph: Graph) -> Graph:
+    """Lets a product with integer weights read these as they are, and round its rows itself.
+
+    ::
+
+        %s: Float32[4, 1], %z: Int32[4, 1] = ChooseQuantization(%x) axes=1 min=-128 max=127
+        %q: Int8[4, 64] = Quantize(%x, %s, %z) dtype=Int8 min=-128 max=127
+        %d: Float32[4, 64] = Dequantize(%q, %s, %z)
+        %v: Float32[8, 64] = Dequantize(%w, %scale, %zero)
+        %y: Float32[4, 8] = Linear(%d, %v)
+
+    becomes::
+
+        %y: Float32[4, 8] = QuantizedLinear(%x, %w, %scale) round_rows=True
+    """
+    r = Rewriter(graph)
+    for node in r.walk():
+        found = _FOLDS[node.op](r, node) if node.op in _FOLDS else None
+        if found is None:
+            r.copy(node)
+        else:
+            r.replace(node.outputs[0], found)
+    return r.finish()
+
+
+def _producer(r: Rewriter, x: Value | None, op: str) -> Node | None:
+    """What makes ``x`` if that is such an operator."""
+    node = None if x is None else r.producer(x)
+    return node if node is not None and node.op == op else None
+
+
+def _operands(r: Rewriter, node: Node) -> list[Value | None]:
+    return [None if i is None else r.values[i] for i in node.inputs]
+
+
+def _unreshaped(r: Rewriter, x: Value) -> Value:
+    while (node := _producer(r, x, "Reshape")) is not None:
+        x = r.values[node.inputs[0]]
+    return x
+
+
+def _linear(r: Rewriter, node: Node) -> Value | None:
+    x, weight, *bias = (r[i] for i in node.inputs)
+    widened = _producer(r, weight, "Dequantize")
+    if widened is None:
+        return None
+    q, scale, zero_point = _operands(r, widened)
+    if (
+        any(v.constant is None for v in (q, scale, zero_point))
+        or q.rank != 2
+        or q.dtype not in (DType.Int8, DType.UInt8)
+    ):
+        return None
+    parameters = [np.broadcast_to(v.array, (1, 1)) if v.rank == 0 else v.array for v in (scale, zero_point)]
+    columns = q.shape[0]
+    if parameters[0].shape[0] not in (1, columns):
+        return None
+    scales, zeros = (np.broadcast_to(p, (columns, p.shape[1])) for p in parameters)
+    integers = q.array.astype(np.int32)
+    if q.dtype == DType.UInt8:
+        integers, zeros = integers - _OFFSET, zeros - _OFFSET
+    source = _rounded_rows(r, x)
+    clamp = node.attributes.clamp
+    return _node(r, source or x, integers, scales, zeros, *(bias or [None]), source is not None, clamp)
+
+
+def _node(r, x, integers, scales, zeros, bias, round_rows, clamp) -> Value | None:
+    """The product with weights (integers - zeros) * scales; None if there is no operator for it."""
+    depth, groups = integers.shape[1], scales.shape[1]
+    if not np.all(np.isfinite(scales)) or depth == 0:
+        return None
+    narrow = depth // groups % 2 == 0 and integers.size and integers.min() >= -8 and integers.max() <= 7
+    if narrow:
+        nibbles = (integers + 8).astype(np.uint8)
+        weight = r.constant(nibbles[:, ::2] | nibbles[:, 1::2] << 4)
+    else:
+        weight = r.constant(integers.astype(np.int8))
+    operands = [x, weight, r.constant(np.ascontiguousarray(scales, np.float32)), bias]
+    if zeros.any():
+        operands.append(r.constant(np.ascontiguousarray(zeros, np.int32)))
+    attributes = schema.QuantizedLinear(bits=4 if narrow else 8, round_rows=round_rows, clamp=clamp)
+    return r.node(attributes, *operands, shape=(*x.shape[:-1], integers.shape[0]))
+
+
+def _rounded_rows(r: Rewriter, x: Value) -> Value | None:
+    """The value that was rounded to 8 bits, with parameters of its own rows or of the whole, to give ``x``."""
+    widened = _producer(r, x, "Dequantize")
+    rounded = None if widened is None else _producer(r, r.values[widened.inputs[0]], "Quantize")
+    if rounded is None or rounded.inputs[1:] != widened.inputs[1:]:
+        return None
+    return _source_of(r, rounded)
+
+
+def _source_of(r: Rewriter, rounded: Node) -> Value | None:
+    """The operand of a Quantize to all of Int8 with parameters that were chosen for it."""
+    a = rounded.attributes
+    source, scale, zero_point = _operands(r, rounded)
+    chosen = _producer(r, _unreshaped(r, scale), "ChooseQuantization")
+    if (a.dtype, a.min, a.max) != (DType.Int8, -128, 127) or chosen is None:
+        return None
+    zero = _unreshaped(r, zero_point)
+    of_it = zero.name == chosen.outputs[1] or (zero.constant is not None and not zero.array.any())
+    if not of_it or r.values[chosen.inputs[0]].name != source.name or chosen.attributes.axes == 0:
+        return None
+    return source
+
+
+# Written out ------------------------------------------------------------------------------
+
+
+def _binary(r: Rewriter, node: Node) -> Value | None:
+    a, b = (r[i] for i in node.inputs)
+    if a.constant is not None:
+        a, b = b, a
+    if node.attributes.kind == BinaryKind.Mul and node.attributes.clamp is None:
+        return _scaled(r, a, b)
+    if node.attributes.kind == BinaryKind.Add:
+        return _biased(r, node, a, b)
+    return None
+
+
+def _vector(b: Value, size) -> np.ndarray | None:
+    """The constant that scales or shifts each column."""
+    fits = b.constant is not None and b.dtype == DType.Float32 and b.array.size in (1, size)
+    if not fits or any(d != 1 for d in b.shape[:-1]):
+        return None
+    return np.broadcast_to(b.array.reshape(-1), (size,))
+
+
+def _scaled(r: Rewriter, a: Value, b: Value) -> Value | None:
+    """``Linear(x, integers) * scale``, or that with rows of integers and their scale."""
+    if a.rank == 0 or not isinstance(a.shape[-1], int):
+        return None
+    scale = _vector(b, a.shape[-1])
+    if scale is None:
+        return None
+    product = _producer(r, a, "Linear")
+    round_rows = False
+    if product is None:
+        found = _integer_product(r, a)
+        if found is None:
+            return None
+        x, weight = found
+        round_rows = True
+    else:
+        x, weight, *bias = _operands(r, product)
+        if product.attributes.clamp is not None or any(bias):
+            return None
+    if weight.constant is None or weight.dtype != DType.Float32:
+        return None
+    integers = weight.array
+    if not integers.size or np.abs(integers).max() > 128 or not np.array_equal(integers, np.rint(integers)):
+        return None
+    if integers.max() > 127:
+        return None
+    scales = scale[:, None]
+    return _node(r, x, integers.astype(np.int32), scales, np.zeros(scales.shape, np.int32), None, round_rows, None)
+
+
+def _integer_product(r: Rewriter, a: Value) -> tuple[Value, Value] | None:
+    """x and weight where ``a`` is their product, x rounded by rows to integers with a scale of each row.
+
+    torchao writes (int_mm(q + 128, w) - 128 * sum(w)) * scale.
+    """
+    scaled = _producer(r, a, "Binary")
+    if scaled is None or scaled.attributes.kind != BinaryKind.Mul:
+        return None
+    integer, scale = _operands(r, scaled)
+    cast = _producer(r, integer, "Cast")
+    difference = None if cast is None else _producer(r, r.values[cast.inputs[0]], "Binary")
+    if difference is None or difference.attributes.kind != BinaryKind.Sub:
+        return None
+    product, correction = _operands(r, difference)
+    back = _producer(r, product, "Cast")
+    linear = None if back is None else _producer(r, r.values[back.inputs[0]], "Linear")
+    if linear is None or correction.constant is None or linear.attributes.clamp is not None:
+        return None
+    shifted, weight, *bias = _operands(r, linear)
+    if any(bias) or weight.constant is None:
+        return None
+    expected = _OFFSET * weight.array.astype(np.int64).sum(1)
+    if not np.array_equal(correction.array.reshape(-1), expected):
+        return None
+    q = _unshifted(r, shifted)
+    rounded = None if q is None else _producer(r, q, "Quantize")
+    if rounded is None or _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
+        return None
+    source = _source_of(r, rounded)
+    if source is None:
+        return None
+    return r.reshape(source, shifted.shape), weight
+
+
+def _unshifted(r: Rewriter, x: Value) -> Value | None:
+    """q where x is Float32(UInt8(Int32(q) + 128)), perhaps with other sizes."""
+    for dtype in (DType.Float32, DType.UInt8):
+        cast = _producer(r, x, "Cast")
+        if cast is None or cast.attributes.dtype != dtype:
+            return None
+        x = r.values[cast.inputs[0]]
+    total = _producer(r, x, "Binary")
+    if total is None or total.attributes.kind != BinaryKind.Add:
+        return None
+    x, offset = _operands(r, total)
+    if offset.constant is None or offset.array.size != 1 or int(offset.array.reshape(-1)[0]) != _OFFSET:
+        return None
+    cast = _producer(r, x, "Cast")
+    return None if cast is None else _unreshaped(r, r.values[cast.inputs[0]])
+
+
+def _biased(r: Rewriter, node: Node, a: Value, b: Value) -> Value | None:
+    """A product that adds the bias itself, also if there is a Reshape between."""
+    product = _producer(r, _unreshaped(r, a), "QuantizedLinear")
+    if product is None or a.rank == 0 or product.attributes.clamp is not None:
+        return None
+    x, weight, scale, bias, *zero = _operands(r, product)
+    if bias is not None or a.shape[-1] != weight.shape[0]:
+        return None
+    vector = _vector(b, a.shape[-1])
+    if vector is None or len(b.shape) > a.rank:
+        return None
+    vector = r.constant(np.ascontiguousarray(vector))
+    attributes = dataclasses.replace(product.attributes, clamp=node.attributes.clamp)
+    shape = r.values[product.outputs[0]].shape
+    y = r.node(attributes, x, weight, scale, vector, *zero, shape=shape)
+    return y if y.shape == a.shape else r.reshape(y, a.shape)
+
+
+_FOLDS = {"Linear": _linear, "Binary": _binary}

@@ -1,0 +1,373 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "quantized_linear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../memory.h"
+#include "../ops/op.h"
+#include "isa.h"
+#include "matrix_product.h"
+#include "quantized_product.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/quantized_linear.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+using Integers = hn::RebindToSigned<Floats>;
+using Bytes = hn::Rebind<int8_t, Floats>;
+using UnsignedBytes = hn::Rebind<uint8_t, Floats>;
+constexpr Integers kIntegers{};
+constexpr Bytes kBytes{};
+constexpr UnsignedBytes kUnsignedBytes{};
+
+// A vector of weights, or with 4 bits the two vectors of even and of odd ones.
+struct Weights8 {
+  static constexpr size_t kVectors = 1;
+  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector offset, Vector (&w)[1]) {
+    w[0] = hn::Sub(hn::ConvertTo(kFloats, hn::PromoteTo(kIntegers, hn::BitCast(kBytes, bytes))), offset);
+  }
+};
+struct Weights4 {
+  static constexpr size_t kVectors = 2;
+  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector offset, Vector (&w)[2]) {
+    const auto both = hn::PromoteTo(kIntegers, bytes);
+    w[0] = hn::Sub(hn::ConvertTo(kFloats, hn::And(both, hn::Set(kIntegers, 15))), offset);
+    w[1] = hn::Sub(hn::ConvertTo(kFloats, hn::ShiftRight<4>(both)), offset);
+  }
+};
+
+// kRows rows from `row` on of kColumns columns from `column` on.
+template <typename Weights, size_t kRows, size_t kColumns>
+HWY_INLINE void multiply_tile(const QuantizedProduct& p, size_t row, size_t column) {
+  constexpr size_t kVectors = Weights::kVectors;
+  const size_t bytes = p.row_bytes(), size = bytes / p.groups;
+  Vector total[kColumns][kRows];
+  for (auto& of_column : total) {
+    for (Vector& v : of_column) {
+      v = hn::Zero(kFloats);
+    }
+  }
+  for (size_t g = 0; g < p.groups; ++g) {
+    Vector sum[kColumns][kRows], offset[kColumns];
+    for (size_t c = 0; c < kColumns; ++c) {
+      offset[c] = hn::Set(kFloats, p.offset(column + c, g));
+      for (Vector& v : sum[c]) {
+        v = hn::Zero(kFloats);
+      }
+    }
+    const auto step = [&](size_t i, const auto& load_bytes, const auto& load_floats) HWY_ATTR {
+      Vector x[kRows][kVectors];
+      for (size_t r = 0; r < kRows; ++r) {
+        for (size_t k = 0; k < kVectors; ++k) {
+          x[r][k] = load_floats(p.x + (row + r) * p.depth + k * bytes + g * size + i);
+        }
+      }
+      for (size_t c = 0; c < kColumns; ++c) {
+        Vector w[kVectors];
+        Weights::get(load_bytes(p.weight + (column + c) * bytes + g * size + i), offset[c], w);
+        for (size_t r = 0; r < kRows; ++r) {
+          for (size_t k = 0; k < kVectors; ++k) {
+            sum[c][r] = hn::MulAdd(w[k], x[r][k], sum[c][r]);
+          }
+        }
+      }
+    };
+    size_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+      step(
+          i,
+          [](const uint8_t* from) HWY_ATTR { return hn::LoadU(kUnsignedBytes, from); },
+          [](const float* from) HWY_ATTR { return hn::LoadU(kFloats, from); });
+    }
+    if (i < size) {
+      const size_t rest = size - i;
+      step(
+          i,
+          [rest](const uint8_t* from) HWY_ATTR { return hn::LoadN(kUnsignedBytes, from, rest); },
+          [rest](const float* from) HWY_ATTR { return hn::LoadN(kFloats, from, rest); });
+    }
+    for (size_t c = 0; c < kColumns; ++c) {
+      const Vector scale = hn::Set(kFloats, p.scale[(column + c) * p.groups + g]);
+      for (size_t r = 0; r < kRows; ++r) {
+        total[c][r] = hn::MulAdd(sum[c][r], scale, total[c][r]);
+      }
+    }
+  }
+  for (size_t c = 0; c < kColumns; ++c) {
+    const float bias = p.bias == nullptr ? 0.0f : p.bias[column + c];
+    for (size_t r = 0; r < kRows; ++r) {
+      const float y = hn::ReduceSum(kFloats, total[c][r]) + bias;
+      p.y[(row + r) * p.columns + column + c] = y < p.min ? p.min : y > p.max ? p.max : y;
+    }
+  }
+}
+
+template <typename Weights, size_t kRows>
+HWY_INLINE void multiply_rows(const QuantizedProduct& p, size_t row, size_t begin, size_t end) {
+  constexpr size_t kColumns = 4; // hide the latency of sums
+  size_t column = begin;
+  for (; column + kColumns <= end; column += kColumns) {
+    multiply_tile<Weights, kRows, kColumns>(p, row, column);
+  }
+  for (; column < end; ++column) {
+    multiply_tile<Weights, kRows, 1>(p, row, column);
+  }
+}
+
+template <typename Weights>
+void multiply_columns(const QuantizedProduct& p, size_t begin, size_t end) {
+  size_t row = 0;
+  for (; row + 4 <= p.rows; row += 4) {
+    multiply_rows<Weights, 4>(p, row, begin, end);
+  }
+  for (; row < p.rows; ++row) {
+    multiply_rows<Weights, 1>(p, row, begin, end);
+  }
+}
+
+// Columns [begin, end) of the result.
+void multiply_quantized(const QuantizedProduct& p, size_t begin, size_t end) {
+  if (p.is_4bit) {
+    multiply_columns<Weights4>(p, begin, end);
+  } else {
+    multiply_columns<Weights8>(p, begin, end);
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+HWY_EXPORT(multiply_quantized);
+
+using schema::RangeKind;
+
+constexpr size_t kFewRows = 16; // up to which weights are read as they are
+constexpr size_t kBlock = 64; // columns that are widened at a time
+constexpr size_t kGrain = 65536; // bytes of weights, or elements
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+size_t round_up(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+struct Range {
+  float low = 0, high = 0; // of integers
+  RangeKind kind = RangeKind::Nearest;
+  float epsilon = 0;
+};
+
+struct Parameters {
+  float scale, zero_point;
+};
+
+Parameters choose(const Range& range, const float* x, size_t count) {
+  float min = 0, max = 0;
+  for (size_t i = 0; i < count; ++i) {
+    min = std::min(min, x[i]);
+    max = std::max(max, x[i]);
+  }
+  if (range.kind == RangeKind::Symmetric) {
+    const float scale = std::max(std::max(-min, max) / ((range.high - range.low) / 2), range.epsilon);
+    return {scale, std::floor((range.high + range.low + 1) / 2)};
+  }
+  const float scale = std::max((max - min) / (range.high - range.low), range.epsilon);
+  const float low = min / scale, high = max / scale;
+  float zero_point = range.low - std::nearbyint(low);
+  if (range.kind == RangeKind::Nearest) {
+    zero_point = std::nearbyint((range.low + low) + (range.high + high) > 0 ? range.low - low : range.high - high);
+  }
+  return {scale, std::min(std::max(zero_point, range.low), range.high)};
+}
+
+// Rounds to 8 bits and back.
+void round_row(const float* x, float* y, size_t count) {
+  const Parameters p = choose({-128, 127, RangeKind::Nearest, 0x1p-23f}, x, count);
+  const float inverse = 1 / p.scale;
+  for (size_t i = 0; i < count; ++i) {
+    const float q = std::nearbyint(x[i] * inverse) + p.zero_point;
+    y[i] = (std::min(std::max(q, -128.0f), 127.0f) - p.zero_point) * p.scale;
+  }
+}
+
+// The even elements, then the odd ones.
+void split(float* x, const float* from, size_t count) {
+  for (size_t i = 0; i < count / 2; ++i) {
+    x[i] = from[2 * i];
+    x[count / 2 + i] = from[2 * i + 1];
+  }
+}
+
+class QuantizedLinear final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
+    const auto& attributes = node.attributes<schema::QuantizedLinear>();
+    const Shape& x = node.input(0).shape;
+    rounds_ = attributes.round_rows();
+    p_.is_4bit = attributes.bits() == 4;
+    p_.depth = x.last();
+    p_.rows = x.numel(0, x.rank - 1);
+    p_.columns = node.input(1).shape[0];
+    p_.groups = node.input(2).shape[1];
+    const auto* clamp = attributes.clamp();
+    p_.min = clamp == nullptr ? -kInfinity : clamp->min();
+    p_.max = clamp == nullptr ? kInfinity : clamp->max();
+    multiply_ = ETX_DISPATCH(multiply_quantized);
+    few_ = p_.rows <= kFewRows;
+    row_scratch_ = rounds_ || (few_ && p_.is_4bit) ? round_up(p_.rows * p_.depth * sizeof(float)) : 0;
+    block_scratch_ = thread_scratch_ = 0;
+    if (!few_) {
+      block_scratch_ = round_up(kBlock * p_.depth * sizeof(float));
+      thread_scratch_ = block_scratch_ + round_up(matrix_product_scratch(block_product(kBlock), 1));
+    }
+    return 2 * row_scratch_ + thread_scratch_ * std::max<size_t>(num_threads, 1);
+  }
+
+  void run(const KernelArguments& arguments) override {
+    QuantizedProduct p = p_;
+    p.x = prepared(arguments);
+    p.weight = arguments.input<uint8_t>(1);
+    p.scale = arguments.input<float>(2);
+    p.bias = arguments.input<float>(3);
+    p.zero_point = arguments.input<int32_t>(4);
+    p.y = arguments.output<float>(0);
+    if (few_) {
+      const size_t grain = kGrain / (p.row_bytes() * p.rows + 1) + 4;
+      parallel_for(arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply_(p, begin, end); });
+      return;
+    }
+    const size_t blocks = (p.columns + kBlock - 1) / kBlock;
+    parallel_for_with_thread(arguments.pool, blocks, [&](size_t thread, size_t block) {
+      char* const scratch = static_cast<char*>(arguments.scratch) + 2 * row_scratch_ + thread * thread_scratch_;
+      float* const weights = reinterpret_cast<float*>(scratch);
+      const size_t begin = block * kBlock, end = std::min(p.columns, begin + kBlock);
+      for (size_t column = begin; column < end; ++column) {
+        widen_column(p, column, weights + (column - begin) * p.depth);
+      }
+      MatrixProduct product = block_product(end - begin);
+      product.a = p.x;
+      product.b = weights;
+      product.bias = p.bias == nullptr ? nullptr : p.bias + begin;
+      product.c = p.y + begin;
+      multiply_matrices(product, scratch + block_scratch_, nullptr);
+    });
+  }
+
+ private:
+  MatrixProduct block_product(size_t columns) const {
+    MatrixProduct product;
+    product.rows = p_.rows;
+    product.columns = columns;
+    product.depth = product.a_stride = product.b_stride = p_.depth;
+    product.b_transposed = true;
+    product.c_stride = p_.columns;
+    product.min = p_.min;
+    product.max = p_.max;
+    return product;
+  }
+
+  // The rows of x as the product takes them.
+  const float* prepared(const KernelArguments& arguments) const {
+    const float* x = arguments.input<float>(0);
+    char* scratch = static_cast<char*>(arguments.scratch);
+    const auto each_row = [&](const auto& function) {
+      float* const y = reinterpret_cast<float*>(scratch);
+      parallel_for(arguments.pool, p_.rows, kGrain / p_.depth + 1, [&](size_t begin, size_t end) {
+        for (size_t row = begin; row < end; ++row) {
+          function(y + row * p_.depth, x + row * p_.depth);
+        }
+      });
+      x = y;
+      scratch += row_scratch_;
+    };
+    if (rounds_) {
+      each_row([&](float* y, const float* row) { round_row(row, y, p_.depth); });
+    }
+    if (few_ && p_.is_4bit) {
+      each_row([&](float* y, const float* row) { split(y, row, p_.depth); });
+    }
+    return x;
+  }
+
+  static void widen_column(const QuantizedProduct& p, size_t column, float* y) {
+    const uint8_t* const w = p.weight + column * p.row_bytes();
+    const size_t size = p.depth / p.groups;
+    for (size_t g = 0; g < p.groups; ++g, y += size) {
+      const float scale = p.scale[column * p.groups + g], offset = p.offset(column, g);
+      if (p.is_4bit) {
+        const uint8_t* const group = w + g * size / 2;
+        for (size_t i = 0; i < size / 2; ++i) {
+          y[2 * i] = (static_cast<float>(group[i] & 15) - offset) * scale;
+          y[2 * i + 1] = (static_cast<float>(group[i] >> 4) - offset) * scale;
+        }
+      } else {
+        const int8_t* const group = reinterpret_cast<const int8_t*>(w) + g * size;
+        for (size_t i = 0; i < size; ++i) {
+          y[i] = (static_cast<float>(group[i]) - offset) * scale;
+        }
+      }
+    }
+  }
+
+  QuantizedProduct p_;
+  void (*multiply_)(const QuantizedProduct&, size_t, size_t) = nullptr;
+  bool rounds_ = false, few_ = false;
+  size_t row_scratch_ = 0, block_scratch_ = 0, thread_scratch_ = 0;
+};
+
+class ChooseQuantization final : public Kernel {
+ public:
+  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+    const auto& attributes = node.attributes<schema::ChooseQuantization>();
+    range_ = {
+        static_cast<float>(attributes.min()),
+        static_cast<float>(attributes.max()),
+        attributes.kind(),
+        attributes.epsilon()};
+    const Shape& x = node.input(0).shape;
+    rows_ = x.numel(0, x.rank - attributes.axes());
+    size_ = x.numel(x.rank - attributes.axes(), x.rank);
+    return size_t{0};
+  }
+
+  void run(const KernelArguments& arguments) override {
+    float* const scale = arguments.output<float>(0);
+    int32_t* const zero_point = arguments.output<int32_t>(1);
+    parallel_for(arguments.pool, rows_, kGrain / (size_ + 1) + 1, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) {
+        const Parameters p = choose(range_, arguments.input<float>(0) + row * size_, size_);
+        scale[row] = p.scale;
+        zero_point[row] = p.zero_point >= range_.low && p.zero_point <= range_.high ? static_cast<int32_t>(p.zero_point) : 0;
+      }
+    });
+  }
+
+ private:
+  Range range_;
+  size_t rows_ = 0, size_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> make_quantized_linear(const NodeContext&) {
+  return std::make_unique<QuantizedLinear>();
+}
+std::unique_ptr<Kernel> make_choose_quantization(const NodeContext&) {
+  return std::make_unique<ChooseQuantization>();
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

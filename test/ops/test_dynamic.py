@@ -1,0 +1,87 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""The ways in which people quantize to 8 and 4 bits without calibration become products with integer weights."""
+
+import harness
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.runtime import Runtime
+from samples import all_samples
+from torch import nn
+from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+SAMPLES = {s.name: s for s in all_samples()}
+needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+
+
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(64, 96), nn.Linear(96, 32, bias=False)
+        self.norm = nn.LayerNorm(96)
+
+    def forward(self, x):
+        return self.second(self.norm(torch.relu(self.first(x))))
+
+
+def only_operators(lowered):
+    assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
+    (graph,) = lowered.optimized.values()
+    return [(n.op, n.attributes) for n in graph.nodes]
+
+
+@pytest.mark.parametrize(
+    "name,bits,groups",
+    (
+        ("linear_8da4w_group32", 4, 4),
+        ("linear_8da4w_channel", 4, 1),
+        ("linear_dynamic_int8", 8, 1),
+        ("linear_weight_int8", 8, 1),
+        ("linear_weight_int4_group", 4, 3),
+        ("linear_grouped_odd", 8, 3),
+    ),
+)
+def test_folds_to_the_smallest_weights(name, bits, groups):
+    lowered = harness.lower_sample(SAMPLES[name])
+    (graph,) = lowered.optimized.values()
+    products = [n for n in graph.nodes if n.op == "QuantizedLinear"]
+    assert products and {n.op for n in graph.nodes} <= {"QuantizedLinear", "Reshape"}
+    assert products[0].attributes.bits == bits
+    assert products[0].attributes.round_rows == ("dynamic" in name or "8da" in name)
+    assert graph.values[products[0].inputs[2]].shape[1] == groups
+
+
+def test_weights_of_4_bits_take_4_bits_in_the_file():
+    model = nn.Sequential(nn.Linear(512, 512, bias=False)).eval()
+    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
+    program = torch.export.export(model, (torch.randn(1, 512),))
+    size = len(harness.lower_exported(program, _check_ir_validity=False).buffer)
+    assert size < 512 * 512 // 2 + 512 * 16 * 4 + 16000
+
+
+@needs_runtime
+def test_dynamic_quantization_of_pt2e():
+    torch.manual_seed(0)
+    model, inputs = Network().eval(), (torch.randn(2, 5, 64),)
+    exported = torch.export.export(model, inputs)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+    prepared = prepare_pt2e(exported.module(), quantizer)
+    prepared(*inputs)
+    converted = convert_pt2e(prepared)
+    lowered = harness.lower_exported(torch.export.export(converted, inputs), _check_ir_validity=False)
+    assert [op for op, _ in only_operators(lowered)] == ["QuantizedLinear", "LayerNorm", "QuantizedLinear"]
+    (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+    torch.testing.assert_close(actual, converted(*inputs), rtol=0.05, atol=0.05)
+    torch.testing.assert_close(actual, model(*inputs), rtol=0.05, atol=0.05)
+
+
+@needs_runtime
+def test_one_row_and_many_give_the_same():
+    sample = SAMPLES["linear_8da4w_group32"]
+    method = Runtime.get().load_program(harness.lower_sample(sample).buffer).load_method("forward")
+    inputs = torch.randn(5, 128)
+    together = method.execute((inputs,))[0].clone()
+    alone = torch.cat([method.execute((inputs[i : i + 1],))[0].clone() for i in range(5)])
+    torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,199 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Samples of dynamic quantization and of integer weights. Folding rounds rows as finely or finer than eager PyTorch."""
+
+import torch
+from executorch.exir.passes import _quant_patterns_and_replacements  # noqa: F401 (registers the operators)
+from torch import nn
+from torch.ao.quantization.fx import _decomposed  # noqa: F401 (registers the operators)
+from torchao.quantization import (
+    Int8DynamicActivationInt8WeightConfig,
+    Int8DynamicActivationIntxWeightConfig,
+    Int8WeightOnlyConfig,
+    IntxWeightOnlyConfig,
+    PerAxis,
+    PerGroup,
+    quantize_,
+)
+
+from . import ANY_OPERATOR, BATCH, LENGTH, Sample, integers, new, rand
+
+_q = torch.ops.quantized_decomposed
+_ao = torch.ops.torchao
+INT8 = (-128, 127, torch.int8)
+
+
+def _quantized(config, *sizes, bias=True):
+    layers = []
+    for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        layers += [nn.Linear(inputs, outputs, bias=bias), nn.ReLU()]
+    model = nn.Sequential(*layers[:-1]).eval()
+    quantize_(model, config)
+    return model
+
+
+def _intx(granularity, dtype=torch.int4, dynamic=True):
+    if dynamic:
+        return Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity)
+    return IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity)
+
+
+def _per_tensor(x):
+    scale, zero_point = _q.choose_qparams.tensor(x, -128, 127, 1e-5, torch.int8)
+    q = _q.quantize_per_tensor.tensor(x, scale, zero_point, *INT8)
+    return _q.dequantize_per_tensor.tensor(q, scale, zero_point, *INT8)
+
+
+def _per_tensor_symmetric(x):
+    scale, zero_point = _q.choose_qparams_symmetric.tensor(x, -127, 127, 1e-5, torch.int8)
+    q = _q.quantize_per_tensor.tensor(x, scale, zero_point, -127, 127, torch.int8)
+    return _q.dequantize_per_tensor.tensor(q, scale, zero_point, -127, 127, torch.int8)
+
+
+def _per_token(x):
+    scale, zero_point = _q.choose_qparams_per_token_asymmetric(x, torch.int8)
+    q = _q.quantize_per_token(x, scale, zero_point, *INT8)
+    return _q.dequantize_per_token(q, scale, zero_point, *INT8, torch.float32)
+
+
+def _affine(kind):
+    def program(x):
+        block = [1] * (x.dim() - 1) + [x.shape[-1]]
+        scale, zero_point = _ao.choose_qparams_affine(
+            x, kind, block, torch.int8, -128, 127, 1e-6, torch.float32, torch.int8
+        )
+        q = _ao.quantize_affine(x, block, scale, zero_point, torch.int8, -128, 127)
+        return _ao.dequantize_affine(q, block, scale, zero_point, torch.int8, -128, 127)
+
+    return program
+
+
+class Grouped(nn.Module):
+    """A product with weights as older programs write them, groups with zero points."""
+
+    def __init__(self, inputs, outputs, group, low=-8, high=8):
+        super().__init__()
+        groups = inputs // group
+        self.group = group
+        self.register_buffer("weight", torch.randint(low, high, (outputs, inputs), dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(outputs, groups) * 0.1 + 0.01)
+        self.register_buffer("zeros", torch.randint(-3, 4, (outputs, groups), dtype=torch.int32).float())
+
+    def forward(self, x):
+        weight = _q.dequantize_per_channel_group(
+            self.weight, self.scales, self.zeros, -8, 7, torch.int8, self.group, torch.float32
+        )
+        return torch.nn.functional.linear(x, weight)
+
+
+class Embedding(nn.Module):
+    """A table of so many bits."""
+
+    def __init__(self, bits, groups, has_zero_points=False, **options):
+        super().__init__()
+        columns = 24 * bits // 8
+        low, high, dtype = (-128, 128, torch.int8) if bits == 8 else (0, 256, torch.uint8)
+        self.bits, self.options = bits, options
+        self.register_buffer("table", torch.randint(low, high, (19, columns), dtype=dtype))
+        self.register_buffer("scales", torch.rand(19, groups).squeeze(1) * 0.1 + 0.01)
+        zero_points = torch.randint(-2, 2, self.scales.shape).float() if has_zero_points else None
+        self.register_buffer("zero_points", zero_points)
+
+    def forward(self, indices):
+        name = "embedding_byte" if self.bits == 8 else f"embedding_{self.bits}bit"
+        row = getattr(_q, name)
+        row = row.dtype if self.options else row.default
+        high = 2 ** (self.bits - 1)
+        return row(self.table, self.scales, self.zero_points, -high, high - 1, indices, **self.options)
+
+
+def _places(*shape):
+    return integers(*shape, low=0, high=19)
+
+
+ROUGH = dict(rtol=0.03, atol=0.03)  # a quantum here and there
+MIXED = dict(config=ANY_OPERATOR)
+FLOAT = dict(dtype=torch.float32)
+
+SAMPLES = [
+    Sample("choose_per_tensor", _per_tensor, rand(BATCH, 7, 5, low=-3, high=5), rtol=0.02, atol=0.02, **MIXED),
+    Sample("choose_per_tensor_symmetric", _per_tensor_symmetric, rand(3, 17), rtol=0.02, atol=0.02, **MIXED),
+    Sample("choose_per_token", _per_token, rand(BATCH, 7, 33, low=-3, high=5), rtol=0.02, atol=0.02, **MIXED),
+    Sample("choose_per_token_positive", _per_token, rand(4, 8, low=1, high=5), rtol=0.02, atol=0.02, **MIXED),
+    Sample("choose_affine", _affine("ASYMMETRIC"), rand(3, 5, 16), rtol=0.02, atol=0.02, **MIXED),
+    Sample("choose_affine_symmetric", _affine("SYMMETRIC"), rand(LENGTH, 16), rtol=0.02, atol=0.02, **MIXED),
+    Sample(
+        "linear_dynamic_int8",
+        new(_quantized, Int8DynamicActivationInt8WeightConfig(), 33, 24, 7),
+        rand(BATCH, 33),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample(
+        "linear_dynamic_int8_rank3",
+        new(_quantized, Int8DynamicActivationInt8WeightConfig(), 32, 24, bias=False),
+        rand(2, LENGTH, 32),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample(
+        "linear_8da4w_group32", new(_quantized, _intx(PerGroup(32)), 128, 64, 40), rand(BATCH, 128), **ROUGH, **MIXED
+    ),
+    Sample("linear_8da4w_group16", new(_quantized, _intx(PerGroup(16)), 64, 40), rand(BATCH, 3, 64), **ROUGH, **MIXED),
+    Sample(
+        "linear_8da4w_channel",
+        new(_quantized, _intx(PerAxis(0)), 66, 20, bias=False),
+        rand(LENGTH, 66),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample(
+        "linear_weight_int8",
+        new(_quantized, Int8WeightOnlyConfig(), 33, 17, 5),
+        rand(BATCH, 33),
+        rtol=1e-4,
+        atol=1e-4,
+        **MIXED,
+    ),
+    Sample(
+        "linear_weight_int8_rank3",
+        new(_quantized, Int8WeightOnlyConfig(), 32, 70),
+        rand(2, LENGTH, 32),
+        rtol=1e-4,
+        atol=1e-4,
+        **MIXED,
+    ),
+    Sample(
+        "linear_weight_intx_int8",
+        new(_quantized, _intx(PerAxis(0), torch.int8, False), 40, 17),
+        rand(1, 40),
+        rtol=1e-4,
+        atol=1e-4,
+        **MIXED,
+    ),
+    Sample(
+        "linear_weight_int4_group",
+        new(_quantized, _intx(PerGroup(32), torch.int4, False), 96, 130),
+        rand(LENGTH, 96),
+        rtol=1e-4,
+        atol=1e-4,
+        **MIXED,
+    ),
+    Sample(
+        "linear_weight_int4_channel",
+        new(_quantized, _intx(PerAxis(0), torch.int4, False), 34, 9),
+        rand(LENGTH, 34),
+        rtol=1e-4,
+        atol=1e-4,
+        **MIXED,
+    ),
+    Sample("linear_grouped", new(Grouped, 64, 70, 32), rand(LENGTH, 64), rtol=1e-4, atol=1e-4, **MIXED),
+    Sample("linear_grouped_many_rows", new(Grouped, 48, 130, 16), rand(40, 48), rtol=1e-4, atol=1e-4, **MIXED),
+    Sample("linear_grouped_8_bits", new(Grouped, 36, 9, 12, -128, 128), rand(3, 36), rtol=1e-4, atol=1e-4, **MIXED),
+    Sample("linear_grouped_odd", new(Grouped, 33, 9, 11), rand(LENGTH, 33), rtol=1e-4, atol=1e-4, **MIXED),
+    Sample("embedding_byte", new(Embedding, 8, 1), _places(BATCH, 3), **MIXED),
+    Sample("embedding_byte_groups", new(Embedding, 8, 3, True, **FLOAT), _places(LENGTH), **MIXED),
+    Sample("embedding_4bit", new(Embedding, 4, 1), _places(BATCH, 3), **MIXED),
+    Sample("embedding_4bit_groups", new(Embedding, 4, 2, True, **FLOAT), _places(2, LENGTH), **MIXED),
+    Sample("embedding_2bit", new(Embedding, 2, 1, **FLOAT), _places(BATCH), **MIXED),
+    Sample("embedding_2bit_groups", new(Embedding, 2, 2, True), _places(BATCH), **MIXED),
+]
