@@ -376,8 +376,8 @@ class Lowering(Builder):
     def _has_half(self, arguments, node: FxNode) -> bool:
         results = torch.utils._pytree.tree_leaves(node.meta["val"])
         tensors = [v for v in torch.utils._pytree.tree_leaves(arguments) if isinstance(v, Value)]
-        tensors += [self._meta(r) for r in results if isinstance(r, torch.Tensor)]
-        return any(t.dtype in HALVES for t in tensors)
+        halves = (torch.float16, torch.bfloat16)
+        return any(t.dtype in HALVES for t in tensors) or any(getattr(r, "dtype", None) in halves for r in results)
 
     def _lower_wide(self, row, arguments, node: FxNode):
         """As PyTorch computes with 16-bit floats: in float32, rounded where the operator ends."""
@@ -395,7 +395,9 @@ class Lowering(Builder):
             self._wide = False
 
         def narrowed(value, tensor):
-            return value if value is None else self.cast(value, self._meta(tensor).dtype)
+            return (
+                value if value is None or row.result_dtypes is not None else self.cast(value, self._meta(tensor).dtype)
+            )
 
         if not isinstance(result, (tuple, list)):
             return narrowed(result, self.fx_node.meta["val"])
