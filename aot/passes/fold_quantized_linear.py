@@ -54,7 +54,7 @@ def _unreshaped(r: Rewriter, x: Value) -> Value:
 def _linear(r: Rewriter, node: Node) -> Value | None:
     x, weight, *bias = (r[i] for i in node.inputs)
     widened = _producer(r, weight, "Dequantize")
-    if widened is None:
+    if widened is None or _is_static(r, x):
         return None
     q, scale, zero_point = _operands(r, widened)
     if (
@@ -74,6 +74,12 @@ def _linear(r: Rewriter, node: Node) -> Value | None:
     source = _rounded_rows(r, x)
     clamp = node.attributes.clamp
     return _node(r, source or x, integers, scales, zeros, *(bias or [None]), source is not None, clamp)
+
+
+def _is_static(r: Rewriter, x: Value) -> bool:
+    """Whether ``x`` has parameters that are constants: ``fold_quantization`` computes with its integers."""
+    widened = _producer(r, _unreshaped(r, x), "Dequantize")
+    return widened is not None and all(r.values[i].constant is not None for i in widened.inputs[1:])
 
 
 def _node(r, x, integers, scales, zeros, bias, round_rows, clamp) -> Value | None:

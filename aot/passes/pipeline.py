@@ -33,7 +33,7 @@ PIPELINE = [
     merge_duplicates,  # patterns compare operands by name
     merge_slice_scatters,  # while the slices of one tensor read it by name
     collapse_views,  # before what looks at the producer of an operand
-    fold_quantized_linear,
+    fold_quantized_linear,  # what is quantized at run time or in its weights alone; the rest is for fold_quantization
     transpose_matmul,  # attention has its key as it is after this
     recognize_activations,
     recognize_attention,

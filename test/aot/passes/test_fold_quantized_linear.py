@@ -101,3 +101,21 @@ def test_weights_that_are_no_integers_stay(check, weight):
         out %q
         """,
     )
+
+
+def test_leaves_static_quantization_to_its_own_pass():
+    text = """
+        in %x: Float32[3, 4]
+        const %a: Float32[] = [0.02]
+        const %b: Int32[] = [3]
+        const %w: Int8[2, 4] = [1, -8, 7, 3, 0, 2, -5, 6]
+        const %s: Float32[2, 1] = [0.5, 0.25]
+        const %z: Int32[2, 1] = [0, 0]
+        %q: Int8[3, 4] = Quantize(%x, %a, %b) dtype=Int8 min=-128 max=127
+        %d: Float32[3, 4] = Dequantize(%q, %a, %b)
+        %v: Float32[2, 4] = Dequantize(%w, %s, %z)
+        %y: Float32[3, 2] = Linear(%d, %v)
+        out %y
+    """
+    operators, _ = folded(text)
+    assert operators == ["Quantize", "Dequantize", "Dequantize", "Linear"]
