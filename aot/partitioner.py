@@ -130,6 +130,24 @@ def _has_result(program: ExportedProgram, tag: str, states) -> bool:
     return any(user.meta.get("delegation_tag") != tag for n in members for user in n.users)
 
 
+def _keep_ranges(program: ExportedProgram) -> None:
+    """Dynamic sizes keep the range that the program was exported with.
+
+    ExecuTorch runs what was delegated once more on symbolic sizes, to plan memory. PyTorch then chooses
+    how it would compute a convolution, compares the batch with 16, and takes the answer for the example
+    input as a promise: ExecuTorch would refuse every call on the other side.
+    """
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        for size in value.shape if isinstance(value, torch.Tensor) else ():
+            if isinstance(size, torch.SymInt):
+                size.node.shape_env._refine_ranges = _refine_nothing
+
+
+def _refine_nothing(expression) -> None:
+    pass
+
+
 class EtXnnpackPartitioner(Partitioner):
     """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower`` or ``to_backend``.
 
@@ -233,6 +251,7 @@ class EtXnnpackPartitioner(Partitioner):
                     node.meta["delegation_tag"] = tag
             tag_constant_data(exported_program)
             _tag_states(exported_program)
+            _keep_ranges(exported_program)
         return PartitionResult(exported_program, tags)
 
     def _reason_to_drop(self, group: list[FxNode], computing: list[FxNode]) -> str | None:

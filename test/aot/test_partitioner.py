@@ -259,3 +259,12 @@ def test_methods_are_partitioned_one_by_one():
     manager = to_edge_transform_and_lower(programs, partitioner=partitioners)
     for name in programs:
         assert count_delegation(manager.exported_program(name)) == (1, {})
+
+
+@pytest.mark.parametrize("example", (2, 20))
+def test_a_convolution_leaves_the_range_of_the_batch(example):
+    batch = {0: torch.export.Dim("batch", min=1, max=40)}
+    exported = torch.export.export(nn.Conv2d(3, 4, 3), (torch.rand(example, 3, 8, 8),), dynamic_shapes=(batch,))
+    program = harness.lower_exported(exported).manager.to_executorch().executorch_program
+    (plan,) = program.execution_plan
+    assert plan.values[plan.inputs[0]].val.sizes == [40, 3, 8, 8]

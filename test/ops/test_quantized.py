@@ -180,6 +180,7 @@ FLOWS = {
     ),
     "residual": Program(lambda: _Residual(8), _IMAGE, ("Conv2d", "Binary")),
     "cnn": Program(_Cnn, ((2, 3, 24, 20),), ("Conv2d", "Binary", "Concat", "MaxPool2d", "Reduce", "Linear")),
+    "conv_dynamic": Program(lambda: nn.Conv2d(8, 12, 3, padding=1), _IMAGE, ("Conv2d",), dynamic={0: "batch"}),
     "mlp": Program(
         lambda: nn.Sequential(nn.Linear(16, 33), nn.GELU(), nn.Linear(33, 16), nn.Sigmoid(), nn.Linear(16, 4)),
         ((7, 16),),
