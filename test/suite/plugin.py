@@ -1,11 +1,13 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """A pytest plugin that puts our partitioner into tests of the installed ExecuTorch.
 
-Its backend suite asks ``all_flows`` which ways of lowering to try: it finds ours alone. The
-official delegate's own tests name their partitioner: they get ours under that name. Every test
-leaves one line of JSON in the file that ``ET_XNNPACK_SUITE_RESULTS`` names.
+Its backend suite asks ``all_flows`` which ways of lowering to try: it finds ours alone, quantized
+as ``ET_XNNPACK_SUITE_FLOW`` names it. The official delegate's own tests name their partitioner:
+they get ours under that name. Every test leaves one line of JSON in the file that
+``ET_XNNPACK_SUITE_RESULTS`` names.
 """
 
+import dataclasses
 import functools
 import json
 import os
@@ -23,8 +25,10 @@ from executorch.backends.et_xnnpack import EtXnnpackPartitioner, count_delegatio
 from executorch.backends.test.harness import Tester  # noqa: E402
 from executorch.backends.test.harness.stages import StageType, ToEdgeTransformAndLower  # noqa: E402
 from executorch.backends.test.suite import reporting  # noqa: E402
+from executorch.backends.test.suite.flows import xnnpack as official_flows  # noqa: E402
+from executorch.exir import EdgeCompileConfig  # noqa: E402
 
-FLOW = "et_xnnpack_fp32"
+FLOW = os.environ.get("ET_XNNPACK_SUITE_FLOW", "fp32")
 SEED = 0
 
 lowered: list[tuple[int, dict[str, int], list[str]]] = []  # of the test that runs: calls, outside, reasons
@@ -35,7 +39,8 @@ class Lower(ToEdgeTransformAndLower):
 
     def __init__(self, partitioners=None, edge_compile_config=None):
         self.partitioner = EtXnnpackPartitioner()
-        super().__init__(EtXnnpackPartitioner, [self.partitioner], edge_compile_config)
+        config = edge_compile_config or EdgeCompileConfig(_check_ir_validity=FLOW == "fp32")
+        super().__init__(EtXnnpackPartitioner, [self.partitioner], config)
 
     def run(self, artifact, inputs=None, generate_etrecord=False):
         super().run(artifact, inputs, generate_etrecord)
@@ -54,8 +59,11 @@ def _make_tester(module, inputs, *args, **options):
 
 
 def _replace_flows() -> None:
-    flow = flow_module.TestFlow(FLOW, backend="et_xnnpack", tester_factory=_make_tester)
-    flow_module.all_flows = lambda: {FLOW: flow}
+    name = "xnnpack" if FLOW == "fp32" else f"xnnpack_{FLOW}"
+    (official,) = (f for f in vars(official_flows).values() if getattr(f, "name", None) == name)
+    name = f"et_xnnpack_{FLOW}"
+    flow = dataclasses.replace(official, name=name, backend="et_xnnpack", tester_factory=_make_tester)
+    flow_module.all_flows = lambda: {name: flow}
     if reporting.get_active_test_session() is None:
         reporting.begin_test_session(None, seed=SEED)  # the same weights and inputs every time
 

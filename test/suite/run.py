@@ -21,6 +21,7 @@ SUITES = {
     "operators": "executorch.backends.test.suite.operators",
     "xnnpack": "executorch.backends.xnnpack.test.ops",
 }
+FLOWS = ("fp32", "static_int8_per_channel", "static_int8_per_tensor", "dynamic_int8_per_channel")
 #: One quick test of most operators; about half a minute.
 QUICK = " or ".join(
     f"test_{name}"
@@ -51,6 +52,9 @@ def parse_arguments() -> argparse.Namespace:
         default="operators",
         help="ExecuTorch's backend suite, or the official XNNPACK delegate's own operator tests",
     )
+    parser.add_argument(
+        "--flow", choices=FLOWS, default="fp32", help="how ExecuTorch's backend suite quantizes with XNNPACKQuantizer"
+    )
     parser.add_argument("-k", metavar="EXPRESSION", help="only tests that match, as in pytest")
     parser.add_argument("--quick", action="store_true", help="a few tests of many operators")
     parser.add_argument("--workers", type=int, default=min(os.cpu_count() or 1, 4), help="processes")
@@ -76,6 +80,7 @@ def run(arguments) -> list[dict]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
         "ET_XNNPACK_SUITE_RESULTS": str(log),
+        "ET_XNNPACK_SUITE_FLOW": arguments.flow,
     }
     with open(log.with_suffix(".log"), "w") as errors:
         status = subprocess.run(command, env=environment, stderr=errors).returncode
