@@ -12,8 +12,16 @@ from torch.export import ExportedProgram
 from ..serialization.serialize import serialize, stored, weight_key
 from .lower import array_of, constant_tensor, lower
 from .passes import optimize
+from .report import Refusal, Report
 
 _WEIGHT_ALIGNMENT = 64  # bytes; a cache line, and enough for every SIMD load
+
+
+class ReportedSpecs(list):
+    """Compile specs of a partitioner, with the report that ``preprocess`` completes: nothing else goes
+    from one to the other."""
+
+    report: Report | None = None
 
 
 @final
@@ -28,7 +36,10 @@ class EtXnnpackBackend(BackendDetails):
         compile spec; ``EtXnnpackPartitioner`` never tags such a node.
         """
         check_compile_specs(compile_specs)
-        serialized = serialize(optimize(lower(edge_program)))
+        in_float = []
+        serialized = serialize(optimize(lower(edge_program), in_float))
+        if isinstance(compile_specs, ReportedSpecs) and compile_specs.report is not None:
+            compile_specs.report.in_float.extend(Refusal(*reason) for reason in in_float)
         store = NamedDataStore()
         tags = _external_tags(edge_program)
         for key, data in serialized.weights.items():

@@ -17,7 +17,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
 from . import ops
-from .backend import EtXnnpackBackend, check_compile_specs, runtime_specs
+from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .lower import Support, is_size, mutated_buffer, target_name
 from .prepare import prepare
 from .report import NotFullyDelegated, Refusal, Report
@@ -177,7 +177,7 @@ class EtXnnpackPartitioner(Partitioner):
         runtime_options: Mapping[str, bool | int | str] | None = None,
     ):
         super().__init__()
-        specs = [*(compile_specs or []), *runtime_specs(runtime_options or {})]
+        specs = ReportedSpecs([*(compile_specs or []), *runtime_specs(runtime_options or {})])
         check_compile_specs(specs)
         if isinstance(min_partition_size, bool) or not isinstance(min_partition_size, int):
             raise TypeError(f"min_partition_size takes an integer, not {min_partition_size!r}")
@@ -239,6 +239,8 @@ class EtXnnpackPartitioner(Partitioner):
         self.report = Report(
             tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in kept), tuple(refusals)
         )
+        if not self._tags_nothing:
+            self.delegation_spec.compile_specs.report = self.report
         logger.info("%s", self.report)
         if self.require_full_delegation and not self.report.is_full:
             raise NotFullyDelegated(self.report)

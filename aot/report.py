@@ -15,10 +15,10 @@ from .lower import is_size, target_name
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """Why one node stays outside."""
+    """Why one node stays outside, or why an operator of the delegate computes in float32."""
 
     node: str  #: name in the graph: "aten_embedding_default"
-    target: str  #: "aten.embedding.default"
+    target: str  #: "aten.embedding.default"; in the delegate its name there, "Embedding"
     reason: str
 
 
@@ -28,6 +28,8 @@ class Report:
 
     delegated: tuple[tuple[str, ...], ...]  #: the operators of each delegate call
     refusals: tuple[Refusal, ...]
+    #: delegated, but computed in float32 between conversions; known when the program is lowered
+    in_float: list[Refusal] = dataclasses.field(default_factory=list)
 
     @property
     def partitions(self) -> tuple[int, ...]:
@@ -44,6 +46,7 @@ class Report:
         return {
             "delegated": [dict(collections.Counter(targets)) for targets in self.delegated],
             "outside": [dataclasses.asdict(r) for r in self.refusals],
+            "in_float": [dataclasses.asdict(r) for r in self.in_float],
         }
 
     def save(self, path: str | PathLike) -> None:
@@ -56,9 +59,15 @@ class Report:
             f"{sum(self.partitions)} nodes in {len(self.partitions)} delegate call{'s' * (len(self.partitions) != 1)}, "
             f"{len(self.refusals)} outside"
         ]
-        groups = collections.Counter((r.target, r.reason) for r in self.refusals)
-        lines += [f"  {count} x {target}: {reason}" for (target, reason), count in groups.items()]
+        lines += _grouped(self.refusals)
+        if self.in_float:
+            lines += [f"{len(self.in_float)} of a quantized program in float32", *_grouped(self.in_float)]
         return "\n".join(lines)
+
+
+def _grouped(refusals) -> list[str]:
+    groups = collections.Counter((r.target, r.reason) for r in refusals)
+    return [f"  {count} x {target}: {reason}" for (target, reason), count in groups.items()]
 
 
 class NotFullyDelegated(RuntimeError):

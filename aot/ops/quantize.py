@@ -25,6 +25,7 @@ def _zero_point(c, zero_point):
 
 def _along(c, x, vector, axis, dtype):
     """A vector of one number for each index of ``axis``, as a scale of blocks of ``x``."""
+    c.require(vector.shape == (x.shape[axis],), f"{vector.shape} scales or zero points for axis {axis} of {x.shape}")
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
     return c.reshape(c.operand(vector, dtype), shape)

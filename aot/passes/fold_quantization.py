@@ -1,6 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import dataclasses
-import logging
 import math
 
 import numpy as np
@@ -8,8 +7,6 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, PadMode, ReduceKind, UnaryKind
 from ..ir import Graph, Node, Quantization, Rewriter, Value
-
-logger = logging.getLogger(__name__)
 
 _LIMITS = {DType.Int8: (-128, 127), DType.UInt8: (0, 255), DType.Int32: (0, 0)}
 
@@ -42,24 +39,26 @@ def problem_of(quantization: Quantization) -> str | None:
     return None
 
 
-def _constants(graph: Graph, node: Node, dtype: DType) -> Quantization | None:
-    """What a Quantize or Dequantize does, if that is known and one for the tensor."""
+def _stored_as(graph: Graph, node: Node) -> Quantization:
+    """What a Quantize or Dequantize does, if that is known and one for the tensor. Raises _Refused."""
+    a = node.attributes
+    dtype = a.dtype if node.op == "Quantize" else graph.values[node.inputs[0]].dtype
     scale, zero_point = (graph.values[i] for i in node.inputs[1:])
-    if scale.constant is None or zero_point.constant is None or scale.array.size != 1 or dtype not in _LIMITS:
-        return None
+    _require(scale.constant is not None and zero_point.constant is not None, "a scale that is computed at run time")
+    _require(scale.array.size == zero_point.array.size == 1, "a scale for each channel")
+    _require(dtype in (DType.Int8, DType.UInt8), f"numbers of {dtype.name}")
+    if node.op == "Quantize":
+        _require((a.min, a.max) == _LIMITS[dtype], f"a range of {a.min} to {a.max} of {dtype.name}")
     quantization = Quantization.per_tensor(dtype, scale.array.item(), zero_point.array.item())
-    return None if dtype == DType.Int32 or problem_of(quantization) else quantization
+    _require(problem_of(quantization) is None, f"{problem_of(quantization)}")
+    return quantization
 
 
 def _quantizes(graph: Graph, node: Node) -> Quantization | None:
-    attributes = node.attributes
-    if node.op != "Quantize" or (attributes.min, attributes.max) != _LIMITS[attributes.dtype]:
+    try:
+        return _stored_as(graph, node) if node.op == "Quantize" else None
+    except _Refused:
         return None
-    return _constants(graph, node, attributes.dtype)
-
-
-def _dequantizes(graph: Graph, node: Node) -> Quantization | None:
-    return _constants(graph, node, graph.values[node.inputs[0]].dtype) if node.op == "Dequantize" else None
 
 
 def _number(quantization: Quantization, value: float) -> float:
@@ -73,7 +72,7 @@ def _number(quantization: Quantization, value: float) -> float:
 class _Folder:
     """Decides for one node after the other whether its result is stored as integers."""
 
-    def __init__(self, graph: Graph, refused: list[str]):
+    def __init__(self, graph: Graph, refused: list[tuple[str, str, str]]):
         self.graph = graph
         self.r = Rewriter(graph)
         self._refused = refused
@@ -138,20 +137,23 @@ class _Folder:
     def _visit(self, node: Node) -> None:
         r, name = self.r, node.outputs[0]
         if node.op == "Quantize":
-            quantization = _quantizes(self.graph, node)
-            if quantization is not None:
+            try:
+                quantization = _stored_as(self.graph, node)
                 self._numbers[name] = self._stored(r[node.inputs[0]], quantization)
-            else:
-                self._refuse(node, "a quantization that is not known ahead of time, or only of a part of the integers")
+            except _Refused as refusal:
+                self._refuse(node, str(refusal))
                 r.replace(node.inputs[0], self._as_float(r[node.inputs[0]]))
             r.copy(node)
             return
         if node.op == "Dequantize":
-            quantization = _dequantizes(self.graph, node)
             known = self._numbers.get(node.inputs[0])
-            if quantization is None:
+            try:
+                quantization = _stored_as(self.graph, node)
+            except _Refused as refusal:
+                self._refuse(node, str(refusal))
                 r.copy(node)
-            elif known is not None and known.quantization == quantization:
+                return
+            if known is not None and known.quantization == quantization:
                 r.replace(name, known)
             else:
                 inputs = [r[i] for i in node.inputs]
@@ -174,6 +176,8 @@ class _Folder:
                     return
                 except _Refused as refusal:
                     self._refuse(node, str(refusal))
+            elif any(i is not None and i.quantization is not None for i in inputs):
+                self._refuse(node, "a constant is quantized, but no other operand")
         elif any(i is not None and i.quantization is not None for i in inputs):
             self._refuse(node, "not an operator on integers")
         self._keep(node, inputs)
@@ -188,7 +192,7 @@ class _Folder:
                 self.r.replace(name, x)
 
     def _refuse(self, node: Node, reason: str) -> None:
-        self._refused.append(f"{node.op} %{node.outputs[0]} (debug handle {node.debug_handle}): {reason}")
+        self._refused.append((node.outputs[0], node.op, reason))
 
     def _moved(self, node: Node, x: Value) -> Value:
         old = self.graph.values[node.outputs[0]]
@@ -319,12 +323,12 @@ class _Folder:
         return self._in_float(node, inputs, target)
 
 
-def fold_quantization(graph: Graph, refused: list[str] | None = None) -> Graph:
+def fold_quantization(graph: Graph, refused: list[tuple[str, str, str]] | None = None) -> Graph:
     """Takes quantize and dequantize into the operators between them, which then compute with integers.
 
     A value that is quantized and dequantized again counts as Float32 as before, but is stored as
     integers. The operator that makes it, and those that read it, work on these where the runtime can.
-    Elsewhere the conversion is an operator as before, and ``refused`` gets the reason::
+    Elsewhere the conversion is an operator as before, and ``refused`` gets name, operator and reason::
 
         %q: Int8[2, 4] = Quantize(%x, %sx, %zx) dtype=Int8 min=-128 max=127
         %f: Float32[2, 4] = Dequantize(%q, %sx, %zx)
@@ -344,7 +348,4 @@ def fold_quantization(graph: Graph, refused: list[str] | None = None) -> Graph:
     touched = any(node.op in ("Quantize", "Dequantize") for node in graph.nodes)
     if not touched and all(value.quantization is None for value in graph.values.values()):
         return graph
-    graph = _Folder(graph, refused).run()
-    for reason in refused:
-        logger.info("stays in float: %s", reason)
-    return graph
+    return _Folder(graph, refused).run()

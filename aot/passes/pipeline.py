@@ -54,11 +54,14 @@ PIPELINE = [
 ]
 
 
-def optimize(graph: Graph) -> Graph:
-    """Runs the pipeline. After each pass the graph is verified and its border compared."""
+def optimize(graph: Graph, in_float: list[tuple[str, str, str]] | None = None) -> Graph:
+    """Runs the pipeline. After each pass the graph is verified and its border compared.
+
+    ``in_float`` gets name, operator and reason of what does not compute with the integers around it.
+    """
     verify(graph)
     for run in PIPELINE:
-        before, graph = graph, run(graph)
+        before, graph = graph, run(graph, in_float) if run is fold_quantization else run(graph)
         try:
             verify(graph)
             check_border(before, graph)

@@ -170,6 +170,7 @@ def test_a_report_is_data():
             {"aten.linear.default": 3, "aten.gelu.default": 3, "aten.add.Tensor": 3, "aten.layer_norm.default": 1}
         ],
         "outside": [],
+        "in_float": [],
     }
 
 

@@ -124,9 +124,7 @@ ISLANDS = {f"unary_{kind.name}": Program(island(f), ((3, 41),), ("Unary",)) for 
     "cat": Program(island(lambda x, y: torch.cat([x, y], 1)), ((2, 3, 4), (2, 5, 4)), ("Concat",)),
     "cat_same": Program(same(lambda x, y: torch.cat([x, y, x], -1)), ((2, 3, 4), (2, 3, 7)), ("Concat",)),
     "cat_many": Program(same(lambda *xs: torch.cat(xs, 0)), ((2, 3),) * 7, ("Concat",)),
-    "cat_of_floats": Program(
-        _Function(lambda x, y: fake(torch.cat([x, y], 1))), ((2, 3, 4), (2, 5, 4)), ("Concat",)
-    ),
+    "cat_of_floats": Program(_Function(lambda x, y: fake(torch.cat([x, y], 1))), ((2, 3, 4), (2, 5, 4)), ("Concat",)),
     "max_pool": Program(same(lambda x: F.max_pool2d(x, 3, 2, 1)), _IMAGE, ("MaxPool2d",)),
     "max_pool_requantized": Program(island(lambda x: F.max_pool2d(x, 2)), _IMAGE, ("MaxPool2d",)),
     "max_pool_large_stride": Program(same(lambda x: F.max_pool2d(x, 2, 3)), _IMAGE, ("MaxPool2d",)),
@@ -176,7 +174,9 @@ FLOWS = {
     "conv_1d": Program(lambda: nn.Conv1d(8, 12, 3), ((2, 8, 11),), ("Conv2d",)),
     "conv_transposed": Program(lambda: nn.ConvTranspose2d(8, 12, 3, 2, 1), _IMAGE, ("ConvTranspose2d",)),
     "conv_transposed_grouped": Program(
-        lambda: nn.ConvTranspose2d(8, 12, 3, 2, 1, groups=2), _IMAGE, ()  # not annotated by that quantizer
+        lambda: nn.ConvTranspose2d(8, 12, 3, 2, 1, groups=2),
+        _IMAGE,
+        (),  # not annotated by that quantizer
     ),
     "residual": Program(lambda: _Residual(8), _IMAGE, ("Conv2d", "Binary")),
     "cnn": Program(_Cnn, ((2, 3, 24, 20),), ("Conv2d", "Binary", "Concat", "MaxPool2d", "Reduce", "Linear")),

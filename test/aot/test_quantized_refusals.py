@@ -1,0 +1,115 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Quantized programs that are wrong, or annotated in part, are computed in float, and the report says why."""
+
+import json
+import math
+
+import harness
+import pytest
+import torch
+import torch.nn.functional as F
+from executorch.backends import et_xnnpack
+from executorch.runtime import Runtime
+from torch import nn
+
+_ops = torch.ops.quantized_decomposed
+_SCALE = "a scale that is not a positive, finite and normal number"
+
+
+def fake(x, scale=0.031, zero_point=-5, low=-128, high=127, dtype=torch.int8):
+    arguments = (scale, zero_point, low, high, dtype)
+    return _ops.dequantize_per_tensor(_ops.quantize_per_tensor(x, *arguments), *arguments)
+
+
+class Program(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.register_buffer("integers", torch.arange(-16, 16, dtype=torch.int8).reshape(4, 8))
+        self.register_buffer("weight", torch.linspace(-1, 1, 32).reshape(4, 8))
+
+    def forward(self, x):
+        return self.function(self, x)
+
+    def dequantized(self, axis=0, scale=0.01, zero_point=0, count=None):
+        count = self.integers.shape[axis] if count is None else count
+        zeros = torch.full((count,), zero_point, dtype=torch.int64)
+        return _ops.dequantize_per_channel(
+            self.integers, torch.full((count,), scale), zeros, axis, -128, 127, torch.int8
+        )
+
+
+CASES = {
+    "scale_negative": (lambda m, x: fake(F.relu(fake(x, -0.1))), {"Quantize": _SCALE, "Dequantize": _SCALE}),
+    "scale_nan": (lambda m, x: fake(F.relu(fake(x, math.nan))), {"Quantize": _SCALE, "Dequantize": _SCALE}),
+    "scale_infinite": (lambda m, x: fake(F.relu(fake(x, math.inf))), {"Quantize": _SCALE, "Dequantize": _SCALE}),
+    "scale_denormal": (lambda m, x: fake(F.relu(fake(x, 1e-41))), {"Quantize": _SCALE, "Dequantize": _SCALE}),
+    "zero_point_out_of_range": (
+        lambda m, x: fake(F.relu(fake(x, 0.1, 300))),
+        dict.fromkeys(("Quantize", "Dequantize"), "a zero point that is no Int8"),
+    ),
+    "narrow_range": (
+        lambda m, x: fake(F.relu(fake(x, 0.1, 0, -100, 100))),
+        {"Quantize": "a range of -100 to 100 of Int8"},
+    ),
+    "scale_computed": (
+        lambda m, x: fake(F.relu(fake(x, x.abs().max() / 100, torch.zeros((), dtype=torch.int64)))),
+        dict.fromkeys(("Quantize", "Dequantize"), "a scale that is computed at run time"),
+    ),
+    "weight_scale_zero": (lambda m, x: fake(F.linear(fake(x), m.dequantized(scale=0.0))), {"Linear": _SCALE}),
+    "weight_zero_point": (
+        lambda m, x: fake(F.linear(fake(x), m.dequantized(zero_point=3))),
+        {"Linear": "a weight with a zero point"},
+    ),
+    "weight_by_columns": (
+        lambda m, x: fake(F.linear(fake(x), m.dequantized(axis=1))),
+        {"Linear": "a weight with a scale for each index of an axis that is summed over"},
+    ),
+    "weight_of_floats": (lambda m, x: fake(F.linear(fake(x), m.weight)), {"Linear": "a weight that is not quantized"}),
+    "operand_of_floats": (lambda m, x: fake(fake(x) + x), {"Binary": "an operand that is not quantized"}),
+    "result_of_floats": (
+        lambda m, x: F.linear(fake(x), m.dequantized()),
+        {"Linear": "a result that is not quantized"},
+    ),
+    "result_unsigned": (
+        lambda m, x: fake(fake(x) * fake(x), 0.1, 128, 0, 255, torch.uint8),
+        {"Binary": "a result of UInt8"},
+    ),
+    "scales_too_far": (lambda m, x: fake(fake(x) + fake(x), 1e-6, 0), {"Binary": "scales that differ too much"}),
+    "no_rule": (lambda m, x: fake(F.softmax(fake(x), -1)), {"Softmax": "no rule for this operator on integers"}),
+}
+
+
+def _lower(function):
+    module, inputs = Program(function).eval(), (torch.linspace(-2, 2, 16).reshape(2, 8),)
+    return module, inputs, harness.lower_exported(torch.export.export(module, inputs), _check_ir_validity=False)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_stays_in_float_with_a_reason(name):
+    function, reasons = CASES[name]
+    module, inputs, lowered = _lower(function)
+    assert lowered.outside == []
+    assert {r.target: r.reason for r in lowered.report.in_float} == reasons
+    assert all(reason in str(lowered.report) for reason in reasons.values())
+    assert json.loads(json.dumps(lowered.report.to_dict()))["in_float"]
+    if et_xnnpack.is_available():
+        (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+        torch.testing.assert_close(actual, module(*inputs), equal_nan=True)
+
+
+def test_what_is_folded_is_not_in_the_report():
+    *_, lowered = _lower(lambda m, x: fake(F.linear(fake(x), m.dequantized())))
+    assert lowered.report.in_float == [] and "float32" not in str(lowered.report)
+
+
+@pytest.mark.parametrize(
+    "function,reason",
+    (
+        (lambda m, x: fake(x, 0.1, 0, -32768, 32767, torch.int16), "dtype int16"),
+        (lambda m, x: F.linear(x, m.dequantized(count=3)), "(3,) scales or zero points for axis 0 of (4, 8)"),
+    ),
+)
+def test_stays_outside_with_a_reason(function, reason):
+    *_, lowered = _lower(function)
+    assert reason in {r.reason for r in lowered.report.refusals}
