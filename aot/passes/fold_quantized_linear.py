@@ -53,27 +53,32 @@ def _unreshaped(r: Rewriter, x: Value) -> Value:
 
 def _linear(r: Rewriter, node: Node) -> Value | None:
     x, weight, *bias = (r[i] for i in node.inputs)
-    widened = _producer(r, weight, "Dequantize")
-    if widened is None or _is_static(r, x):
+    found = _integers(r, weight)
+    if found is None or _is_static(r, x):
         return None
-    q, scale, zero_point = _operands(r, widened)
-    if (
-        any(v.constant is None for v in (q, scale, zero_point))
-        or q.rank != 2
-        or q.dtype not in (DType.Int8, DType.UInt8)
-    ):
+    q, scale, zero_point = found
+    if q.ndim != 2 or q.dtype not in (np.int8, np.uint8):
         return None
-    parameters = [np.broadcast_to(v.array, (1, 1)) if v.rank == 0 else v.array for v in (scale, zero_point)]
+    parameters = [np.broadcast_to(p, (1, 1)) if p.ndim == 0 else p for p in (scale, zero_point)]
     columns = q.shape[0]
     if parameters[0].shape[0] not in (1, columns):
         return None
     scales, zeros = (np.broadcast_to(p, (columns, p.shape[1])) for p in parameters)
-    integers = q.array.astype(np.int32)
-    if q.dtype == DType.UInt8:
+    integers = q.astype(np.int32)
+    if q.dtype == np.uint8:
         integers, zeros = integers - _OFFSET, zeros - _OFFSET
     source = _rounded_rows(r, x)
     clamp = node.attributes.clamp
     return _node(r, source or x, integers, scales, zeros, *(bias or [None]), source is not None, clamp)
+
+
+def _integers(r: Rewriter, weight: Value) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Integers, scale and zero point of a constant that is quantized."""
+    if weight.quantization is not None and weight.constant is not None:
+        return weight.constant.array, weight.quantization.scale, weight.quantization.zero_point
+    widened = _producer(r, weight, "Dequantize")
+    operands = [] if widened is None else _operands(r, widened)
+    return tuple(v.array for v in operands) if operands and all(v.constant is not None for v in operands) else None
 
 
 def _is_static(r: Rewriter, x: Value) -> bool:
