@@ -2,7 +2,7 @@
 """Export recipes: ``ExportRecipe.get_recipe(EtXnnpackRecipeType.FP32)`` for ``executorch.export``."""
 
 import torch
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig
 from executorch.export import (
     AOQuantizationConfig,
@@ -24,6 +24,7 @@ from torchao.quantization import (
 from torchao.quantization.transform_module import register_quantize_module_handler
 
 from .partitioner import EtXnnpackPartitioner
+from .quantizer import EtXnnpackQuantizer
 
 BACKEND = "et_xnnpack"
 GROUP_SIZE = 32
@@ -61,7 +62,7 @@ _GROUPED = (EtXnnpackRecipeType.INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP, EtXnnpackRec
 
 def _pt2e(is_per_channel: bool, is_dynamic: bool) -> QuantizationRecipe:
     config = get_symmetric_quantization_config(is_per_channel=is_per_channel, is_dynamic=is_dynamic)
-    return QuantizationRecipe(quantizers=[XNNPACKQuantizer().set_global(config)])
+    return QuantizationRecipe(quantizers=[EtXnnpackQuantizer().set_global(config)])
 
 
 def _quantization(recipe_type: EtXnnpackRecipeType, group_size: int) -> QuantizationRecipe | None:

@@ -6,7 +6,7 @@ import math
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, UnaryKind
 from ..ir import dims
-from .registry import op
+from .registry import Int8, op
 
 
 def _unary(kind: UnaryKind, *targets: str, **options) -> None:
@@ -62,39 +62,44 @@ _unary(UnaryKind.Erf, "aten.erf.default")
 _unary(UnaryKind.Exp, "aten.exp.default")
 _unary(UnaryKind.Exp2, "aten.exp2.default")
 _unary(UnaryKind.Expm1, "aten.expm1.default")
-_unary(UnaryKind.HardSigmoid, "aten.hardsigmoid.default", preserve=True)
-_unary(UnaryKind.HardSwish, "aten.hardswish.default", preserve=True)
+_unary(UnaryKind.HardSigmoid, "aten.hardsigmoid.default", preserve=True, int8=Int8.OWN)
+_unary(UnaryKind.HardSwish, "aten.hardswish.default", preserve=True, int8=Int8.OWN)
 _unary(UnaryKind.Log, "aten.log.default")
 _unary(UnaryKind.Log10, "aten.log10.default")
 _unary(UnaryKind.Log1p, "aten.log1p.default")
 _unary(UnaryKind.Log2, "aten.log2.default")
 _unary(UnaryKind.Reciprocal, "aten.reciprocal.default")
 _unary(UnaryKind.Rsqrt, "aten.rsqrt.default")
-_unary(UnaryKind.Sigmoid, "aten.sigmoid.default")
-_unary(UnaryKind.Silu, "aten.silu.default", preserve=True)
+_unary(UnaryKind.Sigmoid, "aten.sigmoid.default", int8=Int8.OWN)
+_unary(UnaryKind.Silu, "aten.silu.default", preserve=True, int8=Int8.OWN)
 _unary(UnaryKind.Sin, "aten.sin.default")
 _unary(UnaryKind.Sinh, "aten.sinh.default")
 _unary(UnaryKind.Sqrt, "aten.sqrt.default")
 _unary(UnaryKind.Tan, "aten.tan.default")
-_unary(UnaryKind.Tanh, "aten.tanh.default")
+_unary(UnaryKind.Tanh, "aten.tanh.default", int8=Int8.OWN)
 
-_integer_unary(UnaryKind.Abs, lambda c, x: binary(c, BinaryKind.Maximum, x, _negated(c, x)), "aten.abs.default")
+_integer_unary(
+    UnaryKind.Abs,
+    lambda c, x: binary(c, BinaryKind.Maximum, x, _negated(c, x)),
+    "aten.abs.default",
+    int8=Int8.OWN,
+)
 _integer_unary(UnaryKind.Ceil, _itself, "aten.ceil.default")
 _integer_unary(UnaryKind.Floor, _itself, "aten.floor.default")
-_integer_unary(UnaryKind.Neg, _negated, "aten.neg.default")
+_integer_unary(UnaryKind.Neg, _negated, "aten.neg.default", int8=Int8.OWN)
 _integer_unary(UnaryKind.Round, _itself, "aten.round.default")
 _integer_unary(UnaryKind.Sign, _sign, "aten.sign.default")
 _integer_unary(UnaryKind.Square, lambda c, x: binary(c, BinaryKind.Mul, x, x), "aten.square.default", preserve=True)
 _integer_unary(UnaryKind.Trunc, _itself, "aten.trunc.default")
 
 
-@op("aten.gelu.default")
+@op("aten.gelu.default", int8=Int8.OWN)
 def gelu(c, self, approximate):
     kind = {"none": UnaryKind.Gelu, "tanh": UnaryKind.GeluTanh}[approximate]
     return c.node(schema.Unary(kind=kind), self, shape=c.out.shape)
 
 
-@op("aten.elu.default", preserve=True)
+@op("aten.elu.default", preserve=True, int8=Int8.OWN)
 def elu(c, self, alpha, scale, input_scale):
     scaled = self if input_scale == 1 else binary(c, BinaryKind.Mul, self, float(input_scale))
     y = c.node(schema.Unary(kind=UnaryKind.Elu, alpha=float(alpha)), scaled, shape=c.out.shape)
@@ -108,7 +113,7 @@ def elu(c, self, alpha, scale, input_scale):
     return y if scale == 1 else binary(c, BinaryKind.Mul, y, float(scale))
 
 
-@op("aten.leaky_relu.default")
+@op("aten.leaky_relu.default", int8=Int8.OWN)
 def leaky_relu(c, self, negative_slope):
     attributes = schema.Unary(kind=UnaryKind.LeakyRelu, alpha=float(negative_slope))
     return c.node(attributes, self, shape=c.out.shape)
@@ -127,22 +132,22 @@ def _clamp(c, x, low, high):
     return c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=clamp), x, shape=c.out.shape)
 
 
-@op("aten.relu.default", dtypes=DType)
+@op("aten.relu.default", dtypes=DType, int8=Int8.SAME)
 def relu(c, self):
     return _clamp(c, self, 0, None)
 
 
-@op("aten.relu6.default", preserve=True, dtypes=DType)
+@op("aten.relu6.default", preserve=True, dtypes=DType, int8=Int8.SAME)
 def relu6(c, self):
     return _clamp(c, self, 0, 6)
 
 
-@op("aten.hardtanh.default", dtypes=DType)
+@op("aten.hardtanh.default", dtypes=DType, int8=Int8.SAME)
 def hardtanh(c, self, min_val, max_val):
     return _clamp(c, self, min_val, max_val)
 
 
-@op("aten.clamp.default", dtypes=DType)
+@op("aten.clamp.default", dtypes=DType, int8=Int8.SAME)
 def clamp(c, self, min, max):
     return _clamp(c, self, min, max)
 
@@ -252,7 +257,7 @@ def add(c, self, other, alpha):
     return _scaled(c, BinaryKind.Add, self, other, alpha)
 
 
-@op("aten.sub.Tensor", "aten.sub.Scalar", dtypes=DType)
+@op("aten.sub.Tensor", "aten.sub.Scalar", dtypes=DType, int8=Int8.OWN)
 def sub(c, self, other, alpha):
     return _scaled(c, BinaryKind.Sub, self, other, alpha)
 

@@ -6,7 +6,7 @@ import dataclasses
 from ...serialization import schema
 from ...serialization.schema import AdaptivePoolKind, DType, Padding2D, ReduceKind, Size2D
 from .image import from_nhwc, sizes_of, to_nhwc, volume_to_columns, volume_to_images
-from .registry import op
+from .registry import Int8, op
 
 
 def _apply(c, attributes, x, spatial, out):
@@ -109,7 +109,7 @@ def _avg_pool(c, x, spatial, kernel_size, stride, padding, ceil_mode, count_incl
     return _apply_to_volume(c, images, _averages(depth, _Window(), divisor), x, c.out.shape)
 
 
-@op("aten.avg_pool2d.default")
+@op("aten.avg_pool2d.default", int8=Int8.OWN)
 def avg_pool2d(c, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     return _avg_pool(c, self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -119,7 +119,7 @@ def avg_pool3d(c, self, kernel_size, stride, padding, ceil_mode, count_include_p
     return _avg_pool(c, self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@op("aten.avg_pool1d.default", preserve=True)
+@op("aten.avg_pool1d.default", preserve=True, int8=Int8.OWN)
 def avg_pool1d(c, self, kernel_size, stride, padding, ceil_mode, count_include_pad):
     return _avg_pool(c, self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
@@ -163,12 +163,12 @@ def _max_pool_with_indices(c, x, spatial, kernel_size, stride, padding, dilation
     return _with_indices(c, attributes, x, spatial)
 
 
-@op("aten.max_pool2d.default", preserve=True)
+@op("aten.max_pool2d.default", preserve=True, int8=Int8.SAME)
 def max_pool2d(c, self, kernel_size, stride, padding, dilation, ceil_mode):
     return _max_pool(c, self, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-@op("aten.max_pool1d.default", preserve=True)
+@op("aten.max_pool1d.default", preserve=True, int8=Int8.SAME)
 def max_pool1d(c, self, kernel_size, stride, padding, dilation, ceil_mode):
     return _max_pool(c, self, 1, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -225,7 +225,7 @@ def _adaptive_max_pool(c, x, spatial, output_size):
     return _with_indices(c, schema.MaxPoolIndices(output=output), x, spatial)
 
 
-@op("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default", preserve=True)
+@op("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default", preserve=True, int8=Int8.OWN)
 def adaptive_avg_pool2d(c, self, output_size):
     return _adaptive_pool(c, self, 2, AdaptivePoolKind.Average, output_size, c.out.shape)
 
@@ -235,7 +235,7 @@ def adaptive_avg_pool3d(c, self, output_size):
     return _adaptive_pool(c, self, 3, AdaptivePoolKind.Average, output_size, c.out.shape)
 
 
-@op("aten.adaptive_avg_pool1d.default", preserve=True)
+@op("aten.adaptive_avg_pool1d.default", preserve=True, int8=Int8.OWN)
 def adaptive_avg_pool1d(c, self, output_size):
     return _adaptive_pool(c, self, 1, AdaptivePoolKind.Average, output_size, c.out.shape)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
-from .registry import op
+from .registry import Int8, op
 from .shape import slice_axis
 
 _any = functools.partial(op, dtypes=DType)
@@ -36,17 +36,17 @@ def _numbers(c, x):
     return c.cast(x, DType.Int64) if x.dtype == DType.Bool else x
 
 
-@_any("aten.mean.dim")
+@_any("aten.mean.dim", int8=Int8.OWN)
 def mean(c, self, dim, keepdim):
     return reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), dim, keepdim)
 
 
-@_any("aten.sum.dim_IntList")
+@_any("aten.sum.dim_IntList", int8=Int8.OWN)
 def sum(c, self, dim, keepdim):
     return reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), dim, keepdim)
 
 
-@_any("aten.mean.default")
+@_any("aten.mean.default", int8=Int8.OWN)
 def mean_all(c, self):
     return reduce(c, ReduceKind.Mean, c.cast(self, c.out.dtype), None)
 

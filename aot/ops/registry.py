@@ -15,9 +15,17 @@ taken is refused with ``c.require`` or ``c.refuse``; the reason reaches the user
 """
 
 import dataclasses
+import enum
 from collections.abc import Callable
 
 from ...serialization.schema import DType
+
+
+class Int8(enum.Enum):
+    """With which scale an operator of int8 numbers stores its result."""
+
+    SAME = enum.auto()  #: that of its operand
+    OWN = enum.auto()  #: any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +37,20 @@ class Row:
     plumbing: bool  #: moves data, computes nothing: not worth a delegate call of its own
     dtypes: frozenset[DType]  #: what its tensors may hold
     result_dtypes: tuple[DType, ...] | None  #: of its results here where eager PyTorch has others
+    int8: Int8 | None  #: the quantizer lets it compute with int8
 
 
 ROWS: dict[str, Row] = {}
 
 
-def op(*targets: str, preserve: bool = False, plumbing: bool = False, dtypes=(DType.Float32,), result_dtypes=None):
+def op(
+    *targets: str,
+    preserve: bool = False,
+    plumbing: bool = False,
+    dtypes=(DType.Float32,),
+    result_dtypes=None,
+    int8: Int8 | None = None,
+):
     """Registers the decorated function as the row of each target."""
 
     def register(lower):
@@ -42,7 +58,7 @@ def op(*targets: str, preserve: bool = False, plumbing: bool = False, dtypes=(DT
         for target in targets:
             if target in ROWS:
                 raise ValueError(f"{target} has two rows")
-            ROWS[target] = Row(target, lower, family, preserve, plumbing, frozenset(dtypes), result_dtypes)
+            ROWS[target] = Row(target, lower, family, preserve, plumbing, frozenset(dtypes), result_dtypes, int8)
         return lower
 
     return register

@@ -7,7 +7,7 @@ Rows are images of height 1; volumes are resized as images, then in depth.
 from ...serialization import schema
 from ...serialization.schema import ResizeKind, SampleBorder, SampleKind
 from .image import volume_to_columns, volume_to_images
-from .registry import op
+from .registry import Int8, op
 
 
 def _image(c, x, kind, size, align_corners, scales):
@@ -43,7 +43,7 @@ def _resize(c, x, spatial, kind, align_corners, scale_factors):
 
 
 def _nearest(target: str, spatial: int, kind: ResizeKind) -> None:
-    @op(target, preserve=True)
+    @op(target, preserve=True, int8=Int8.SAME if spatial < 3 else None)
     def lower(c, input, scale_factors):
         return _resize(c, input, spatial, kind, False, scale_factors)
 
@@ -57,7 +57,7 @@ _nearest("aten._upsample_nearest_exact3d.vec", 3, ResizeKind.NearestExact)
 
 
 def _interpolation(target: str, spatial: int, kind: ResizeKind) -> None:
-    @op(target, preserve=True)
+    @op(target, preserve=True, int8=Int8.OWN if spatial < 3 else None)
     def lower(c, input, align_corners, scale_factors):
         return _resize(c, input, spatial, kind, align_corners, scale_factors)
 

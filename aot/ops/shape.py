@@ -9,7 +9,7 @@ import sympy
 from ...serialization import schema
 from ...serialization.arrays import FLOATS
 from ...serialization.schema import DType, PadMode, UnaryKind
-from .registry import op
+from .registry import Int8, op
 
 _shape = functools.partial(op, plumbing=True, dtypes=DType)
 
@@ -20,12 +20,13 @@ _MAX_SLICES = 32  # of one operand, where an index would do, too
     "aten.view_copy.default",
     "aten.unsqueeze_copy.default",
     "aten.squeeze_copy.dims",
+    int8=Int8.SAME,
 )
 def reshape(c, self):
     return c.reshape(self, c.out.shape)
 
 
-@_shape("aten.permute_copy.default")
+@_shape("aten.permute_copy.default", int8=Int8.SAME)
 def permute(c, self, dims):
     if self.rank < 2:
         return c.node(schema.Unary(kind=UnaryKind.Copy), self, shape=self.shape)
@@ -41,7 +42,7 @@ def expand_to(c, x, shape):
     return x if x.shape == tuple(shape) else _expand(c, x, tuple(shape))
 
 
-@_shape("aten.expand_copy.default")
+@_shape("aten.expand_copy.default", int8=Int8.SAME)
 def expand(c, self):
     return _expand(c, self, c.out.shape)
 
@@ -85,14 +86,14 @@ def place(index, size):
     return index
 
 
-@_shape("aten.slice_copy.Tensor")
+@_shape("aten.slice_copy.Tensor", int8=Int8.SAME)
 def slice(c, self, dim, start, step):
     axis = c.axis(dim, self.rank)
     c.require_static(step, "a step")
     return slice_axis(c, self, axis, place(start or 0, self.shape[axis]), c.out.shape[axis], step)
 
 
-@_shape("aten.select_copy.int")
+@_shape("aten.select_copy.int", int8=Int8.SAME)
 def select(c, self, dim, index):
     axis = c.axis(dim, self.rank)
     return c.reshape(slice_axis(c, self, axis, place(index, self.shape[axis]), 1), c.out.shape)
@@ -146,18 +147,18 @@ def _cut(c, x, pairs):
     return x
 
 
-@_shape("aten.constant_pad_nd.default")
+@_shape("aten.constant_pad_nd.default", int8=Int8.SAME)
 def constant_pad(c, self, pad, value):
     return _pad(c, self, pad, PadMode.Constant, value)
 
 
-@_shape("aten.pad.default", preserve=True)
+@_shape("aten.pad.default", preserve=True, int8=Int8.SAME)
 def pad(c, self, pad, mode, value):
     return _pad(c, self, pad, _MODES[mode], value or 0)
 
 
 def _border(mode: PadMode, *targets: str) -> None:
-    @_shape(*targets, preserve=True)
+    @_shape(*targets, preserve=True, int8=Int8.SAME)
     def lower(c, self, padding):
         return _pad(c, self, padding, mode)
 
@@ -176,7 +177,7 @@ _border(
 )
 
 
-@_shape("aten.native_channel_shuffle.default")
+@_shape("aten.native_channel_shuffle.default", int8=Int8.SAME)
 def channel_shuffle(c, self, groups):
     batch, channels, *rest = self.shape
     size = c.require_static(channels, "a number of channels")

@@ -1,0 +1,121 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Decides for pt2e which values of a model become int8."""
+
+import torch
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer
+from torch.fx import GraphModule
+from torch.fx import Node as FxNode
+from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpecBase, SharedQuantizationSpec
+from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
+
+from .ops import ROWS
+from .ops.registry import Int8, Row
+
+#: What ExecuTorch decomposes into the operator of a row.
+_DECOMPOSED = {
+    "aten.contiguous.default": "aten.clone.default",
+    "aten.dropout.default": "aten.clone.default",
+    "aten.flatten.using_ints": "aten.view_copy.default",
+    "aten.narrow.int": "aten.slice_copy.Tensor",
+    "aten.pixel_shuffle.default": "aten.view_copy.default",
+    "aten.pixel_unshuffle.default": "aten.view_copy.default",
+    "aten.reshape.default": "aten.view_copy.default",
+    "aten.squeeze.default": "aten.squeeze_copy.dims",
+    "aten.squeeze.dim": "aten.squeeze_copy.dims",
+    "aten.t.default": "aten.permute_copy.default",
+    "aten.transpose.int": "aten.permute_copy.default",
+    "aten.unflatten.int": "aten.view_copy.default",
+}
+_CLAMPS = ("aten.relu.default", "aten.relu6.default", "aten.hardtanh.default", "aten.clamp.default")
+_PRODUCTS = ("aten.conv", "aten.linear", "aten.add", "aten.mul")  # that take a clamp into themselves
+
+
+def _row(node: FxNode) -> Row | None:
+    """The row of what ``node``, as ``torch.export`` gives it, becomes."""
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        return None
+    namespace, name, overload = str(node.target).split(".")
+    name = name.removesuffix("_")
+    target = f"{namespace}.{name}.{overload}"
+    for candidate in (target, f"{namespace}.{name}_copy.{overload}", _DECOMPOSED.get(target)):
+        if candidate in ROWS:
+            return ROWS[candidate]
+    return None
+
+
+def _is_float(node) -> bool:
+    value = node.meta.get("val") if isinstance(node, FxNode) else None
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float32
+
+
+def _annotation(node: FxNode) -> QuantizationAnnotation | None:
+    annotation = node.meta.get(Q_ANNOTATION_KEY)
+    return annotation if annotation is not None and annotation._annotated else None
+
+
+def _stored(node: FxNode) -> QuantizationSpecBase | None:
+    """How the result of ``node`` is quantized."""
+    annotation = _annotation(node)
+    return None if annotation is None else annotation.output_qspec
+
+
+def _annotate(node: FxNode, inputs: dict[FxNode, QuantizationSpecBase], output: QuantizationSpecBase) -> None:
+    node.meta[Q_ANNOTATION_KEY] = QuantizationAnnotation(inputs, output, _annotated=True)
+
+
+class EtXnnpackQuantizer(XNNPACKQuantizer):
+    """ExecuTorch's ``XNNPACKQuantizer``, and after it every operator that et_xnnpack computes with int8.
+
+    Configured in the same ways. What ``XNNPACKQuantizer`` annotates decides where integers begin. From
+    there on they go through each operator whose row has an ``int8``, up to results of the program, which
+    keep the precision of float32. A clamp to any range becomes part of the operator before it.
+    """
+
+    def annotate(self, model: GraphModule) -> GraphModule:
+        self._specs: dict[FxNode, QuantizationSpecBase] = {}  # of activations, by operator in the scope of a config
+        model = self._annotate_for_quantization_config(model)
+        for node in self._specs:
+            self._fuse_clamp(node)
+        for node in model.graph.nodes:
+            if node in self._specs and _annotation(node) is None:
+                self._follow(node)
+        return model
+
+    def _annotate_all_patterns(self, model, quantization_config, filter_fn=None, operator_target=None):
+        super()._annotate_all_patterns(model, quantization_config, filter_fn, operator_target)
+        if quantization_config is None or quantization_config.input_activation.is_dynamic:
+            return model
+        filters = [f for f in (self.filter_fn, filter_fn) if f is not None]
+        for node in model.graph.nodes:
+            chosen = operator_target in (None, node.target, getattr(node.target, "overloadpacket", None))
+            if node.op == "call_function" and chosen and all(f(node) for f in filters):
+                self._specs.setdefault(node, quantization_config.input_activation)
+        return model
+
+    def _fuse_clamp(self, node: FxNode) -> None:
+        """Quantizes the clamp instead of the product or sum that it reads."""
+        row = _row(node)
+        if row is None or row.target not in _CLAMPS or _annotation(node) is not None:
+            return
+        source = node.args[0]
+        annotation = _annotation(source)
+        takes_clamp = str(source.target).startswith(_PRODUCTS) and len(source.users) == 1
+        if not takes_clamp or annotation is None or annotation.output_qspec is not self._specs[node]:
+            return
+        annotation.output_qspec = None
+        _annotate(node, {}, self._specs[node])
+
+    def _follow(self, node: FxNode) -> None:
+        """Lets integers go on through ``node`` if they reach it."""
+        row = _row(node)
+        if row is None or row.int8 is None or not _is_float(node):
+            return
+        tensors = [a.name for a in node.target._schema.arguments if a.type.isSubtypeOf(torch._C.TensorType.get())]
+        operands = dict.fromkeys(node.args[: len(tensors)])
+        if not all(_is_float(x) for x in operands) or not any(_stored(x) for x in operands):
+            return
+        if row.int8 == Int8.SAME:
+            shared = SharedQuantizationSpec(node.args[0])
+            _annotate(node, {node.args[0]: shared}, shared)
+        elif any(user.op != "output" for user in node.users):
+            _annotate(node, dict.fromkeys(operands, self._specs[node]), self._specs[node])
