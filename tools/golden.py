@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "test"))
 
 import conftest  # noqa: E402, F401
 import harness  # noqa: E402
-from executorch.backends.et_xnnpack.aot.ir.graph import NUMPY_DTYPES  # noqa: E402
+from executorch.backends.et_xnnpack.serialization.arrays import NUMPY_DTYPES  # noqa: E402
 from executorch.backends.et_xnnpack.serialization.serialize import serialize  # noqa: E402
 from samples import all_samples  # noqa: E402
 
@@ -56,6 +56,8 @@ SAMPLES = """
     view_dynamic_split permute_dynamic expand_dynamic cat_dynamic slice_dynamic_step pad_value pad_reflect_1d
     pad_circular_1d roll_dynamic repeat_interleave_dynamic
     softmax_middle_axis
+    quantize_unsigned quantize_per_channel_middle dequantize_bias quantized_island int8_conv int8_block
+    choose_per_token linear_8da4w_channel rotary_halves
     state_index_put state_bools state_crossed
 """.split()
 

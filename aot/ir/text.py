@@ -9,8 +9,10 @@
 
 An argument that is an integer reads ``in s0``; a channels_last one
 ``in %x: Float32[1, 8, 8, 3] order (0, 2, 3, 1)``. A state is ``state %x: Float32[2] of cache = [0, 0]``
-where it begins and ``set cache %y`` where it ends. Large constants print as their hash and
-parse back as zeros.
+where it begins and ``set cache %y`` where it ends. A value that is stored as integers reads
+``%x: Float32[2, 3] as Int8(0.5 from -1)``, with a scale and zero point for each row
+``%x: Float32[2, 3] as Int8[2, 1]([0.5, 0.25] from [0, 0])``. Large constants print as their hash and
+parse back as zeros, scales as ones.
 """
 
 import ast
@@ -27,7 +29,7 @@ from ...serialization import schema
 from ...serialization.arrays import DTYPES, HALVES, NUMPY_DTYPES, convert
 from ...serialization.schema import DType
 from . import dims
-from .graph import Constant, Graph, Input, Node, Output, State, Value
+from .graph import Constant, Graph, Input, Node, Output, Quantization, State, Value
 
 _INLINE_ELEMENTS = 16
 
@@ -59,7 +61,12 @@ def _type(value: Value) -> str:
     q = value.quantization
     if q is None:
         return text
-    return f"{text} as {q.dtype.name}({_array(q.scale)} from {_array(q.zero_point)})"
+    blocks = f"{list(q.scale.shape)}" if q.scale.shape else ""
+    return f"{text} as {q.dtype.name}{blocks}({_parameter(q.scale)} from {_parameter(q.zero_point)})"
+
+
+def _parameter(array: np.ndarray) -> str:
+    return _array(array) if array.shape else _number(array.item())
 
 
 def _array(array: np.ndarray) -> str:
@@ -99,7 +106,7 @@ def to_text(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-_VALUE = re.compile(r"%(\w+): (\w+)\[([^\]]*)\]")
+_VALUE = re.compile(r"%(\w+): (\w+)\[([^\]]*)\](?: as (\w+)(?:\[([^\]]*)\])?\((\S.*?) from (.*?)\))?")
 
 
 def _parse_dim(text: str) -> dims.Dim:
@@ -121,12 +128,23 @@ def _split(text: str) -> list[str]:
 
 
 def _parse_value(text: str) -> Value:
-    name, dtype, shape = _VALUE.fullmatch(text.strip()).groups()
-    return Value(name, DType[dtype], tuple(_parse_dim(d) for d in _split(shape)))
+    name, dtype, shape, stored, blocks, scale, zero_point = _VALUE.fullmatch(text.strip()).groups()
+    value = Value(name, DType[dtype], tuple(_parse_dim(d) for d in _split(shape)))
+    if stored is None:
+        return value
+    blocks = tuple(int(b) for b in _split(blocks or ""))
+    parameters = _parse_parameter(scale, np.float32, blocks, 1), _parse_parameter(zero_point, np.int32, blocks, 0)
+    return dataclasses.replace(value, quantization=Quantization(DType[stored], *parameters))
+
+
+def _parse_parameter(text: str, dtype, shape: tuple[int, ...], unknown: int) -> np.ndarray:
+    if text.startswith("#"):
+        return np.full(shape, unknown, dtype)
+    return np.array([_parse_number(t) for t in _split(text.strip("[]"))], dtype).reshape(shape)
 
 
 def _parse_constant(value: Value, text: str) -> Constant:
-    dtype = NUMPY_DTYPES[value.dtype]
+    dtype = NUMPY_DTYPES[value.quantization.dtype if value.quantization is not None else value.dtype]
     if text.startswith("#"):
         return Constant(np.zeros(value.shape, dtype))
     items = [_parse_number(t) for t in _split(text.strip()[1:-1])]

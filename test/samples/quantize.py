@@ -3,6 +3,7 @@
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 from torch.ao.quantization.fx import _decomposed  # noqa: F401 (registers the operators)
 
 from . import BATCH, LENGTH, Sample, bools, integers, rand, values
@@ -48,6 +49,34 @@ def _without_zero_points(x, scales):
 
 def _bias(x):
     return _q.dequantize_per_tensor(x, 1e-4, 0, -(2**31), 2**31 - 1, torch.int32)
+
+
+class _Product(nn.Module):
+    """A product of 8-bit weights, each row with a scale of its own, of 8-bit numbers."""
+
+    def __init__(self, weight_shape, function):
+        super().__init__()
+        generator = torch.Generator().manual_seed(weight_shape[0])
+        size = weight_shape[0]
+        self.register_buffer("q", torch.randint(-127, 128, weight_shape, generator=generator, dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(size, generator=generator) * 0.01 + 0.001)
+        self.register_buffer("zeros", torch.zeros(size, dtype=torch.int64))
+        self.register_buffer("bias", torch.rand(size, generator=generator))
+        self.function = function
+
+    def forward(self, x):
+        weight = _q.dequantize_per_channel(self.q, self.scales, self.zeros, 0, -127, 127, torch.int8)
+        return dequantize(quantize(self.function(dequantize(x), weight, self.bias), 0.05, 4), 0.05, 4)
+
+
+class _Block(nn.Module):
+    """What has kernels of its own for 8 bits: a pool, a table, a sum, parts put together."""
+
+    def forward(self, x):
+        x = dequantize(x)
+        y = dequantize(quantize(F.hardswish(x)))
+        y = dequantize(quantize(torch.cat([y, dequantize(quantize(x + y))], 1)))
+        return quantize(dequantize(quantize(F.avg_pool2d(F.max_pool2d(y, 2, 1), 2))).mean((2, 3)))
 
 
 HALVES = values(*[(i + 0.5) * 0.03125 for i in range(-200, 200)])
@@ -113,6 +142,21 @@ SAMPLES = [
         rtol=0,
         atol=0,
     ),
+    Sample(
+        "int8_conv",
+        _Product((6, 4, 3, 3), lambda x, w, b: F.relu(F.conv2d(x, w, b, padding=1))),
+        integers(BATCH, 4, 7, 6, **INT8),
+        rtol=0,
+        atol=0.0501,  # a step of the result
+    ),
+    Sample(
+        "int8_linear",
+        _Product((5, 9), F.linear),
+        integers(BATCH, 9, **INT8),
+        rtol=0,
+        atol=0.0501,
+    ),
+    Sample("int8_block", _Block(), integers(BATCH, 3, 6, 7, **INT8), rtol=0, atol=1),
     Sample("quantized_island", lambda x: quantize(torch.tanh(dequantize(quantize(x)))), rand(BATCH, 40)),
     Sample(
         "int8_moves",

@@ -33,6 +33,16 @@ QUICK = " or ".join(
 )
 
 
+#: Of the operators that the quantizer knows.
+QUICK_QUANTIZED = " or ".join(
+    f"test_{name}"
+    for name in (
+        *("add_dtype", "cat_same_shapes", "conv2d_depthwise", "convtranspose1d_basic", "linear_leading_batch"),
+        "multiply_f32_bcast_first",
+    )
+)
+
+
 def main() -> int:
     arguments = parse_arguments()
     results = run(arguments)
@@ -68,7 +78,8 @@ def run(arguments) -> list[dict]:
     found = importlib.util.find_spec(SUITES[arguments.suite]).submodule_search_locations
     log = Path(os.environ.get("ET_XNNPACK_SUITE_RESULTS") or HERE.parent.parent / "build" / "suite.jsonl")
     log.parent.mkdir(parents=True, exist_ok=True)
-    chosen = QUICK if arguments.quick else arguments.k
+    quick = QUICK if arguments.flow == "fp32" else QUICK_QUANTIZED
+    chosen = quick if arguments.quick else arguments.k
     command = [
         *(sys.executable, "-m", "pytest", "-q", "-p", "plugin", "-p", "no:cacheprovider", "--tb=no", "--no-header"),
         *("-c", os.devnull, "--rootdir", next(iter(found)), "-W", "ignore", "-n", str(arguments.workers)),

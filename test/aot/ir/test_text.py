@@ -1,7 +1,9 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import harness
+import numpy as np
 import pytest
-from executorch.backends.et_xnnpack.aot.ir import parse
+from executorch.backends.et_xnnpack.aot.ir import Quantization, parse
+from executorch.backends.et_xnnpack.serialization.schema import DType
 from samples import all_samples
 
 NAMES = (
@@ -44,3 +46,18 @@ def test_reads_the_example_of_the_module():
 def test_says_which_line_it_cannot_read(line):
     with pytest.raises(ValueError, match="cannot read"):
         parse(line)
+
+
+def test_values_stored_as_integers():
+    text = """in %x: Float32[2, 3] as Int8(0.5 from -1)
+const %w: Float32[2, 3] as Int8[2, 1]([0.5, 0.25] from [0, 0]) = [1, 2, 3, -4, 5, -128]
+const %b: Float32[2] as Int32[2]([0.25, 0.125] from [0, 0]) = [70000, -5]
+%y: Float32[2, 2] as UInt8(0.1 from 128) = Linear(%x, %w, %b)
+out %y
+"""
+    graph = parse(text)
+    weight, result = graph.values["w"], graph.values["y"]
+    assert weight.constant.array.dtype.name == "int8" and weight.quantization.scale.shape == (2, 1)
+    assert result.quantization == Quantization.per_tensor(DType.UInt8, 0.1, 128)
+    assert parse(str(graph)).values["y"].quantization == result.quantization
+    assert str(graph).replace(repr(float(np.float32(0.1))), "0.1") == text

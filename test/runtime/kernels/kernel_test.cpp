@@ -20,7 +20,7 @@ pthreadpool_t pool_of(size_t threads) {
 }
 
 bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
-  if (expected.type.dtype != DType::Float32) {
+  if (expected.type.storage() != DType::Float32) {
     return actual.bytes == expected.bytes;
   }
   for (size_t i = 0; i < expected.numel(); ++i) {
@@ -41,7 +41,8 @@ bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) 
 Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
   flatbuffers::FlatBufferBuilder builder;
   const Attributes attributes = kernel_case.attributes(builder);
-  builder.Finish(schema::CreateNode(builder, kernel_case.type, attributes));
+  const auto outputs_of_node = builder.CreateVector(std::vector<uint32_t>(1 + kernel_case.more_outputs.size()));
+  builder.Finish(schema::CreateNode(builder, kernel_case.type, attributes, 0, outputs_of_node));
   const auto& fields = *flatbuffers::GetRoot<schema::Node>(builder.GetBufferPointer());
 
   std::vector<const TensorType*> types;
@@ -69,7 +70,7 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
       {output_types.data(), output_types.size()},
       sizes);
 
-  Tensor output(output_types[kernel_case.checked].dtype, output_types[kernel_case.checked].shape);
+  Tensor output(output_types[kernel_case.checked].storage(), output_types[kernel_case.checked].shape);
   const std::unique_ptr<Kernel> kernel = kernel_case.make(node);
   EXPECT_NE(kernel, nullptr);
   std::vector<std::unique_ptr<GuardedBuffer>> packed;
