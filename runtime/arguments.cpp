@@ -11,32 +11,9 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-using executorch::aten::ScalarType;
 using executorch::aten::SizesType;
 using executorch::aten::Tensor;
 using DimOrder = flatbuffers::Vector<uint8_t>;
-
-ScalarType scalar_type(DType dtype) {
-  switch (dtype) {
-    case DType::Float32:
-      return ScalarType::Float;
-    case DType::Int32:
-      return ScalarType::Int;
-    case DType::Int64:
-      return ScalarType::Long;
-    case DType::Bool:
-      return ScalarType::Bool;
-    case DType::Int8:
-      return ScalarType::Char;
-    case DType::UInt8:
-      return ScalarType::Byte;
-    case DType::Float16:
-      return ScalarType::Half;
-    case DType::BFloat16:
-      return ScalarType::BFloat16;
-  }
-  return ScalarType::Undefined;
-}
 
 // The tensor's axis that is axis `i` in memory.
 size_t axis_at(const DimOrder* order, size_t i) {
@@ -99,6 +76,28 @@ Status read_tensor(const EValue* arg, const schema::Value& value, const DimOrder
 }
 
 } // namespace
+
+ScalarType scalar_type(DType dtype) {
+  switch (dtype) {
+    case DType::Float32:
+      return ScalarType::Float;
+    case DType::Int32:
+      return ScalarType::Int;
+    case DType::Int64:
+      return ScalarType::Long;
+    case DType::Bool:
+      return ScalarType::Bool;
+    case DType::Int8:
+      return ScalarType::Char;
+    case DType::UInt8:
+      return ScalarType::Byte;
+    case DType::Float16:
+      return ScalarType::Half;
+    case DType::BFloat16:
+      return ScalarType::BFloat16;
+  }
+  return ScalarType::Undefined;
+}
 
 Status read_arguments(
     const Blob& blob,

@@ -10,7 +10,11 @@
 
 namespace executorch::backends::et_xnnpack {
 
+using executorch::aten::ScalarType;
 using executorch::runtime::EValue;
+
+// The dtype as ExecuTorch calls it.
+ScalarType scalar_type(DType dtype);
 
 // Checks the delegate's arguments against a blob and reads sizes and addresses off them.
 // Fails with InvalidArgument for another number of arguments, another kind, dtype, rank

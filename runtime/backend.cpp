@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "backend.h"
 
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -111,10 +112,14 @@ StatusOr<std::shared_ptr<Workspace>> shared_workspace(WorkspaceSharing sharing, 
       break;
   }
   const std::lock_guard<std::mutex> lock(*mutex);
-  std::shared_ptr<Workspace> workspace = (*workspaces)[key].lock();
+  const auto found = workspaces->find(key);
+  std::shared_ptr<Workspace> workspace = found == workspaces->end() ? nullptr : found->second.lock();
   if (workspace == nullptr) {
     ETX_ASSIGN_OR_RETURN(workspace, Workspace::create());
-    (*workspaces)[key] = workspace;
+    for (auto other = workspaces->begin(); other != workspaces->end();) {
+      other = other->second.expired() ? workspaces->erase(other) : std::next(other);
+    }
+    workspaces->emplace(key, workspace);
   }
   return workspace;
 }

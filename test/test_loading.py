@@ -141,11 +141,11 @@ def test_methods_that_share_memory(model, program, sharing):
         torch.testing.assert_close(method.execute(EXAMPLE)[0], model(*EXAMPLE))
 
 
-def _external(model, tag):
-    exported = torch.export.export(model, EXAMPLE)
+def _external(model, tag, example=EXAMPLE):
+    exported = torch.export.export(model, example)
     module = exported.module()
     delegate_external_constants_pass_unlifted(module, gen_tag_fn=tag)
-    exported = torch.export.export(module, EXAMPLE)
+    exported = torch.export.export(module, example)
     return to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()]).to_executorch()
 
 
@@ -169,6 +169,20 @@ def test_some_weights_in_a_file_of_their_own(model, tmp_path):
     size = (tmp_path / "first.ptd").stat().st_size
     assert 64 * 96 * 4 < size < 96 * 96 * 4
     check(model, path, tmp_path / "first.ptd")
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_weights_of_16_bits_in_a_file_of_their_own(dtype, tmp_path):
+    """Those of float32 hold numbers that 16 bits hold too."""
+    model = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.Conv1d(4, 6, 3)).to(torch.bfloat16).to(dtype)
+    example = (torch.rand(2, 4, 64).to(dtype),)
+    separate = _external(model, lambda node: "first" if node.target.startswith("0") else None, example)
+    path = tmp_path / "separate.pte"
+    path.write_bytes(separate.buffer)
+    separate.write_tensor_data_to_file(str(tmp_path))
+    assert 2 * 64 * 96 < (tmp_path / "first.ptd").stat().st_size < 3 * 64 * 96
+    method = Runtime.get().load_program(path, data_path=tmp_path / "first.ptd").load_method("forward")
+    torch.testing.assert_close(method.execute(example)[0], model(*example))
 
 
 def test_methods_of_a_program_share_weights(model, tmp_path):

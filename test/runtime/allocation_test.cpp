@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "delegate.h"
+#include "runtime/arguments.h"
 #include "sample_graphs.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -57,21 +58,6 @@ void* realloc(void* memory, size_t size) {
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
-
-ScalarType scalar_type(DType dtype) {
-  switch (dtype) {
-    case DType::Int32:
-      return ScalarType::Int;
-    case DType::Int64:
-      return ScalarType::Long;
-    case DType::Bool:
-      return ScalarType::Bool;
-    case DType::Int8:
-      return ScalarType::Char;
-    default:
-      return ScalarType::Float;
-  }
-}
 
 // Arguments of the planned sizes.
 struct Call {
