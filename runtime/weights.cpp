@@ -200,8 +200,12 @@ StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const No
     abandon(key);
     return original.ok() ? buffer.status() : original.status();
   }
-  kernel.pack(node, i, *original, buffer->data());
+  const Status status = kernel.pack(node, i, *original, buffer->data());
   release();
+  if (!status.ok()) {
+    abandon(key);
+    return status;
+  }
   const char* const data = buffer->data();
   const size_t size = buffer->size();
   return publish(key, {data, size, false, std::make_shared<Buffer>(std::move(*buffer))});

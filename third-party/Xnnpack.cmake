@@ -26,6 +26,26 @@ elseif(NOT TARGET XNNPACK)
     set(XNNPACK_ENABLE_ARM_SME2 OFF)
   endif()
   add_subdirectory("${XNNPACK_SOURCE_DIR}" xnnpack EXCLUDE_FROM_ALL SYSTEM)
+  # Microkernels by the number of output channels (xnnpack_tiles.h). Each operator calls that number otherwise.
+  if(TARGET microkernels-prod AND NOT MSVC)
+    target_sources(XNNPACK PRIVATE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_tiles.c")
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i[3-7]86)$")
+      foreach(tile 1x16 8x16)
+        foreach(product gemm igemm)
+          target_sources(microkernels-prod PRIVATE
+            "${XNNPACK_SOURCE_DIR}/src/f32-${product}/gen/f32-${product}-${tile}-minmax-avx512f-broadcast.c")
+        endforeach()
+      endforeach()
+      target_sources(microkernels-prod PRIVATE
+        "${XNNPACK_SOURCE_DIR}/src/x32-packw/gen/x32-packw-x16-gemm-goi-avx512f-u4-prfm.c")
+    endif()
+    function(et_xnnpack_choose_tiles operator)
+      set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/operators/${operator}.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
+        COMPILE_OPTIONS -include "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/xnnpack_tiles.h" ${ARGN})
+    endfunction()
+    et_xnnpack_choose_tiles(convolution-nhwc -DET_XNNPACK_COLUMNS=group_output_channels)
+    et_xnnpack_choose_tiles(fully-connected-nc -DET_XNNPACK_COLUMNS=output_channels -DET_XNNPACK_NR2_COLUMNS=output_channels)
+  endif()
   # A Debug build of XNNPACK prints; a library of ours never does.
   foreach(target logging xnnpack-logging)
     if(TARGET ${target})

@@ -146,9 +146,10 @@ class DepthwiseConv final : public Kernel {
   size_t packed_bytes(const NodeContext& node, size_t) const override {
     return node.input(1).bytes();
   }
-  void pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
+  Status pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
     const Shape& weight = node.input(1).shape;
     pack_depthwise(static_cast<const float*>(original), weight[0], weight[1] * weight[2], static_cast<float*>(packed));
+    return {};
   }
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {

@@ -2,8 +2,10 @@
 #include "in_float.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "../checksum.h"
 #include "../memory.h"
 #include "../ops/op.h"
 #include "../quantization.h"
@@ -130,9 +132,49 @@ class Part {
   size_t channels_, count_, run_;
 };
 
+bool is_quantized(const NodeContext& node, size_t i) {
+  return node.has_input(i) && node.input(i).quantization != nullptr;
+}
+
 class InFloat final : public Kernel {
  public:
   explicit InFloat(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+
+  // Constants are packed as the kernel would have them, of Float32.
+  std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
+    const FloatNode in_float(node);
+    std::optional<std::string> layout = kernel_->packed_layout(in_float.context(), i);
+    if (!is_quantized(node, i)) {
+      return layout;
+    }
+    const schema::Quantization& quantization = *node.input(i).quantization;
+    const size_t count = quantization.scale()->size();
+    const uint64_t parts[] = {
+        count,
+        quantization.axis(),
+        checksum(quantization.scale()->data(), count * sizeof(float)),
+        checksum(quantization.zero_point()->data(), count * sizeof(int32_t))};
+    return "Float32 " + std::to_string(checksum(parts, sizeof(parts))) + " " + layout.value_or("");
+  }
+  size_t packed_bytes(const NodeContext& node, size_t i) const override {
+    const FloatNode in_float(node);
+    return kernel_->packed_layout(in_float.context(), i).has_value() ? kernel_->packed_bytes(in_float.context(), i)
+                                                                     : in_float.context().input(i).bytes();
+  }
+  Status pack(const NodeContext& node, size_t i, const void* original, void* packed) const override {
+    const FloatNode in_float(node);
+    if (!is_quantized(node, i)) {
+      return kernel_->pack(in_float.context(), i, original, packed);
+    }
+    const Part part(i, node.input(i), 0);
+    if (!kernel_->packed_layout(in_float.context(), i).has_value()) {
+      part.dequantize(original, static_cast<float*>(packed), nullptr);
+      return {};
+    }
+    ETX_ASSIGN_OR_RETURN(Buffer numbers, Buffer::allocate(part.bytes()));
+    part.dequantize(original, part.memory(numbers.data()), nullptr);
+    return kernel_->pack(in_float.context(), i, numbers.data(), packed);
+  }
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const FloatNode in_float(node);
@@ -141,7 +183,7 @@ class InFloat final : public Kernel {
     inputs_.clear();
     outputs_.clear();
     for (size_t i = 0; i < node.num_inputs(); ++i) {
-      if (node.has_input(i) && node.input(i).quantization != nullptr) {
+      if (is_quantized(node, i) && !node.is_constant(i)) {
         inputs_.emplace_back(i, node.input(i), bytes);
         bytes += inputs_.back().bytes();
       }

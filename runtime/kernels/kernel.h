@@ -55,7 +55,9 @@ class Kernel {
   virtual size_t packed_bytes(const NodeContext&, size_t /*i*/) const {
     return 0;
   }
-  virtual void pack(const NodeContext&, size_t /*i*/, const void* /*original*/, void* /*packed*/) const {}
+  virtual Status pack(const NodeContext&, size_t /*i*/, const void* /*original*/, void* /*packed*/) const {
+    return {};
+  }
 
   // Takes over new sizes; returns the bytes of scratch memory that run() needs.
   // Called before the first run(), when a size changed, and when the number of

@@ -77,7 +77,7 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end) {
   for (const size_t i : kernel_case.constants) {
     if (kernel->packed_layout(node, i).has_value()) {
       packed.push_back(std::make_unique<GuardedBuffer>((kernel->packed_bytes(node, i) + 63) / 64 * 64, true));
-      kernel->pack(node, i, buffers[i]->data(), packed.back()->data());
+      EXPECT_TRUE(kernel->pack(node, i, buffers[i]->data(), packed.back()->data()).ok());
       inputs[i] = packed.back()->data();
     }
   }

@@ -194,7 +194,7 @@ std::vector<float> OpCase::run_kernel() const {
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (operands_[i].type && (*context).is_constant(i) && kernel->packed_layout(*context, i).has_value()) {
       packed.emplace_back(kernel->packed_bytes(*context, i) / sizeof(float));
-      kernel->pack(*context, i, inputs[i], packed.back().data());
+      EXPECT_TRUE(kernel->pack(*context, i, inputs[i], packed.back().data()).ok());
       inputs[i] = packed.back().data();
     }
   }
