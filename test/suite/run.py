@@ -37,7 +37,7 @@ QUICK = " or ".join(
 QUICK_QUANTIZED = " or ".join(
     f"test_{name}"
     for name in (
-        *("add_dtype", "cat_same_shapes", "conv2d_depthwise", "convtranspose1d_basic", "linear_leading_batch"),
+        *("add_dtype", "cat_same_shapes", "conv2d_depthwise", "convtranspose1d_basic", "linear_unbatched"),
         "multiply_f32_bcast_first",
     )
 )
