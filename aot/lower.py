@@ -27,6 +27,7 @@ from . import ops
 from .fold import fold
 from .half import takes_half
 from .ir import Builder, Graph, Input, Range, Value, dims
+from .twins import original
 
 _DTYPES = {
     torch.float32: DType.Float32,
@@ -74,7 +75,7 @@ def aten_operator(node: FxNode) -> torch._ops.OpOverload | None:
     target = node.target
     if isinstance(target, EdgeOpOverload):
         target = target._op
-    return target if isinstance(target, torch._ops.OpOverload) else None
+    return original(target) if isinstance(target, torch._ops.OpOverload) else None
 
 
 def target_name(node: FxNode) -> str:

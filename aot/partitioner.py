@@ -22,6 +22,7 @@ from .lower import Support, is_size, mutated_buffer, target_name
 from .prepare import prepare
 from .report import NotFullyDelegated, Refusal, Report
 from .selection import Selection
+from .twins import needs_twin, twin
 
 logger = logging.getLogger(__name__)
 
@@ -205,14 +206,22 @@ class EtXnnpackPartitioner(Partitioner):
         return prepare(exported_program)
 
     def ops_to_not_decompose(self, ep: ExportedProgram):
-        """Operators to keep whole: those that every node of the program allows us to take."""
+        """Operators to keep whole: those that every node of the program allows us to take.
+
+        Also gives operators that ExecuTorch would not let pass their twins, in ``ep`` itself: no
+        later hook sees them.
+        """
         support = Support(ep, self.selection.reason)
         taken: dict[torch._ops.OpOverload, bool] = {}
         for node in ep.graph.nodes:
             if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload):
                 row = ops.ROWS.get(target_name(node))
-                if row is not None and row.preserve:
-                    ok = support.reason(node) is None and not support.is_constant(node)
+                if row is None or not (row.preserve or torch.Tag.core not in node.target.tags):
+                    continue
+                ok = support.reason(node) is None and not support.is_constant(node)
+                if ok and self.min_partition_size == 1 and needs_twin(node.target):
+                    node.target = twin(node.target)
+                else:
                     taken[node.target] = taken.get(node.target, True) and ok
         return [target for target, ok in taken.items() if ok], None
 

@@ -4,7 +4,7 @@
 import math
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType, UnaryKind
+from ...serialization.schema import BinaryKind, CompareKind, DType, UnaryKind
 from ..ir import dims
 from .registry import Int8, op
 
@@ -207,7 +207,35 @@ _binary(BinaryKind.Minimum, "aten.minimum.default")
 _binary(BinaryKind.Remainder, "aten.remainder.Tensor", "aten.remainder.Scalar")
 _binary(BinaryKind.Fmod, "aten.fmod.Tensor", "aten.fmod.Scalar")
 _binary(BinaryKind.Atan2, "aten.atan2.default")
-_binary(BinaryKind.Copysign, "aten.copysign.Tensor")
+_binary(BinaryKind.Copysign, "aten.copysign.Tensor", "aten.copysign.Scalar")
+
+
+def _beside_nan(kind: BinaryKind, target: str) -> None:
+    """A row of an extremum of two that is NaN only where both are."""
+
+    @op(target, dtypes=DType)
+    def lower(c, self, other):
+        extremum = binary(c, kind, self, other)
+        if extremum.dtype != DType.Float32:
+            return extremum
+        for x, y in ((self, other), (other, self)):
+            x, y = c.operand(x, DType.Float32), c.operand(y, DType.Float32)
+            is_nan = c.node(schema.Compare(kind=CompareKind.NotEqual), x, x, shape=x.shape, dtype=DType.Bool)
+            extremum = c.node(schema.Where(), is_nan, y, extremum, shape=c.out.shape, dtype=DType.Float32)
+        return extremum
+
+
+_beside_nan(BinaryKind.Maximum, "aten.fmax.default")
+_beside_nan(BinaryKind.Minimum, "aten.fmin.default")
+
+
+@op("aten.round.decimals")
+def round_decimals(c, self, decimals):
+    kinds = (BinaryKind.Mul, BinaryKind.Div) if decimals >= 0 else (BinaryKind.Div, BinaryKind.Mul)
+    power = c.scalar(float(10 ** abs(decimals)))
+    scaled = self if decimals == 0 else c.node(schema.Binary(kind=kinds[0]), self, power, shape=self.shape)
+    y = c.node(schema.Unary(kind=UnaryKind.Round), scaled, shape=self.shape)
+    return y if decimals == 0 else c.node(schema.Binary(kind=kinds[1]), y, power, shape=self.shape)
 
 
 #: Exponents for which eager PyTorch takes a shortcut, too.

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.arrays import FLOATS, NUMPY_DTYPES
-from ...serialization.schema import BagKind, BinaryKind, DType, UnaryKind, UpdateKind
+from ...serialization.schema import BagKind, BinaryKind, CompareKind, DType, UnaryKind, UpdateKind
 from ..ir import dims
 from .registry import op
 from .shape import expand_to, place, slice_axis
@@ -283,6 +283,18 @@ def select_scatter(c, self, src, dim, index):
     return _slice_scatter(c, self, row, axis, place(index, self.shape[axis]))
 
 
+@_index("aten.diagonal_scatter.default")
+def diagonal_scatter(c, self, src, offset, dim1, dim2):
+    first, second = c.axis(dim1, self.rank), c.axis(dim2, self.rank)
+    count = c.require_static(src.shape[-1], "a diagonal's size")
+    order = [first, second, *(i for i in range(self.rank) if i not in (first, second))]
+    places = np.arange(count)
+    indices = [c.constant(places + shift) for shift in (max(-offset, 0), max(offset, 0))]
+    values = c.transpose(src, (src.rank - 1, *range(src.rank - 1)))
+    y = _put(c, c.transpose(self, order), 0, indices, values)
+    return c.transpose(y, [order.index(i) for i in range(self.rank)])
+
+
 @_index("aten.masked_scatter.default")
 def masked_scatter(c, self, mask, source):
     c.require(mask.dtype == DType.Bool, f"a mask of type {mask.dtype.name}")
@@ -312,3 +324,24 @@ def flip(c, self, dims):
             reverse = c.node(schema.Binary(kind=BinaryKind.Sub), last, counted, shape=(size,))
         self = c.node(schema.Index(axis=axis), self, reverse, shape=self.shape)
     return _copy(c, self) if not dims or self.rank == 0 else self
+
+
+@op("aten.histc.default")
+def histc(c, self, bins, min, max):
+    """How many numbers are in each of ``bins`` equal parts of ``min`` to ``max``."""
+    c.require(min < max, "a histogram from the smallest to the largest number")
+    x = c.reshape(self, (dims.numel(self.shape),))
+
+    def number(kind, a, b):
+        return c.node(schema.Binary(kind=kind), a, c.scalar(float(b)), shape=a.shape)
+
+    def compare(kind, bound):
+        return c.node(schema.Compare(kind=kind), x, c.scalar(float(bound)), shape=x.shape, dtype=DType.Bool)
+
+    inside = [compare(CompareKind.GreaterEqual, min), compare(CompareKind.LessEqual, max)]
+    inside = c.node(schema.Binary(kind=BinaryKind.BitAnd), *inside, shape=x.shape)
+    place = number(BinaryKind.Div, number(BinaryKind.Mul, number(BinaryKind.Sub, x, min), bins), max - min)
+    place = c.node(schema.Where(), inside, place, c.scalar(0.0), shape=x.shape, dtype=DType.Float32)
+    place = c.cast(number(BinaryKind.Minimum, place, bins - 1), DType.Int64)
+    zeros = c.constant(np.zeros(bins, np.float32))
+    return _put(c, zeros, 0, [place], c.cast(inside, DType.Float32), UpdateKind.Add)

@@ -2,9 +2,10 @@
 """Matrix products."""
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType
+from ...serialization.schema import BinaryKind, CompareKind, DType, ReduceKind
 from ..ir import dims
 from .registry import op
+from .shape import slice_axis
 
 
 def _linear(c, x, weight, bias, shape):
@@ -89,6 +90,64 @@ def addmm(c, self, mat1, mat2, beta, alpha):
         return _linear(c, mat1, c.transpose(mat2, (1, 0)), self, shape)
     y = _scale(c, _matmul(c, mat1, mat2, shape), alpha)
     return y if beta == 0 else _add(c, y, _scale(c, self, beta))
+
+
+@op("aten.addmv.default")
+def addmv(c, self, mat, vec, beta, alpha):
+    y = _scale(c, _matmul(c, mat, vec, c.out.shape), alpha)
+    return y if beta == 0 else _add(c, y, _scale(c, self, beta))
+
+
+@op("aten.addbmm.default")
+def addbmm(c, self, batch1, batch2, beta, alpha):
+    products = _matmul(c, batch1, batch2, (batch1.shape[0], *c.out.shape))
+    total = schema.Reduce(kind=ReduceKind.Sum, axes=(0,), keep_dims=False)
+    y = _scale(c, c.node(total, products, shape=c.out.shape), alpha)
+    return y if beta == 0 else _add(c, y, _scale(c, self, beta))
+
+
+@op("aten.bilinear.default", preserve=True)
+def bilinear(c, input1, input2, weight, bias):
+    """Sums of ``input1[i] * weight[o, i, j] * input2[j]``, over i first."""
+    outs, left, right = weight.shape
+    matrices = c.reshape(c.transpose(weight, (1, 0, 2)), (left, outs * right))
+    leading = input1.shape[:-1]
+    y = _matmul(c, input1, matrices, (*leading, outs * right))
+    y = c.reshape(y, (*leading, outs, right))
+    y = _matmul(c, y, c.reshape(input2, (*leading, right, 1)), (*leading, outs, 1))
+    y = c.reshape(y, c.out.shape)
+    return y if bias is None else _add(c, y, bias)
+
+
+def _grouped(c, x, weight, ends):
+    """Rows of ``x`` up to each of ``ends`` times the matrix of ``weight`` [groups, K, N] of that group.
+
+    Every matrix meets every row, since how many rows it takes is known at run time only.
+    """
+    c.require(x.rank == 2 and weight.rank == 3, "a grouped product of other than rows with matrices")
+    groups = c.require_static(weight.shape[0], "a number of groups")
+    rows, shape = x.shape[0], (x.shape[0], weight.shape[2])
+    places = c.reshape(c.node(schema.Iota(size=rows), shape=(rows,), dtype=DType.Int64), (rows, 1))
+    ends = c.cast(ends, DType.Int64)
+    y = c.scalar(0.0)
+    for group in reversed(range(groups)):
+        matrix = c.reshape(slice_axis(c, weight, 0, group, 1), weight.shape[1:])
+        end = slice_axis(c, ends, 0, group, 1)
+        before = c.node(schema.Compare(kind=CompareKind.Less), places, end, shape=(rows, 1), dtype=DType.Bool)
+        product = _matmul(c, x, matrix, shape)
+        y = c.node(schema.Where(), before, product, y, shape=shape, dtype=DType.Float32)
+    return y
+
+
+@op("transformers.grouped_mm_fallback.default", dtypes=DType)
+def grouped_mm_of_transformers(c, input, weight, offs):
+    return _grouped(c, input, weight, offs)
+
+
+@op("aten._grouped_mm.default", dtypes=DType)
+def grouped_mm(c, self, mat2, offs, bias):
+    c.require(offs is not None and bias is None, "a grouped product of several matrices each, or with bias")
+    return _grouped(c, self, mat2, offs)
 
 
 @op("aten._int_mm.default", dtypes=DType)

@@ -95,6 +95,19 @@ def full(c, fill_value):
     return c.node(schema.Expand(shape=c.out.shape), x, shape=c.out.shape)
 
 
+@_logic(
+    "aten.empty.memory_format",
+    "aten.empty_like.default",
+    "aten.empty_permuted.default",
+    "dim_order_ops._empty_dim_order.default",
+    preserve=True,
+    plumbing=True,
+)
+def empty(c):
+    """Zeros: any content will do."""
+    return c.node(schema.Expand(shape=c.out.shape), c.operand(0, c.out.dtype), shape=c.out.shape)
+
+
 @_logic("aten.scalar_tensor.default", plumbing=True)
 def scalar_tensor(c, s):
     x = c.operand(s, c.out.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
 from .registry import Int8, op
-from .shape import slice_axis
+from .shape import expand_to, slice_axis
 
 _any = functools.partial(op, dtypes=DType)
 
@@ -140,6 +140,65 @@ def var(c, self, dim, correction, keepdim):
     return _variance(c, self, dim, 1 if correction is None else correction, keepdim)
 
 
+def _norm(c, x, p):
+    """The p-norm of the last axis of ``x``, which holds no negative number."""
+    shape = x.shape[:-1]
+
+    def total(x, kind=ReduceKind.Sum):
+        return reduce(c, kind, x, -1)
+
+    if p == 0:
+        zero = c.scalar(0.0)
+        differs = c.node(schema.Compare(kind=CompareKind.NotEqual), x, zero, shape=x.shape, dtype=DType.Bool)
+        return total(c.cast(differs, DType.Float32))
+    if p == 1:
+        return total(x)
+    if p == 2:
+        return c.node(schema.Unary(kind=UnaryKind.Sqrt), total(_square(c, x)), shape=shape)
+    if p == float("inf"):
+        return total(x, ReduceKind.Max)
+    y = total(c.node(schema.Binary(kind=BinaryKind.Pow), x, c.scalar(float(p)), shape=x.shape))
+    return c.node(schema.Binary(kind=BinaryKind.Pow), y, c.scalar(1.0 / p), shape=shape)
+
+
+def _square(c, x):
+    return c.node(schema.Unary(kind=UnaryKind.Square), x, shape=x.shape)
+
+
+#: Distances between more vectors than this come from a matrix product, in eager PyTorch, too.
+_MANY_VECTORS = 25
+
+
+@op("aten._cdist_forward.default")
+def cdist(c, x1, x2, p, compute_mode):
+    *leading, rows, columns = c.out.shape
+    size = x1.shape[-1]
+    many = [isinstance(n, int) and n > _MANY_VECTORS for n in (rows, columns)]
+    if size == 0:
+        return expand_to(c, c.scalar(0.0), c.out.shape)
+    if p == 2 and (compute_mode == 1 or not compute_mode and any(many)):
+        return _distances(c, x1, x2, tuple(leading), size)
+    x1 = c.reshape(x1, (*x1.shape[:-1], 1, size))
+    x2 = c.reshape(x2, (*x2.shape[:-2], 1, *x2.shape[-2:]))
+    shape = (*c.out.shape, size)
+    x = c.node(schema.Binary(kind=BinaryKind.Sub), x1, x2, shape=shape)
+    return _norm(c, c.node(schema.Unary(kind=UnaryKind.Abs), x, shape=shape), p)
+
+
+def _distances(c, a, b, leading, size):
+    """|a - b|^2 = |a|^2 - 2ab + |b|^2"""
+    squares = [reduce(c, ReduceKind.Sum, _square(c, x), -1, True) for x in (a, b)]
+    lengths = [squares[0], c.transpose(squares[1], (*range(b.rank - 2), b.rank - 1, b.rank - 2))]
+    a, b = (expand_to(c, x, (*leading, x.shape[-2], size)) for x in (a, b))
+    b = c.transpose(b, (*range(b.rank - 2), b.rank - 1, b.rank - 2))
+    y = c.node(schema.BatchMatMul(), a, b, shape=c.out.shape)
+    y = c.node(schema.Binary(kind=BinaryKind.Mul), y, c.scalar(-2.0), shape=c.out.shape)
+    for length in lengths:
+        y = c.node(schema.Binary(kind=BinaryKind.Add), y, length, shape=c.out.shape)
+    y = c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, float("inf"))), y, shape=c.out.shape)
+    return c.node(schema.Unary(kind=UnaryKind.Sqrt), y, shape=c.out.shape)
+
+
 @_any("aten.median.default")
 def median_all(c, self):
     flat = c.reshape(self, [functools.reduce(lambda a, b: a * b, self.shape, 1)])
@@ -213,3 +272,13 @@ def topk(c, self, k, dim, largest):
     axis = c.axis(dim, self.rank)
     places = slice_axis(c, _order(c, self, axis, largest), axis, 0, k)
     return [c.node(schema.Gather(axis=axis), self, places, shape=places.shape, dtype=self.dtype), places]
+
+
+@_any("aten.kthvalue.default")
+def kthvalue(c, self, k, dim, keepdim):
+    if not self.rank:
+        return [self, c.constant(np.zeros((), np.int64))]
+    axis = c.axis(dim, self.rank)
+    places = slice_axis(c, _order(c, self, axis, False), axis, k - 1, 1)
+    values = c.node(schema.Gather(axis=axis), self, places, shape=places.shape, dtype=self.dtype)
+    return [c.reshape(y, out.shape) for y, out in zip((values, places), c.outs, strict=True)]

@@ -4,6 +4,8 @@
 Rows are images of height 1; volumes are resized as images, then in depth.
 """
 
+import numpy as np
+
 from ...serialization import schema
 from ...serialization.schema import ResizeKind, SampleBorder, SampleKind
 from .image import volume_to_columns, volume_to_images
@@ -66,6 +68,58 @@ _interpolation("aten.upsample_linear1d.vec", 1, ResizeKind.Bilinear)
 _interpolation("aten.upsample_bilinear2d.vec", 2, ResizeKind.Bilinear)
 _interpolation("aten.upsample_trilinear3d.vec", 3, ResizeKind.Bilinear)
 _interpolation("aten.upsample_bicubic2d.vec", 2, ResizeKind.Bicubic)
+
+
+def _triangle(x):
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _cubic(x, a=-0.5):
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = (((x - 5) * x + 8) * x - 4) * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def _antialiased(size: int, out: int, filter, radius: int, align_corners: bool, factor) -> np.ndarray:
+    """How much of each of ``size`` pixels each of ``out`` is: [out, size].
+
+    The filter is as wide as the image becomes smaller, and is cut off at the border.
+    """
+    if align_corners:
+        scale = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        scale = 1 / factor if factor else size / out
+    width = max(scale, 1.0)
+    weights = np.zeros((out, size))
+    for i in range(out):
+        center = scale * (i + 0.5)
+        first = max(int(center - radius * width + 0.5), 0)
+        last = min(int(center + radius * width + 0.5), size)
+        part = filter((np.arange(first, last) - center + 0.5) / width)
+        weights[i, first:last] = part / (part.sum() or 1)
+    return weights.astype(np.float32)
+
+
+def _antialias(filter, radius: int, *targets: str) -> None:
+    @op(*targets, preserve=True)
+    def lower(c, **arguments):
+        """Two products with constant matrices, along the rows and along the columns."""
+        x = arguments.get("input", arguments.get("self"))
+        factors = arguments.get("scale_factors") or (arguments.get("scales_h"), arguments.get("scales_w"))
+        align_corners = arguments["align_corners"]
+        for axis, factor in ((3, factors[1]), (2, factors[0])):
+            before, after = (c.require_static(s[axis], "the size of an image") for s in (x.shape, c.out.shape))
+            matrix = c.constant(_antialiased(before, after, filter, radius, align_corners, factor))
+            order = (0, 1, 3, 2)
+            x = x if axis == 3 else c.transpose(x, order)
+            x = c.node(schema.Linear(), x, matrix, None, shape=(*x.shape[:-1], after))
+            x = x if axis == 3 else c.transpose(x, order)
+        return x
+
+
+_antialias(_triangle, 1, "aten._upsample_bilinear2d_aa.default", "aten._upsample_bilinear2d_aa.vec")
+_antialias(_cubic, 2, "aten._upsample_bicubic2d_aa.default", "aten._upsample_bicubic2d_aa.vec")
 
 
 @op("aten.grid_sampler_2d.default")

@@ -2,6 +2,7 @@
 """Operators that move or repeat elements and compute nothing."""
 
 import functools
+import math
 
 import numpy as np
 import sympy
@@ -9,6 +10,7 @@ import sympy
 from ...serialization import schema
 from ...serialization.arrays import FLOATS
 from ...serialization.schema import DType, PadMode, UnaryKind
+from ..ir import dims
 from .registry import Int8, op
 
 _shape = functools.partial(op, plumbing=True, dtypes=DType)
@@ -91,6 +93,12 @@ def slice(c, self, dim, start, step):
     axis = c.axis(dim, self.rank)
     c.require_static(step, "a step")
     return slice_axis(c, self, axis, place(start or 0, self.shape[axis]), c.out.shape[axis], step)
+
+
+@_shape("aten.narrow_copy.default")
+def narrow(c, self, dim, start, length):
+    axis = c.axis(dim, self.rank)
+    return slice_axis(c, self, axis, place(start, self.shape[axis]), length)
 
 
 @_shape("aten.select_copy.int", int8=Int8.SAME)
@@ -203,6 +211,26 @@ def unfold(c, self, dimension, size, step):
     shape = (*self.shape[:axis], count, size, *self.shape[axis + 1 :])
     y = c.node(schema.Index(axis=axis), self, c.constant(places), shape=shape)
     return c.transpose(y, (*(i for i in range(y.rank) if i != axis + 1), axis + 1))
+
+
+@_shape("aten.as_strided_copy.default")
+def as_strided(c, self, size, stride, storage_offset):
+    """Elements of the memory, which is that of ``self`` unless it is a view of another tensor."""
+    source = c.fx_node.all_input_nodes[0]
+    c.require(source.meta["val"].is_contiguous(), "strides of a tensor that is not contiguous")
+    while source.op == "call_function" and "view_copy" in source.name:
+        source = source.all_input_nodes[0]
+    c.require("_copy" not in source.name or "to_copy" in source.name, "strides of a view")
+    for number in (*size, *stride, storage_offset or 0):
+        c.require_static(number, "a size or stride")
+    flat = c.reshape(self, (dims.numel(self.shape),))
+    start = storage_offset or 0
+    if list(stride) == [math.prod(size[i + 1 :]) for i in range(len(size))]:
+        return c.reshape(slice_axis(c, flat, 0, start, math.prod(size)), size)
+    places = np.full(size, start, np.int64)
+    for axis, step in enumerate(stride):
+        places += (np.arange(size[axis]) * step).reshape(-1, *[1] * (len(size) - axis - 1))
+    return c.node(schema.Index(axis=0), flat, c.constant(places), shape=tuple(size))
 
 
 @_shape("aten.diagonal_copy.default")

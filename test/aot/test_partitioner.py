@@ -269,3 +269,13 @@ def test_a_convolution_leaves_the_range_of_the_batch(example):
     program = harness.lower_exported(exported).manager.to_executorch().executorch_program
     (plan,) = program.execution_plan
     assert plan.values[plan.inputs[0]].val.sizes == [40, 3, 8, 8]
+
+
+def test_operators_outside_the_core_set_need_no_exception():
+    def several(table, x):
+        return x.cumprod(0), torch.copysign(x, -1), F.adaptive_max_pool2d(x[None], 2), x.median(1).values
+
+    lowered = lower(several, torch.rand(2, 8))
+    assert lowered.outside == []
+    names = {name for group in lowered.report.delegated for name in group}
+    assert {"aten.cumprod.default", "aten.copysign.Scalar", "aten.median.dim"} <= names

@@ -9,6 +9,7 @@ from torch import nn
 
 from . import ANY_OPERATOR, BATCH, LENGTH, Sample, bools, integers, new, rand, values
 
+SPECIAL_REVERSED = values(math.nan, math.nan, -math.inf, math.inf, 2, -2, math.nan, 0, 0, -1, 1, math.nan)
 SPECIAL = values(0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan)
 
 
@@ -90,6 +91,14 @@ SAMPLES = [
     ),
     *(Sample(n, f, rand(2, 3, 5), rand(2, 3, 5)) for n, f in _BINARY.items()),
     *(Sample(f"{n}_broadcast", f, rand(2, 1, 5), rand(3, 1)) for n, f in _BINARY.items()),
+    Sample("fmax", torch.fmax, SPECIAL, SPECIAL_REVERSED),
+    Sample("fmin", torch.fmin, SPECIAL, SPECIAL_REVERSED),
+    Sample("fmax_broadcast", torch.fmax, rand(BATCH, 1, 4), rand(3, 1)),
+    Sample("fmin_integers", torch.fmin, integers(3, 5), integers(5)),
+    Sample("round_decimals", lambda x: x.round(decimals=2), rand(3, 50)),
+    Sample("round_decimals_none", lambda x: x.round(decimals=0), rand(3, 50)),
+    Sample("round_decimals_negative", lambda x: x.round(decimals=-1), rand(3, 50, low=-99, high=99)),
+    Sample("copysign_scalar", lambda x: x.copysign(-2), SPECIAL),
     Sample("copysign", torch.copysign, rand(2, 3, 5), rand(2, 3, 5), config=ANY_OPERATOR),
     Sample("copysign_special", torch.copysign, SPECIAL, rand(12), config=ANY_OPERATOR),
     Sample("silu_decomposed", F.silu, rand(4, 9), preserve=False),

@@ -288,4 +288,9 @@ SAMPLES = [
     Sample("triangles_integers", lambda x: (x.tril(1), x.triu()), integers(5, 4)),
     Sample("triangles_bools", lambda x: (x.tril(), x.triu(-1)), bools(4, 4)),
     Sample("triangle_dynamic", lambda x: torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril(), rand(1, LENGTH)),
+    Sample("diagonal_scatter", torch.diagonal_scatter, rand(3, 4), rand(3)),
+    Sample("diagonal_scatter_above", lambda x, y: x.diagonal_scatter(y, 1, 2, 0), rand(3, 4, 5), rand(4, 2)),
+    Sample("diagonal_scatter_below", lambda x, y: x.diagonal_scatter(y, -1), rand(4, 3), rand(3)),
+    Sample("histc", lambda x: x.histc(7, -1, 1), rand(BATCH, 50)),
+    Sample("histc_counts", lambda x: x.histc(4, 0, 3), values(0, 1, 2, 3, 3, 1, 5, -1, float("nan"), 0.74, 0.75)),
 ]

@@ -1,12 +1,13 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Samples of matrix products."""
 
+import functools
 import itertools
 
 import torch
 from torch import nn
 
-from . import BATCH, LENGTH, Sample, new, rand
+from . import BATCH, LENGTH, Argument, Sample, new, rand
 
 
 class WithConstant(nn.Module):
@@ -43,6 +44,49 @@ def _addmm(**options):
     return lambda bias, a, b: torch.addmm(bias, a, b, **options)
 
 
+def _addbmm_without_bias(bias, a, b):
+    return torch.addbmm(bias, a, b, beta=0, alpha=-1)
+
+
+def _grouped_mm(x, weight, ends):
+    """The operator with which transformers multiplies by the experts of a mixture."""
+    try:
+        from transformers.integrations import moe  # noqa: F401  (defines it)
+    except ImportError:
+        _define_grouped_mm()
+    return torch.ops.transformers.grouped_mm_fallback(x, weight, ends)
+
+
+@functools.cache
+def _define_grouped_mm():
+    @torch.library.custom_op("transformers::grouped_mm_fallback", mutates_args=())
+    def grouped_mm(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+        y = input.new_zeros(len(input), weight.shape[2])
+        for start, end, matrix in zip((0, *offs.tolist()), offs.tolist(), weight, strict=False):
+            y[start:end] = input[start:end] @ matrix
+        return y
+
+    grouped_mm.register_fake(lambda input, weight, offs: input.new_empty(input.shape[0], weight.shape[2]))
+
+
+class Grouped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(4, 6, 7))
+
+    def forward(self, x, ends):
+        ends = ends.clamp(max=x.shape[0])
+        rows = torch.arange(x.shape[0])[:, None] < ends[-1]  # of others PyTorch says nothing
+        return _grouped_mm(x, self.weight.transpose(-2, -1), ends) * rows
+
+
+_ENDS = Argument((4,), lambda s, g: torch.tensor([2, 2, 4, 5], dtype=torch.int32))
+
+
+def _halves(*shape):
+    return Argument(shape, lambda s, g: torch.rand(s, generator=g).bfloat16())
+
+
 SAMPLES = [
     Sample("linear", new(nn.Linear, 7, 5), rand(3, 7)),
     Sample("linear_no_bias", new(nn.Linear, 7, 5, bias=False), rand(3, 7)),
@@ -68,6 +112,14 @@ SAMPLES = [
     Sample("addmm_matrix", torch.addmm, rand(3, 5), rand(3, 7), rand(7, 5)),
     Sample("addmm_scaled", _addmm(beta=0.5, alpha=2), rand(5), rand(3, 7), rand(7, 5)),
     Sample("addmm_without_bias", _addmm(beta=0), rand(5), rand(3, 7), rand(7, 5)),
+    Sample("addmv", lambda b, a, x: torch.addmv(b, a, x, beta=0.5, alpha=2), rand(3), rand(3, 7), rand(7)),
+    Sample("addbmm", torch.addbmm, rand(3, 5), rand(2, 3, 7), rand(2, 7, 5)),
+    Sample("addbmm_dynamic", _addbmm_without_bias, rand(3, 5), rand(BATCH, 3, 7), rand(BATCH, 7, 5)),
+    Sample("bilinear", new(nn.Bilinear, 3, 4, 5), rand(BATCH, 6, 3), rand(BATCH, 6, 4)),
+    Sample("bilinear_runtime_weight", torch.nn.functional.bilinear, rand(2, 3), rand(2, 4), rand(5, 3, 4)),
+    Sample("grouped_mm", new(Grouped), rand(LENGTH, 7), _ENDS),
+    Sample("grouped_mm_runtime_weight", _grouped_mm, rand(5, 7), rand(4, 7, 6), _ENDS),
+    Sample("grouped_mm_of_torch", torch._grouped_mm, _halves(5, 8), _halves(4, 8, 16), _ENDS, rtol=0.02, atol=0.02),
     Sample("bmm", torch.bmm, rand(2, 3, 7), rand(2, 7, 5)),
     Sample("bmm_constant", new(WithConstant, torch.bmm, 2, 7, 5), rand(2, 3, 7)),
     Sample("bmm_dynamic", torch.bmm, rand(BATCH, LENGTH, 7), rand(BATCH, 7, LENGTH)),

@@ -9,6 +9,16 @@ NAN = float("nan")
 INF = float("inf")
 SPECIAL = values(0.0, -0.0, 1.5, -1.5, NAN, INF, -INF)
 
+
+def _overwritten(new):
+    def write(x):
+        y = new(x)
+        y[:, 2:], y[:, :2] = x[:, 2:], 1
+        return y
+
+    return write
+
+
 SAMPLES = [
     Sample("eq", lambda x, y: x == y, integers(3, 4, low=0, high=3), integers(4, low=0, high=3)),
     Sample("ne", lambda x, y: x != y, integers(BATCH, 4, low=0, high=3), integers(4, low=0, high=3)),
@@ -57,6 +67,16 @@ SAMPLES = [
     Sample("div_trunc", lambda x, y: torch.div(x, y, rounding_mode="trunc"), rand(5), rand(5, low=0.1)),
     Sample("div_scalar_floor", lambda x: torch.ops.aten.div.Scalar_mode(x, 0.7, rounding_mode="floor"), rand(5)),
     Sample("maximum_integers", lambda x, y: (torch.maximum(x, y), torch.minimum(x, y)), integers(3, 4), integers(4)),
+    Sample("empty", _overwritten(lambda x: torch.empty(3, 4)), rand(3, 4)),
+    Sample(
+        "empty_without_dim_order",
+        _overwritten(lambda x: torch.empty(3, 4)),
+        rand(3, 4),
+        config={"_skip_dim_order": True},
+    ),
+    Sample("empty_like", _overwritten(torch.empty_like), rand(3, 4)),
+    Sample("empty_like_dynamic", _overwritten(torch.empty_like), rand(BATCH, 4)),
+    Sample("empty_permuted", _overwritten(lambda x: torch.empty_permuted((3, 4), (1, 0))), rand(3, 4)),
     Sample("full", lambda x: x + torch.full((3, 4), 2.5), rand(4)),
     Sample("full_dynamic", lambda x: torch.full((x.shape[0], 2), 7), rand(BATCH, 3)),
     Sample("zeros_like", lambda x: (torch.zeros_like(x), torch.ones_like(x), torch.full_like(x, 3)), rand(BATCH, 3)),

@@ -3,11 +3,18 @@
 
 import torch
 
-from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, Sample, bools, integers, rand, values
+from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, Argument, Sample, bools, integers, rand, values
 
 NAN = float("nan")
 INF = float("inf")
 TIES = (3.0, 1.0, 3.0, 2.0, 1.0)
+
+_EXACT = "donot_use_mm_for_euclid_dist"
+
+
+def integral(*shape):
+    return Argument(shape, lambda s, g: torch.randint(0, 2, s, generator=g).float())
+
 
 SAMPLES = [
     Sample("mean", lambda x: x.mean(-1), rand(3, 4, 5)),
@@ -72,6 +79,18 @@ SAMPLES = [
     Sample("max_as_it_is", lambda x: x.max(1), rand(3, 5)),
     Sample("median_nan", lambda x: tuple(x.median(0)), values(3, NAN, 1, 2), config=ANY_OPERATOR),
     Sample("median_dynamic", lambda x: x.median(1).values, rand(BATCH, LENGTH), config=ANY_OPERATOR),
+    Sample("cdist", torch.cdist, rand(2, 5, 3), rand(2, 4, 3)),
+    Sample("cdist_sum", lambda x, y: torch.cdist(x, y, p=1), rand(BATCH, 5, 3), rand(BATCH, 4, 3)),
+    Sample("cdist_differing", lambda x, y: torch.cdist(x, y, p=0), integral(5, 3), integral(4, 3)),
+    Sample("cdist_largest", lambda x, y: torch.cdist(x, y, p=INF), rand(3, 1, 5, 3), rand(2, 4, 3)),
+    Sample("cdist_cubes", lambda x, y: torch.cdist(x, y, p=3), rand(5, 3), rand(4, 3)),
+    Sample("cdist_many", torch.cdist, rand(3, 1, 30, 3), rand(2, 4, 3), rtol=1e-4, atol=1e-4),
+    Sample("cdist_exact", lambda x: torch.cdist(x, x, compute_mode=_EXACT), rand(30, 3)),
+    Sample("cdist_of_nothing", torch.cdist, rand(2, 5, 0), rand(2, 4, 0)),
+    Sample("cdist_dynamic", torch.cdist, rand(LENGTH, 3), rand(4, 3)),
+    Sample("kthvalue", lambda x: tuple(x.kthvalue(2, 1)), rand(3, 5, 4)),
+    Sample("kthvalue_keepdim", lambda x: tuple(x.kthvalue(3, -1, keepdim=True)), rand(BATCH, 7)),
+    Sample("kthvalue_nan", lambda x: x.kthvalue(4).values, values(3, NAN, 1, 2)),
     Sample("cumsum", lambda x: x.cumsum(1), rand(3, 4, 5)),
     Sample("cumsum_dynamic", lambda x: x.cumsum(-1), rand(BATCH, LENGTH)),
     Sample("cumsum_mask", lambda x: x.cumsum(-1), bools(2, 7)),

@@ -3,7 +3,7 @@
 
 import torch.nn.functional as F
 
-from . import BATCH, HEIGHT, LENGTH, WIDTH, Sample, rand
+from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Sample, rand
 
 
 def _to(mode, **options):
@@ -15,6 +15,23 @@ def _sample(mode, border, align_corners):
 
 
 SAMPLES = [
+    Sample("bilinear_antialias", _to("bilinear", size=(5, 7), antialias=True), rand(BATCH, 3, 16, 9)),
+    Sample("bilinear_antialias_larger", _to("bilinear", size=(19, 7), antialias=True), rand(2, 3, 5, 16)),
+    Sample("bilinear_antialias_factor", _to("bilinear", scale_factor=0.4, antialias=True), rand(2, 3, 16, 9)),
+    Sample(
+        "bilinear_antialias_corners",
+        _to("bilinear", size=(5, 7), antialias=True, align_corners=True),
+        rand(2, 3, 16, 9),
+        preserve=False,
+    ),
+    Sample("bicubic_antialias", _to("bicubic", size=(5, 7), antialias=True), rand(BATCH, 3, 16, 9)),
+    Sample(
+        "bicubic_antialias_corners",
+        _to("bicubic", size=(19, 3), antialias=True, align_corners=True),
+        rand(2, 3, 16, 9),
+        config=ANY_OPERATOR,
+        preserve=False,
+    ),
     Sample("nearest", _to("nearest", scale_factor=2), rand(BATCH, 3, 5, 7)),
     Sample("nearest_size", _to("nearest", size=(7, 4)), rand(2, 3, 5, 6)),
     Sample("nearest_uneven", _to("nearest", scale_factor=(1.7, 0.6)), rand(2, 3, 10, 11)),
