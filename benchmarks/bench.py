@@ -102,16 +102,16 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
         target = where / name
         target.mkdir(exist_ok=True)
         notes = target / "facts.json"
-        fingerprint = _fingerprint(name)
+        current = fingerprint(name)
         try:
             known = json.loads(notes.read_text())
         except (OSError, ValueError):
             known = {}
-        if fresh or known.get("fingerprint") != fingerprint:
+        if fresh or known.get("fingerprint") != current:
             worker = Worker(name)
             try:
                 worker.write_reference(model.name, where)
-                known = {"fingerprint": fingerprint, **worker.prepare(model.name, target)}
+                known = {"fingerprint": current, **worker.prepare(model.name, target)}
                 notes.write_text(json.dumps(known))
             except RuntimeError as error:
                 errors.append({"model": model.name, "engine": name, "what": f"preparing: {error}"})
@@ -122,7 +122,7 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
     return facts, errors
 
 
-def _fingerprint(engine: str) -> str:
+def fingerprint(engine: str) -> str:
     digest = hashlib.sha256()
     files = [HERE / "models.py", *sorted((HERE / "engines").glob("*.py"))]
     if engine == OURS:

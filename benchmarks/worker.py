@@ -32,9 +32,13 @@ class Worker:
         """Loads and runs once. Returns the milliseconds of loading and the relative difference from eager."""
         return self._ask("load", model, str(folder), threads)
 
-    def time(self, warmup: int, calls: int) -> list[float]:
-        """Milliseconds of each of ``calls`` calls after ``warmup`` others."""
-        return self._ask("time", warmup, calls)
+    def time(self, warmup: int, calls: int, folder: Path | None = None) -> list[float]:
+        """Milliseconds of each of ``calls`` calls after ``warmup`` others, of what was loaded last or from a folder."""
+        return self._ask("time", warmup, calls, None if folder is None else str(folder))
+
+    def run(self, folder: Path, inputs: Path) -> list:
+        """The results of what was loaded from ``folder`` of arrays in a file, named by call and argument: 0_0, 0_1."""
+        return self._ask("run", str(folder), str(inputs))
 
     def close(self) -> None:
         self._pipe.close()
@@ -61,6 +65,7 @@ class _Server:
         import engines
 
         self.engine = engines.get(engine)
+        self.calls = {}
 
     def write_reference(self, model: str, folder: str):
         import models
@@ -90,18 +95,30 @@ class _Server:
         self.inputs = tuple(torch.from_numpy(reference[k]) for k in reference.files if k != "expected")
         expected = reference["expected"]
         started = time.perf_counter()
-        self.call = self.engine.load(Path(folder), threads)
+        self.call = self.calls[folder] = self.engine.load(Path(folder), threads)
         milliseconds = (time.perf_counter() - started) * 1e3
         actual = np.asarray(self.call(self.inputs)[0])
         return milliseconds, float(np.abs(actual - expected).max() / np.abs(expected).max())
 
-    def time(self, warmup: int, calls: int):
+    def run(self, folder: str, inputs: str):
+        import numpy as np
+        import torch
+
+        arrays, results = np.load(inputs), []
+        for i in range(len({k.partition("_")[0] for k in arrays.files})):
+            count = sum(k.startswith(f"{i}_") for k in arrays.files)
+            tensors = tuple(torch.from_numpy(arrays[f"{i}_{k}"]) for k in range(count))
+            results.append(np.array(self.calls[folder](tensors)[0]))
+        return results
+
+    def time(self, warmup: int, calls: int, folder: str | None):
+        call = self.call if folder is None else self.calls[folder]
         for _ in range(warmup):
-            self.call(self.inputs)
+            call(self.inputs)
         result = []
         for _ in range(calls):
             started = time.perf_counter()
-            self.call(self.inputs)
+            call(self.inputs)
             result.append((time.perf_counter() - started) * 1e3)
         return result
 

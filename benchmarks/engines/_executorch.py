@@ -4,14 +4,19 @@
 from pathlib import Path
 
 
-def prepare(module, inputs, folder: Path, partitioner) -> dict[str, object]:
+def prepare(module, inputs, folder: Path, partitioners) -> dict[str, object]:
     import torch
-    from executorch.backends.et_xnnpack import count_delegation
-    from executorch.exir import to_edge_transform_and_lower
 
     with torch.no_grad():
         exported = torch.export.export(module, inputs)
-    manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    return lower(exported, folder, partitioners)
+
+
+def lower(exported, folder: Path, partitioners, config=None) -> dict[str, object]:
+    from executorch.backends.et_xnnpack import count_delegation
+    from executorch.exir import to_edge_transform_and_lower
+
+    manager = to_edge_transform_and_lower(exported, partitioner=partitioners, compile_config=config)
     calls, outside = count_delegation(manager.exported_program())
     with open(folder / "model.pte", "wb") as file:
         manager.to_executorch().write_to_file(file)

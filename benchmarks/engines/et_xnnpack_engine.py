@@ -4,10 +4,18 @@ from . import _executorch
 TITLE = "et_xnnpack"
 
 
-def prepare(module, inputs, folder):
+def _partitioners():
     from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 
-    return _executorch.prepare(module, inputs, folder, EtXnnpackPartitioner())
+    return [EtXnnpackPartitioner()]
+
+
+def prepare(module, inputs, folder):
+    return _executorch.prepare(module, inputs, folder, _partitioners())
+
+
+def lower(exported, folder, config):
+    return _executorch.lower(exported, folder, _partitioners(), config)
 
 
 def load(folder, threads):

@@ -4,10 +4,18 @@ from . import _executorch
 TITLE = "official XNNPACK"
 
 
-def prepare(module, inputs, folder):
+def _partitioners():
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 
-    return _executorch.prepare(module, inputs, folder, XnnpackPartitioner())
+    return [XnnpackPartitioner()]
+
+
+def prepare(module, inputs, folder):
+    return _executorch.prepare(module, inputs, folder, _partitioners())
+
+
+def lower(exported, folder, config):
+    return _executorch.lower(exported, folder, _partitioners(), config)
 
 
 load = _executorch.load
