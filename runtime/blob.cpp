@@ -461,6 +461,8 @@ StatusOr<std::vector<TensorType>> Blob::infer_types(const Sizes& sizes) const {
       declared[id].dtype = DType::Float32;
       declared[id].quantization = value(id).quantization();
       declared[id].stored = value(id).dtype();
+    } else if (const schema::Constant* constant = value(id).constant(); constant != nullptr) {
+      declared[id].stored = stored_type(*constant, value(id).dtype());
     }
     StatusOr<Shape> shape = sizes.resolve(value(id).dims());
     if (!shape.ok()) {

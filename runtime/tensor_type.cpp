@@ -35,6 +35,18 @@ size_t element_size(DType dtype) {
   return 0;
 }
 
+DType stored_type(const schema::Constant& constant, DType dtype) {
+  switch (constant.storage()) {
+    case schema::Storage::Plain:
+      break;
+    case schema::Storage::Float16:
+      return DType::Float16;
+    case schema::Storage::BFloat16:
+      return DType::BFloat16;
+  }
+  return dtype;
+}
+
 std::string TensorType::to_string() const {
   return schema::EnumNameDType(dtype) + shape.to_string();
 }

@@ -75,11 +75,14 @@ inline bool is_number(DType dtype) {
   return dtype != DType::Bool && !is_half(dtype);
 }
 
+// In what type the program has the elements of a constant of type `dtype`.
+DType stored_type(const schema::Constant& constant, DType dtype);
+
 struct TensorType {
   DType dtype = DType::Float32;
   Shape shape;
-  // If this is not null the tensor counts as Float32 and holds integers of type `stored`.
-  // Belongs to the blob, and does not take part in comparisons.
+  // If this is not null the tensor counts as Float32 and holds integers of type `stored`. Else
+  // `stored` may be a 16-bit type in which the program has a constant of Float32. Belongs to the blob, and does not take part in comparisons.
   const schema::Quantization* quantization = nullptr;
   DType stored = DType::Float32;
 

@@ -19,18 +19,6 @@ StatusOr<TensorType> constant_type(const Blob& blob, uint32_t value) {
   return TensorType{blob.value(value).dtype(), shape};
 }
 
-DType stored_dtype(const schema::Constant& constant, DType dtype) {
-  switch (constant.storage()) {
-    case schema::Storage::Plain:
-      break;
-    case schema::Storage::Float16:
-      return DType::Float16;
-    case schema::Storage::BFloat16:
-      return DType::BFloat16;
-  }
-  return dtype;
-}
-
 // `x` may have any alignment.
 void widen_bytes(DType from, const char* x, float* y, size_t count) {
   constexpr size_t kBlock = 1024;
@@ -99,7 +87,7 @@ std::string Weights::identity(uint32_t value) const {
 }
 
 Status Weights::copy(const schema::Constant& constant, const TensorType& type, void* to) const {
-  const DType stored = stored_dtype(constant, type.dtype);
+  const DType stored = stored_type(constant, type.dtype);
   const size_t count = type.shape.numel();
   ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, count * element_size(stored)));
   if (stored != type.dtype) {

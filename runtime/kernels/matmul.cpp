@@ -63,8 +63,8 @@ class BatchMatMul final : public MatMul {
 
 } // namespace
 
-std::unique_ptr<Kernel> make_linear(const NodeContext&) {
-  return std::make_unique<Linear>();
+std::unique_ptr<Kernel> make_linear(const NodeContext& node) {
+  return has_half_weight(node) ? make_half_linear(node) : std::make_unique<Linear>();
 }
 
 std::unique_ptr<Kernel> make_batch_matmul(const NodeContext&) {

@@ -40,6 +40,11 @@ Status define_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_fully_connected");
 }
 
+// XNNPACK would have to keep a weight of 16 bits in 32.
+bool linear_in_xnnpack(const NodeContext& node) {
+  return fits_xnnpack(node) && !has_half_weight(node);
+}
+
 bool quantized_linear_in_xnnpack(const NodeContext& node) {
   return is_product_in_xnnpack(node, node.attributes<schema::Linear>().clamp()) && fits_xnnpack(node);
 }
@@ -78,7 +83,7 @@ Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
 } // namespace
 
 const OpImpl kLinearOp{
-    infer_linear, fits_xnnpack, define_linear, make_linear, false, false, nullptr, quantized_linear_in_xnnpack};
+    infer_linear, linear_in_xnnpack, define_linear, make_linear, false, false, nullptr, quantized_linear_in_xnnpack};
 const OpImpl kBatchMatMulOp{infer_batch_matmul, fits_xnnpack, define_batch_matmul, make_batch_matmul};
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,4 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/half.h>
 #include <runtime/kernels/matmul.h>
 
 #include "kernel_test.h"
@@ -8,11 +9,21 @@ namespace {
 
 // Rows of x, each times all rows of w.
 void check_linear(
-    const Shape& x_shape, size_t columns, bool bias = true, std::optional<schema::Clamp> clamp = std::nullopt) {
+    const Shape& x_shape,
+    size_t columns,
+    bool bias = true,
+    std::optional<schema::Clamp> clamp = std::nullopt,
+    DType stored = DType::Float32) {
   SCOPED_TRACE(x_shape.to_string() + " to " + std::to_string(columns));
   const size_t depth = x_shape.last();
   const size_t rows = x_shape.numel(0, x_shape.rank - 1);
-  const Tensor x = random_floats(x_shape), w = random_floats({columns, depth}), b = random_floats({columns});
+  const Tensor x = random_floats(x_shape), b = random_floats({columns});
+  Tensor w = random_floats({columns, depth});
+  if (w.type.stored = stored; is_half(stored)) {
+    std::vector<uint16_t> halves(w.numel());
+    narrow(stored, w.data<float>(), halves.data(), halves.size());
+    widen(stored, halves.data(), w.data<float>(), halves.size());
+  }
   Shape shape = x_shape;
   shape[shape.rank - 1] = columns;
   Tensor y(DType::Float32, shape);
@@ -33,9 +44,28 @@ void check_linear(
        schema::Attributes::Linear,
        [=](auto& builder) { return schema::CreateLinear(builder, clamp ? &*clamp : nullptr).Union(); },
        {x, w, bias ? std::optional(b) : std::nullopt},
-       y.type},
+       y.type,
+       {},
+       0,
+       {1}},
       y,
       {1e-6f * static_cast<float>(depth + 10), 1e-6f});
+}
+
+TEST(LinearKernel, WeightsOf16Bits) {
+  for (const DType stored : {DType::Float16, DType::BFloat16}) {
+    for (const size_t rows : {1, 4, 5, 9, 31}) {
+      for (const size_t columns : {1, 7, 64, 130}) {
+        for (const size_t depth : {1, 15, 33, 260}) {
+          check_linear({rows, depth}, columns, true, std::nullopt, stored);
+        }
+      }
+    }
+    check_linear({3, 5, 7}, 5, false, schema::Clamp(-0.5f, 1), stored);
+    check_linear({0, 5}, 3, true, std::nullopt, stored);
+    check_linear({12, 0}, 4, true, std::nullopt, stored);
+    check_linear({3, 0}, 4, true, std::nullopt, stored);
+  }
 }
 
 TEST(LinearKernel, Sizes) {
