@@ -189,6 +189,17 @@ StatusOr<uint32_t> SubgraphBuilder::output(size_t i) {
   return ids_[value];
 }
 
+StatusOr<uint32_t> SubgraphBuilder::rounded(uint32_t x, const Shape& shape, size_t axes) {
+  uint32_t id = XNN_INVALID_VALUE_ID;
+  ETX_RETURN_IF_ERROR(check_xnn(
+      xnn_define_dynamically_quantized_tensor_value(
+          get(), xnn_datatype_qdint8, shape.rank, axes, shape.dims.data(), XNN_INVALID_VALUE_ID, 0, &id),
+      "xnn_define_dynamically_quantized_tensor_value"));
+  ETX_RETURN_IF_ERROR(
+      check_xnn(xnn_define_unary(get(), xnn_unary_convert, nullptr, x, id, 0), "xnn_define_unary"));
+  return id;
+}
+
 StatusOr<uint32_t> SubgraphBuilder::internal(const TensorType& type) {
   return define_tensor(type, nullptr, XNN_INVALID_VALUE_ID, 0);
 }

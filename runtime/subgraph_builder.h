@@ -59,6 +59,8 @@ class SubgraphBuilder {
   // Operand i as weights of QuantizedLinear, of `depth` in each row, with operand `scale`.
   // REQUIRES: both are constants
   StatusOr<uint32_t> quantized_weight(size_t i, size_t scale, unsigned bits, size_t depth);
+  // Float32 value `x` of this shape, rounded to 8 bits with a scale and zero point for its last `axes` axes.
+  StatusOr<uint32_t> rounded(uint32_t x, const Shape& shape, size_t axes);
   // A new internal tensor.
   StatusOr<uint32_t> internal(const TensorType& type);
   // A new rank-0 Float32 constant.

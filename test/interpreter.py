@@ -131,7 +131,7 @@ def _padded(x, p, value=0.0):
 
 
 def _conv2d(a, x, weight, bias=None):
-    x = _padded(_nchw(x), a.padding)
+    x = _padded(_nchw(_rounded(x, 3) if a.round_images else x), a.padding)
     y = F.conv2d(x, _nchw(weight), bias, tuple(a.stride), 0, tuple(a.dilation), a.groups)
     return _clamped(_nhwc(y), a.clamp)
 
@@ -140,7 +140,8 @@ def _conv_transpose2d(a, x, weight, bias=None):
     outputs, *kernel, inputs = weight.shape
     weight = weight.reshape(a.groups, outputs // a.groups, *kernel, inputs)
     weight = weight.permute(0, 4, 1, 2, 3).reshape(a.groups * inputs, -1, *kernel)
-    y = F.conv_transpose2d(_nchw(x), weight, bias, tuple(a.stride), 0, 0, a.groups, tuple(a.dilation))
+    x = _nchw(_rounded(x, 3) if a.round_images else x)
+    y = F.conv_transpose2d(x, weight, bias, tuple(a.stride), 0, 0, a.groups, tuple(a.dilation))
     if bias is None:
         bias = torch.zeros(outputs)
     extra = a.output_padding
@@ -410,11 +411,16 @@ def _choose_quantization(a, x):
     return scale, zero_point.clamp(a.min, a.max).int()
 
 
+def _rounded(x, axes):
+    """Rounded to 8 bits, with parameters for the last axes."""
+    a = SimpleNamespace(kind=RangeKind.Nearest, axes=axes, min=-128, max=127, epsilon=2**-23, dtype=DType.Int8)
+    parameters = _choose_quantization(a, x)
+    return _dequantize(a, _quantize(a, x, *parameters), *parameters)
+
+
 def _quantized_linear(a, x, weight, scale, bias=None, zero_point=None):
     if a.round_rows:
-        row = SimpleNamespace(kind=RangeKind.Nearest, axes=1, min=-128, max=127, epsilon=2**-23, dtype=DType.Int8)
-        parameters = _choose_quantization(row, x)
-        x = _dequantize(row, _quantize(row, x, *parameters), *parameters)
+        x = _rounded(x, 1)
     if a.bits == 4:
         weight = torch.stack([weight & 15, weight >> 4], -1).flatten(1).int() - 8
     zero_point = torch.zeros(scale.shape) if zero_point is None else zero_point

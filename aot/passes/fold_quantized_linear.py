@@ -1,10 +1,11 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType
+from ...serialization.schema import BinaryKind, DType, ReduceKind
 from ..ir import Graph, Node, Rewriter, Value
 
 _OFFSET = 128  # that torchao adds to make signed integers unsigned
@@ -67,7 +68,7 @@ def _linear(r: Rewriter, node: Node) -> Value | None:
     integers = q.astype(np.int32)
     if q.dtype == np.uint8:
         integers, zeros = integers - _OFFSET, zeros - _OFFSET
-    source = _rounded_rows(r, x)
+    source = rounded_source(r, x, _whole_rows)
     clamp = node.attributes.clamp
     return _node(r, source or x, integers, scales, zeros, *(bias or [None]), source is not None, clamp)
 
@@ -79,6 +80,10 @@ def _integers(r: Rewriter, weight: Value) -> tuple[np.ndarray, np.ndarray, np.nd
     widened = _producer(r, weight, "Dequantize")
     operands = [] if widened is None else _operands(r, widened)
     return tuple(v.array for v in operands) if operands and all(v.constant is not None for v in operands) else None
+
+
+def _whole_rows(axes: int, rank: int) -> bool:
+    return axes >= 1
 
 
 def _is_static(r: Rewriter, x: Value) -> bool:
@@ -98,23 +103,38 @@ def _node(r, x, integers, scales, zeros, bias, round_rows, clamp) -> Value | Non
         weight = r.constant(nibbles[:, ::2] | nibbles[:, 1::2] << 4)
     else:
         weight = r.constant(integers.astype(np.int8))
+    offsets = (zeros * scales).astype(np.float32)
+    apart = round_rows and zeros.any()  # XNNPACK has no zero points
     operands = [x, weight, r.constant(np.ascontiguousarray(scales, np.float32)), bias]
-    if zeros.any():
+    if zeros.any() and not apart:
         operands.append(r.constant(np.ascontiguousarray(zeros, np.int32)))
-    attributes = schema.QuantizedLinear(bits=4 if narrow else 8, round_rows=round_rows, clamp=clamp)
-    return r.node(attributes, *operands, shape=(*x.shape[:-1], integers.shape[0]))
+    attributes = schema.QuantizedLinear(bits=4 if narrow else 8, round_rows=round_rows, clamp=None if apart else clamp)
+    shape = (*x.shape[:-1], integers.shape[0])
+    y = r.node(attributes, *operands, shape=shape)
+    return _without_offsets(r, y, x, offsets, clamp) if apart else y
 
 
-def _rounded_rows(r: Rewriter, x: Value) -> Value | None:
-    """The value that was rounded to 8 bits, with parameters of its own rows or of the whole, to give ``x``."""
+def _without_offsets(r: Rewriter, y: Value, x: Value, offsets: np.ndarray, clamp) -> Value:
+    """y less what the zero points of the weights add to it: the sums of groups of x times ``offsets``."""
+    groups = offsets.shape[1]
+    leading = x.shape[:-1]
+    x = r.reshape(x, (*leading, groups, x.shape[-1] // groups))
+    sums = schema.Reduce(kind=ReduceKind.Sum, axes=(x.rank - 1,))
+    sums = r.node(sums, x, shape=(*leading, groups))
+    added = r.node(schema.Linear(), sums, r.constant(np.ascontiguousarray(-offsets)), None, shape=y.shape)
+    return r.node(schema.Binary(kind=BinaryKind.Add, clamp=clamp), y, added, shape=y.shape)
+
+
+def rounded_source(r: Rewriter, x: Value, fits: Callable[[int, int], bool]) -> Value | None:
+    """The value that was rounded to 8 bits to give ``x``, with parameters for so many last axes of so many that fit."""
     widened = _producer(r, x, "Dequantize")
     rounded = None if widened is None else _producer(r, r.values[widened.inputs[0]], "Quantize")
     if rounded is None or rounded.inputs[1:] != widened.inputs[1:]:
         return None
-    return _source_of(r, rounded)
+    return _source_of(r, rounded, fits)
 
 
-def _source_of(r: Rewriter, rounded: Node) -> Value | None:
+def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> Value | None:
     """The operand of a Quantize to all of Int8 with parameters that were chosen for it."""
     a = rounded.attributes
     source, scale, zero_point = _operands(r, rounded)
@@ -123,9 +143,9 @@ def _source_of(r: Rewriter, rounded: Node) -> Value | None:
         return None
     zero = _unreshaped(r, zero_point)
     of_it = zero.name == chosen.outputs[1] or (zero.constant is not None and not zero.array.any())
-    if not of_it or r.values[chosen.inputs[0]].name != source.name or chosen.attributes.axes == 0:
+    if not of_it or r.values[chosen.inputs[0]].name != source.name:
         return None
-    return source
+    return source if fits(chosen.attributes.axes, source.rank) else None
 
 
 # Written out ------------------------------------------------------------------------------
@@ -208,7 +228,7 @@ def _integer_product(r: Rewriter, a: Value) -> tuple[Value, Value] | None:
     rounded = None if q is None else _producer(r, q, "Quantize")
     if rounded is None or _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
         return None
-    source = _source_of(r, rounded)
+    source = _source_of(r, rounded, _whole_rows)
     if source is None:
         return None
     return r.reshape(source, shifted.shape), weight

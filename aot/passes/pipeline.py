@@ -12,6 +12,7 @@ from .fold_batch_norm import fold_batch_norm
 from .fold_constants import fold_constants
 from .fold_quantization import fold_quantization
 from .fold_quantized_linear import fold_quantized_linear
+from .fold_rounded_images import fold_rounded_images
 from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
@@ -34,6 +35,7 @@ PIPELINE = [
     merge_slice_scatters,  # while the slices of one tensor read it by name
     collapse_views,  # before what looks at the producer of an operand
     fold_quantized_linear,  # what is quantized at run time or in its weights alone; the rest is for fold_quantization
+    fold_rounded_images,  # likewise, and before layouts are chosen
     transpose_matmul,  # attention has its key as it is after this
     recognize_activations,
     recognize_attention,

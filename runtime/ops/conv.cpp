@@ -15,6 +15,10 @@ using Use = SubgraphBuilder::Use;
 template <typename Attributes>
 Status check_conv(const NodeContext& node) {
   const auto& attributes = node.attributes<Attributes>();
+  ETX_CHECK(
+      !attributes.round_images() || (node.has_input(1) && node.input(1).quantization != nullptr),
+      InvalidProgram,
+      "rounds images for a weight that is not quantized");
   ETX_RETURN_IF_ERROR(node.check_operands(2, 1));
   ETX_RETURN_IF_ERROR(node.check_float());
   ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
@@ -80,9 +84,12 @@ struct ConvOperands {
   uint32_t y;
 };
 
-StatusOr<ConvOperands> operands(SubgraphBuilder& subgraph) {
+StatusOr<ConvOperands> operands(const NodeContext& node, SubgraphBuilder& subgraph, bool round_images) {
   ConvOperands result{};
   ETX_ASSIGN_OR_RETURN(result.x, subgraph.input(0));
+  if (round_images) {
+    ETX_ASSIGN_OR_RETURN(result.x, subgraph.rounded(result.x, node.input(0).shape, /*axes=*/3));
+  }
   ETX_ASSIGN_OR_RETURN(result.weight, subgraph.input(1, Use::Packed));
   ETX_ASSIGN_OR_RETURN(result.bias, subgraph.input(2, Use::Packed));
   ETX_ASSIGN_OR_RETURN(result.y, subgraph.output());
@@ -122,7 +129,7 @@ Status define_conv2d(const NodeContext& node, SubgraphBuilder& subgraph) {
   const Window height = window_height<schema::Conv2d>(node);
   const Window width = window_width<schema::Conv2d>(node);
   const Shape& weight = node.input(1).shape;
-  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(subgraph));
+  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(node, subgraph, attributes.round_images()));
   return check_xnn(
       xnn_define_convolution_2d(
           subgraph.get(),
@@ -149,8 +156,25 @@ Status define_conv2d(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_convolution_2d");
 }
 
+// Whether XNNPACK has images that it rounds itself for this weight. It has none for depthwise windows.
+bool is_rounded_in_xnnpack(const NodeContext& node, uint32_t groups) {
+  const TensorType& weight = node.input(1);
+  const bool is_float = node.input(0).quantization == nullptr && node.output().quantization == nullptr &&
+      (!node.has_input(2) || node.input(2).quantization == nullptr);
+  if (!is_float || weight.quantization == nullptr || weight.stored != DType::Int8 ||
+      (groups > 1 && weight.shape[3] == 1)) {
+    return false;
+  }
+  const auto& zero_points = *weight.quantization->zero_point();
+  return zero_points.size() == weight.shape[0] && zero_points.size() > 1 && weight.quantization->axis() == 0 &&
+      std::all_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point == 0; });
+}
+
 template <typename Attributes, bool (*kRule)(const NodeContext&)>
 bool quantized_in_xnnpack(const NodeContext& node) {
+  if (const auto& attributes = node.attributes<Attributes>(); attributes.round_images()) {
+    return is_rounded_in_xnnpack(node, attributes.groups()) && kRule(node);
+  }
   return is_product_in_xnnpack(node, node.attributes<Attributes>().clamp()) && kRule(node);
 }
 
@@ -201,7 +225,7 @@ Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgrap
   const Window height = window_height<schema::ConvTranspose2d>(node);
   const Window width = window_width<schema::ConvTranspose2d>(node);
   const Shape& weight = node.input(1).shape;
-  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(subgraph));
+  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(node, subgraph, attributes.round_images()));
   return check_xnn(
       xnn_define_deconvolution_2d(
           subgraph.get(),

@@ -76,32 +76,12 @@ bool quantized_linear_in_xnnpack(const NodeContext& node) {
   return groups == 1 || (attributes.bits() == 4 && attributes.round_rows() && whole_groups);
 }
 
-// A Float32 value, rounded to 8 bits row by row.
-StatusOr<uint32_t> rounded_rows(const NodeContext& node, SubgraphBuilder& subgraph, uint32_t x) {
-  const Shape& shape = node.input(0).shape;
-  uint32_t id = XNN_INVALID_VALUE_ID;
-  ETX_RETURN_IF_ERROR(check_xnn(
-      xnn_define_dynamically_quantized_tensor_value(
-          subgraph.get(),
-          xnn_datatype_qdint8,
-          shape.rank,
-          /*num_nonbatch_dims=*/1,
-          shape.dims.data(),
-          XNN_INVALID_VALUE_ID,
-          0,
-          &id),
-      "xnn_define_dynamically_quantized_tensor_value"));
-  ETX_RETURN_IF_ERROR(check_xnn(
-      xnn_define_unary(subgraph.get(), xnn_unary_convert, nullptr, x, id, 0), "xnn_define_unary"));
-  return id;
-}
-
 Status define_quantized_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   const schema::Clamp* clamp = attributes.clamp();
   ETX_ASSIGN_OR_RETURN(uint32_t x, subgraph.input(0));
   if (attributes.round_rows()) {
-    ETX_ASSIGN_OR_RETURN(x, rounded_rows(node, subgraph, x));
+    ETX_ASSIGN_OR_RETURN(x, subgraph.rounded(x, node.input(0).shape, /*axes=*/1));
   }
   ETX_ASSIGN_OR_RETURN(const uint32_t weight, subgraph.quantized_weight(1, 2, attributes.bits(), node.input(0).shape.last()));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());

@@ -5,6 +5,7 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack.serialization.schema import DType
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.runtime import Runtime
 from samples import all_samples
@@ -51,6 +52,15 @@ def test_folds_to_the_smallest_weights(name, bits, groups):
     assert products[0].attributes.bits == bits
     assert products[0].attributes.round_rows == ("dynamic" in name or "8da" in name)
     assert graph.values[products[0].inputs[2]].shape[1] == groups
+
+
+@pytest.mark.parametrize("name", ("conv2d", "conv2d_dynamic", "conv2d_groups", "conv2d_per_tensor", "conv_transpose2d"))
+def test_convolutions_round_their_images(name):
+    lowered = harness.lower_sample(SAMPLES[f"choose_{name}"])
+    (graph,) = lowered.optimized.values()
+    (convolution,) = [n for n in graph.nodes if n.op != "Transpose"]
+    assert convolution.attributes.round_images
+    assert graph.values[convolution.inputs[1]].quantization.dtype == DType.Int8
 
 
 def test_weights_of_4_bits_take_4_bits_in_the_file():

@@ -10,12 +10,13 @@ from torchao.quantization import (
     Int8DynamicActivationIntxWeightConfig,
     Int8WeightOnlyConfig,
     IntxWeightOnlyConfig,
+    MappingType,
     PerAxis,
     PerGroup,
     quantize_,
 )
 
-from . import ANY_OPERATOR, BATCH, LENGTH, Sample, integers, new, rand
+from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Sample, integers, new, rand
 
 _q = torch.ops.quantized_decomposed
 _ao = torch.ops.torchao
@@ -31,9 +32,11 @@ def _quantized(config, *sizes, bias=True):
     return model
 
 
-def _intx(granularity, dtype=torch.int4, dynamic=True):
+def _intx(granularity, dtype=torch.int4, dynamic=True, mapping=MappingType.SYMMETRIC):
     if dynamic:
-        return Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity)
+        return Int8DynamicActivationIntxWeightConfig(
+            weight_dtype=dtype, weight_granularity=granularity, weight_mapping_type=mapping
+        )
     return IntxWeightOnlyConfig(weight_dtype=dtype, granularity=granularity)
 
 
@@ -83,6 +86,33 @@ class Grouped(nn.Module):
             self.weight, self.scales, self.zeros, -8, 7, torch.int8, self.group, torch.float32
         )
         return torch.nn.functional.linear(x, weight)
+
+
+class Convolution(nn.Module):
+    """A convolution of ``cls`` whose weights and images are rounded to 8 bits."""
+
+    def __init__(self, cls, *sizes, axis=0, per_tensor=False, **options):
+        super().__init__()
+        self.layer, self.axis = cls(*sizes, **options), axis
+        count = 1 if per_tensor else self.layer.weight.shape[axis]
+        self.per_tensor = per_tensor
+        self.register_buffer("weight", torch.randint(-127, 128, self.layer.weight.shape, dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(count) * 0.002 + 0.001)
+        self.register_buffer("zeros", torch.zeros(count, dtype=torch.int64))
+        self.layer.weight = None
+
+    def forward(self, x):
+        if self.per_tensor:
+            weight = _q.dequantize_per_tensor.default(self.weight, 0.002, 0, -127, 127, torch.int8)
+        else:
+            weight = _q.dequantize_per_channel(self.weight, self.scales, self.zeros, self.axis, -127, 127, torch.int8)
+        layer, x = self.layer, _per_tensor(x)
+        common = (layer.stride, layer.padding)
+        if isinstance(layer, nn.ConvTranspose2d):
+            rest = (layer.output_padding, layer.groups, layer.dilation)
+            return torch.nn.functional.conv_transpose2d(x, weight, layer.bias, *common, *rest)
+        convolve = torch.nn.functional.conv1d if weight.dim() == 3 else torch.nn.functional.conv2d
+        return convolve(x, weight, layer.bias, *common, layer.dilation, layer.groups)
 
 
 class Embedding(nn.Module):
@@ -190,6 +220,58 @@ SAMPLES = [
     Sample("linear_grouped_many_rows", new(Grouped, 48, 130, 16), rand(40, 48), rtol=1e-4, atol=1e-4, **MIXED),
     Sample("linear_grouped_8_bits", new(Grouped, 36, 9, 12, -128, 128), rand(3, 36), rtol=1e-4, atol=1e-4, **MIXED),
     Sample("linear_grouped_odd", new(Grouped, 33, 9, 11), rand(LENGTH, 33), rtol=1e-4, atol=1e-4, **MIXED),
+    Sample(
+        "linear_8da4w_zero_points",
+        new(_quantized, _intx(PerGroup(32), mapping=MappingType.ASYMMETRIC), 96, 33, bias=False),
+        rand(BATCH, 3, 96),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample(
+        "linear_8da4w_zero_points_relu",
+        new(_quantized, _intx(PerGroup(64), mapping=MappingType.ASYMMETRIC), 64, 64, 7),
+        rand(64),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample("choose_conv2d", new(Convolution, nn.Conv2d, 6, 9, 3, padding=1), rand(1, 6, 9, 8), **ROUGH, **MIXED),
+    Sample(
+        "choose_conv2d_dynamic",
+        new(Convolution, nn.Conv2d, 8, 6, 3, stride=2, padding=2, dilation=(1, 2), bias=False),
+        rand(BATCH, 8, HEIGHT, WIDTH, low=-1, high=4),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample(
+        "choose_conv2d_groups",
+        new(Convolution, nn.Conv2d, 8, 12, (1, 3), padding=(0, 1), groups=2),
+        rand(2, 8, 5, 6),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample(
+        "choose_conv2d_per_tensor",
+        new(Convolution, nn.Conv2d, 4, 5, 1, per_tensor=True),
+        rand(BATCH, 4, 7, 6),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample("choose_conv2d_one_channel", new(Convolution, nn.Conv2d, 4, 1, 3), rand(1, 4, 5, 6), **ROUGH, **MIXED),
+    Sample(
+        "choose_conv2d_depthwise",
+        new(Convolution, nn.Conv2d, 6, 6, 3, groups=6, padding=1),
+        rand(1, 6, 5, 6),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample("choose_conv1d", new(Convolution, nn.Conv1d, 6, 8, 5, padding=2), rand(BATCH, 6, LENGTH), **ROUGH, **MIXED),
+    Sample(
+        "choose_conv_transpose2d",
+        new(Convolution, nn.ConvTranspose2d, 6, 5, 3, axis=1, stride=2, padding=1, output_padding=1),
+        rand(BATCH, 6, 7, 6),
+        **ROUGH,
+        **MIXED,
+    ),
     Sample("embedding_byte", new(Embedding, 8, 1), _places(BATCH, 3), **MIXED),
     Sample("embedding_byte_groups", new(Embedding, 8, 3, True, **FLOAT), _places(LENGTH), **MIXED),
     Sample("embedding_4bit", new(Embedding, 4, 1), _places(BATCH, 3), **MIXED),

@@ -14,6 +14,7 @@ struct ConvAttributes {
   uint32_t groups = 1;
   std::optional<schema::Clamp> clamp = {};
   std::optional<Size2D> output_padding = Size2D(0, 0); // ConvTranspose2d only
+  bool round_images = false;
 };
 
 template <typename T>
@@ -24,7 +25,13 @@ const T* pointer(const std::optional<T>& value) {
 OpCase conv(const ConvAttributes& a, std::vector<Operand> operands) {
   const auto attributes = [&](Builder& builder) {
     return schema::CreateConv2d(
-        builder, pointer(a.stride), pointer(a.padding), pointer(a.dilation), a.groups, pointer(a.clamp));
+        builder,
+        pointer(a.stride),
+        pointer(a.padding),
+        pointer(a.dilation),
+        a.groups,
+        pointer(a.clamp),
+        a.round_images);
   };
   return OpCase(attributes, std::move(operands));
 }
@@ -72,6 +79,12 @@ ConvAttributes clamp(float min, float max) {
   ConvAttributes attributes;
   attributes.clamp = schema::Clamp(min, max);
   return attributes;
+}
+
+TEST(Conv2d, RoundsImagesOnlyForWeightsOfIntegers) {
+  ConvAttributes attributes;
+  attributes.round_images = true;
+  expect_refused(conv(attributes, {kImage, kWeight}), "rounds images for a weight that is not quantized");
 }
 
 TEST(Conv2d, HasOnePixelForEachPosition) {

@@ -1,0 +1,72 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import dataclasses
+
+import numpy as np
+
+from ...serialization.schema import DType
+from ..ir import Graph, Node, Quantization, Rewriter, Value
+from .fold_quantized_linear import rounded_source
+
+_CONVOLUTIONS = ("Conv2d", "ConvTranspose2d")
+_MOVES = ("Reshape", "Transpose")
+
+
+def fold_rounded_images(graph: Graph) -> Graph:
+    """Lets a convolution with integer weights round its images itself.
+
+    ::
+
+        %s: Float32[], %z: Int32[] = ChooseQuantization(%x) axes=4 min=-128 max=127
+        %q: Int8[1, 8, 8, 4] = Quantize(%x, %s, %z) dtype=Int8 min=-128 max=127
+        %d: Float32[1, 8, 8, 4] = Dequantize(%q, %s, %z)
+        %y: Float32[1, 8, 8, 6] = Conv2d(%d, %w)
+
+    becomes::
+
+        %y: Float32[1, 8, 8, 6] = Conv2d(%x, %w) round_images=True
+    """
+    r = Rewriter(graph)
+    for node in r.walk():
+        found = _convolution(r, node) if node.op in _CONVOLUTIONS else None
+        if found is None:
+            r.copy(node)
+        else:
+            r.replace(node.outputs[0], found)
+    return r.finish()
+
+
+def _convolution(r: Rewriter, node: Node) -> Value | None:
+    x, weight, *bias = (r[i] for i in node.inputs)
+    weight = _by_channel(r, weight, node.attributes.groups)
+    if weight is None or any(b is not None and (b.constant is None or b.quantization is not None) for b in bias):
+        return None
+    moves = []
+    moved = x
+    while (producer := r.producer(moved)) is not None and producer.op in _MOVES:
+        moves.append(producer)
+        moved = r.values[producer.inputs[0]]
+    source = rounded_source(r, moved, lambda axes, rank: axes >= rank - 1)
+    if source is None:
+        return None
+    for move in reversed(moves):
+        source = r.node(move.attributes, source, shape=r.values[move.outputs[0]].shape)
+    attributes = dataclasses.replace(node.attributes, round_images=True)
+    return r.node(attributes, source, weight, *bias, shape=r.graph.values[node.outputs[0]].shape)
+
+
+def _by_channel(r: Rewriter, weight: Value, groups: int) -> Value | None:
+    """The weight with a scale for each output channel; None if it is not one of integers that are multiplied."""
+    q = weight.quantization
+    if weight.constant is None or q is None or q.dtype != DType.Int8 or q.zero_point.any():
+        return None
+    depthwise = groups > 1 and weight.shape[3] == 1
+    scale = q.scale if q.scale.ndim else q.scale.reshape(1, 1, 1, 1)
+    if depthwise or scale.shape[0] not in (1, weight.shape[0]) or scale.shape[1:] != (1, 1, 1):
+        return None
+    if not (np.isfinite(scale) & (scale >= np.finfo(np.float32).tiny)).all():
+        return None
+    if q.scale.shape[:1] == weight.shape[:1]:
+        return weight
+    scale = np.ascontiguousarray(np.broadcast_to(scale, (weight.shape[0], 1, 1, 1)))
+    whole = Quantization(q.dtype, scale, np.zeros(scale.shape, np.int32))
+    return r.constant(weight.constant.array, weight.name, whole)
