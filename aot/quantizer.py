@@ -71,6 +71,15 @@ class EtXnnpackQuantizer(XNNPACKQuantizer):
     keep the precision of float32. A clamp to any range becomes part of the operator before it.
     """
 
+    def transform_for_annotation(self, model: GraphModule) -> GraphModule:
+        """Makes tensors of numbers, but not of those that meet integers: they would become floats."""
+        kept = {node: node.args for node in model.graph.nodes if node.op == "call_function" and not _is_float(node)}
+        model = super().transform_for_annotation(model)
+        for node, arguments in kept.items():
+            node.args = arguments
+        model.recompile()
+        return model
+
     def annotate(self, model: GraphModule) -> GraphModule:
         self._specs: dict[FxNode, QuantizationSpecBase] = {}  # of activations, by operator in the scope of a config
         model = self._annotate_for_quantization_config(model)

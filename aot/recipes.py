@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Export recipes: ``ExportRecipe.get_recipe(EtXnnpackRecipeType.FP32)`` for ``executorch.export``."""
 
+import fnmatch
+
 import torch
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig
@@ -18,6 +20,7 @@ from torchao.quantization import (
     Int8DynamicActivationIntxWeightConfig,
     Int8WeightOnlyConfig,
     IntxWeightOnlyConfig,
+    MappingType,
     PerAxis,
     PerGroup,
 )
@@ -28,10 +31,15 @@ from .quantizer import EtXnnpackQuantizer
 
 BACKEND = "et_xnnpack"
 GROUP_SIZE = 32
+INT8_MODULES = ("*.value", "*.v_proj")  # in attention, where rounding to 4 bits costs the most
 
 
 class EtXnnpackRecipeType(RecipeType):
-    """Precisions. Those of groups take the keyword ``group_size``, 32 unless given."""
+    """Precisions. Those of groups take the keyword ``group_size``, 32 unless given.
+
+    INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP also takes ``int8_modules``, patterns of qualified names whose
+    weights get 8 bits instead of 4: those that make the values of attention, unless given.
+    """
 
     FP32 = "et_xnnpack_fp32"
     FP16 = "et_xnnpack_fp16"  #: inputs of float16, too
@@ -65,7 +73,26 @@ def _pt2e(is_per_channel: bool, is_dynamic: bool) -> QuantizationRecipe:
     return QuantizationRecipe(quantizers=[EtXnnpackQuantizer().set_global(config)])
 
 
-def _quantization(recipe_type: EtXnnpackRecipeType, group_size: int) -> QuantizationRecipe | None:
+def _8da4w(group_size: int, int8_modules: tuple[str, ...]) -> QuantizationRecipe:
+    def is_int8(module: torch.nn.Module, name: str) -> bool:
+        return isinstance(module, torch.nn.Linear) and any(fnmatch.fnmatchcase(name, p) for p in int8_modules)
+
+    def is_int4(module: torch.nn.Module, name: str) -> bool:
+        return isinstance(module, torch.nn.Linear) and not is_int8(module, name)
+
+    wide = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int8, weight_granularity=PerAxis(0))
+    narrow = Int8DynamicActivationIntxWeightConfig(
+        weight_dtype=torch.int4,
+        weight_granularity=PerGroup(group_size),
+        weight_mapping_type=MappingType.ASYMMETRIC,  # half as much error as SYMMETRIC
+    )
+    configs = [AOQuantizationConfig(wide, filter_fn=is_int8), AOQuantizationConfig(narrow, filter_fn=is_int4)]
+    return QuantizationRecipe(quantizers=None, ao_quantization_configs=configs)
+
+
+def _quantization(
+    recipe_type: EtXnnpackRecipeType, group_size: int, int8_modules: tuple[str, ...]
+) -> QuantizationRecipe | None:
     t = EtXnnpackRecipeType
     if recipe_type == t.FP32:
         return None
@@ -78,12 +105,11 @@ def _quantization(recipe_type: EtXnnpackRecipeType, group_size: int) -> Quantiza
         return _pt2e(is_per_channel=False, is_dynamic=False)
     if recipe_type == t.INT8_DYNAMIC:
         return _pt2e(is_per_channel=True, is_dynamic=True)
+    if recipe_type == t.INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP:
+        return _8da4w(group_size, int8_modules)
     config = {
         t.INT8_DYNAMIC_INT4_WEIGHT_PER_CHANNEL: lambda: Int8DynamicActivationIntxWeightConfig(
             weight_dtype=torch.int4, weight_granularity=PerAxis(0)
-        ),
-        t.INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP: lambda: Int8DynamicActivationIntxWeightConfig(
-            weight_dtype=torch.int4, weight_granularity=PerGroup(group_size)
         ),
         t.INT8_WEIGHT: Int8WeightOnlyConfig,
         t.INT4_WEIGHT: lambda: IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(group_size)),
@@ -104,18 +130,23 @@ class EtXnnpackRecipeProvider(BackendRecipeProvider):
         if not isinstance(recipe_type, EtXnnpackRecipeType):
             return None
         known = {"group_size"} if recipe_type in _GROUPED else set()
+        if recipe_type == EtXnnpackRecipeType.INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP:
+            known.add("int8_modules")
         if unknown := set(options) - known:
             raise ValueError(f"{recipe_type.value} has no option {', '.join(sorted(unknown))}")
         group_size = options.get("group_size", GROUP_SIZE)
         if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 2:
             raise ValueError(f"group_size is {group_size!r}, must be a number of weights")
+        int8_modules = options.get("int8_modules", INT8_MODULES)
+        if isinstance(int8_modules, str) or not all(isinstance(p, str) for p in int8_modules):
+            raise ValueError(f"int8_modules is {int8_modules!r}, must be patterns of names")
         lowering = LoweringRecipe(
             partitioners=[EtXnnpackPartitioner()],
             edge_compile_config=EdgeCompileConfig(_check_ir_validity=False),
         )
         return ExportRecipe(
             name=recipe_type.value,
-            quantization_recipe=_quantization(recipe_type, group_size),
+            quantization_recipe=_quantization(recipe_type, group_size, tuple(int8_modules)),
             lowering_recipe=lowering,
             executorch_backend_config=ExecutorchBackendConfig(),
         )
