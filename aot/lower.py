@@ -103,6 +103,20 @@ def mutated_buffer(program: ExportedProgram, node: FxNode) -> str | None:
     return name if name in program.graph_signature.buffers_to_mutate.values() else None
 
 
+_CASTS = ("aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default")
+
+
+def _is_wide_scale(node: FxNode) -> bool:
+    """Whether it makes float64 of float32 for dequantization alone, whose scales are float32 here."""
+    if node.op != "call_function" or not target_name(node).endswith(
+        ("._to_copy.default", "._to_dim_order_copy.default")
+    ):
+        return False
+    source = node.args[0].meta["val"]
+    is_wide = source.dtype == torch.float32 and node.meta["val"].dtype == torch.float64
+    return is_wide and bool(node.users) and all("dequantize" in str(user.target) for user in node.users)
+
+
 def _tensor(program: ExportedProgram, name: str) -> torch.Tensor:
     return program.state_dict[name] if name in program.state_dict else program.constants[name]
 
@@ -355,6 +369,8 @@ class Lowering(Builder):
             if value is None:
                 raise Unsupported("this result of the operator is not computed")
             return value
+        if _is_wide_scale(node):
+            return self._read(node.args[0])
         name = target_name(node)
         row = ops.ROWS.get(name)
         if row is None:
@@ -531,8 +547,10 @@ class Support(Lowering):
 
     def _read_meta(self, node: FxNode) -> Value:
         value = node.meta["val"]
+        if _is_wide_scale(node):
+            return Value("", DType.Float32, tuple(self.dim(s) for s in value.shape))
         row = ops.ROWS.get(target_name(node.args[0])) if node.target is operator.getitem else None
-        if row is None or row.result_dtypes is None:
+        if row is None or row.result_dtypes is None or self._reasons.get(node.args[0]) is not None:
             return self._meta(value)
         return Value("", row.result_dtypes[node.args[1]], tuple(self.dim(s) for s in value.shape))
 

@@ -12,6 +12,7 @@ from .registry import op
 
 _quantized = functools.partial(op, dtypes=DType)
 _PARAMETERS = (DType.Float32, DType.Int32)  # eager PyTorch: float64 and int64, or int8
+_TAKE_ANY = ("quantize", "_to_copy", "_to_dim_order_copy")  # operators to which the type does not matter
 _EPSILON = float(np.finfo(np.float32).eps)
 
 
@@ -31,7 +32,7 @@ def _results(c, scale, zero_point, shape):
     for getitem in c.fx_node.users:
         dtype = str(getitem.meta["val"].dtype).removeprefix("torch.")
         same = dtype == _PARAMETERS[getitem.args[1]].name.lower()
-        quantizing = all("quantize" in str(user.target) for user in getitem.users)
+        quantizing = all(any(t in str(u.target) for t in _TAKE_ANY) for u in getitem.users)
         c.require(same or quantizing, f"a scale or zero point of type {dtype} that is not for a quantization")
     return [c.reshape(scale, shape), c.reshape(zero_point, shape)]
 

@@ -4,8 +4,11 @@
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.ao.quantization.fx import _decomposed  # noqa: F401 (registers the operators)
 
-from . import Argument, Sample, Size, integers, new, rand
+from . import ANY_OPERATOR, Argument, Sample, Size, integers, new, rand
+
+_q = torch.ops.quantized_decomposed
 
 #: Every call of a sample sees the state that the calls before it have left.
 CALL = Size("length", 5, (1, 3, 5, 1, 2, 4))
@@ -58,6 +61,32 @@ def _doubled(m, x, position):
 def _index_copy(m, x, position):
     m.cache.index_copy_(1, position, x)
     return F.softmax(m.cache, -1)
+
+
+class QuantizedCache(nn.Module):
+    """Attention over keys and values that are kept in 8 bits, as ExecuTorch's ``QuantizedKVCache`` keeps them."""
+
+    def __init__(self, positions=8, heads=2, size=6):
+        super().__init__()
+        for name in ("key", "value"):
+            self.register_buffer(name, torch.zeros(1, positions, heads, size, dtype=torch.int8))
+            self.register_buffer(f"{name}_scale", torch.ones(1, positions, heads, 1))
+            self.register_buffer(f"{name}_zero_point", torch.zeros(1, positions, heads, 1, dtype=torch.int8))
+
+    def _kept(self, name, x, position):
+        cache, scale, zero_point = (self.get_buffer(name + part) for part in ("", "_scale", "_zero_point"))
+        scales, zero_points = _q.choose_qparams_per_token_asymmetric(x, torch.int8)
+        cache[:, position] = _q.quantize_per_token(x, scales, zero_points, -128, 127, torch.int8)
+        scale[:, position] = scales.float()
+        zero_point[:, position] = zero_points.to(torch.int8)
+        wide = scale.double(), zero_point.long()
+        return _q.dequantize_per_token(cache, *wide, -128, 127, torch.int8, torch.float32).transpose(1, 2)
+
+    def forward(self, x, position):
+        query, key, value = x.chunk(3, -1)
+        key, value = self._kept("key", key, position), self._kept("value", value, position)
+        seen = torch.arange(key.shape[2]) <= position[:, None]
+        return F.scaled_dot_product_attention(query.transpose(1, 2), key, value, seen)
 
 
 def _slice(m, x):
@@ -174,6 +203,9 @@ SAMPLES = [
     _state("state_index_put", _index_put, rand(2, CALL, 3), _PLACE, cache=torch.rand(2, 8, 3)),
     _state("state_index_put_integers", _doubled, integers(2, CALL, 3), _PLACE, cache=torch.ones(2, 8, 3).long()),
     _state("state_index_copy", _index_copy, rand(2, CALL, 3), _PLACE, cache=torch.rand(2, 8, 3)),
+    Sample(
+        "quantized_cache", new(QuantizedCache), rand(1, CALL, 2, 18), _PLACE, rtol=0.02, atol=0.02, config=ANY_OPERATOR
+    ),
     _state("state_not_persistent", _index_copy, rand(2, CALL, 3), _PLACE, persistent=False, cache=torch.rand(2, 8, 3)),
     _state("state_large", _index_copy, rand(2, CALL, 300), _PLACE, cache=torch.rand(2, 8, 300)),
     _state("state_slice", _slice, rand(3, 4), cache=torch.rand(2, 7, 4)),
