@@ -45,7 +45,7 @@ SENTENCES = [
 
 @dataclasses.dataclass(frozen=True)
 class Scheme:
-    """A number format by the name of its recipe, or of a type of 16 bits."""
+    """A number format by the name of its recipe, or a type of 16 bits, or torchao's own 8da4w."""
 
     title: str
     recipe: str | None = None
@@ -54,15 +54,16 @@ class Scheme:
     images: bool = True  #: whether it does anything to convolutions
 
 
-_GROUPED = "INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP"
+_GROUPED = "INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP"  # with zero points, which the official delegate does not take
 SCHEMES = {
     "fp32": Scheme("fp32"),
     "fp16": Scheme("fp16", dtype="float16"),
     "bf16": Scheme("bf16", dtype="bfloat16"),
     "static": Scheme("static int8", "INT8_STATIC_PER_CHANNEL"),
     "dynamic": Scheme("dynamic int8", "INT8_DYNAMIC"),
-    "8da4w_32": Scheme("8da4w, groups of 32", _GROUPED, {"group_size": 32}, images=False),
-    "8da4w_128": Scheme("8da4w, groups of 128", _GROUPED, {"group_size": 128}, images=False),
+    "8da4w_32": Scheme("8da4w, groups of 32", options={"group_size": 32}, images=False),
+    "8da4w_128": Scheme("8da4w, groups of 128", options={"group_size": 128}, images=False),
+    "8da4w_recipe": Scheme("8da4w, our recipe", _GROUPED, {"group_size": 32}, images=False),
     "weight_8": Scheme("int8 weights", "INT8_WEIGHT", images=False),
     "weight_4": Scheme("int4 weights, groups of 32", "INT4_WEIGHT", {"group_size": 32}, images=False),
 }
@@ -223,13 +224,16 @@ def _exported(module, scheme: Scheme, inputs):
     import torch
     from executorch.backends.et_xnnpack.aot.recipes import EtXnnpackRecipeType
     from executorch.export import ExportRecipe
-    from torchao.quantization import quantize_
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
-    from torchao.utils import unwrap_tensor_subclass
 
     if scheme.dtype != "float32":
         module = _Rounded(module, getattr(torch, scheme.dtype)).eval()
     if scheme.recipe is None:
+        if scheme.options:
+            granularity = PerGroup(scheme.options["group_size"])
+            config = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=granularity)
+            quantize_(module, config)
         return torch.export.export(module, inputs[0])
     recipe = ExportRecipe.get_recipe(EtXnnpackRecipeType[scheme.recipe], **scheme.options).quantization_recipe
     if recipe.quantizers:
@@ -240,7 +244,6 @@ def _exported(module, scheme: Scheme, inputs):
         return torch.export.export(convert_pt2e(prepared), inputs[0])
     for config in recipe.ao_quantization_configs:
         quantize_(module, config.ao_base_config, filter_fn=config.filter_fn)
-    unwrap_tensor_subclass(module)
     return torch.export.export(module, inputs[0])
 
 
