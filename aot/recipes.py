@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Export recipes: ``ExportRecipe.get_recipe(EtXnnpackRecipeType.FP32)`` for ``executorch.export``."""
 
+import dataclasses
 import fnmatch
 
 import torch
@@ -23,6 +24,7 @@ from torchao.quantization import (
     MappingType,
     PerAxis,
     PerGroup,
+    quantize_,
 )
 from torchao.quantization.transform_module import register_quantize_module_handler
 
@@ -73,20 +75,35 @@ def _pt2e(is_per_channel: bool, is_dynamic: bool) -> QuantizationRecipe:
     return QuantizationRecipe(quantizers=[EtXnnpackQuantizer().set_global(config)])
 
 
-def _8da4w(group_size: int, int8_modules: tuple[str, ...]) -> QuantizationRecipe:
-    def is_int8(module: torch.nn.Module, name: str) -> bool:
-        return isinstance(module, torch.nn.Linear) and any(fnmatch.fnmatchcase(name, p) for p in int8_modules)
+@dataclasses.dataclass
+class Int4Config(AOBaseConfig):
+    """Makes linear layers of a model 8da4w, but those of some names with weights of 8 bits."""
 
-    def is_int4(module: torch.nn.Module, name: str) -> bool:
-        return isinstance(module, torch.nn.Linear) and not is_int8(module, name)
+    group_size: int
+    int8_modules: tuple[str, ...]
+
+
+@register_quantize_module_handler(Int4Config)
+def _int4(module: torch.nn.Module, config: Int4Config) -> torch.nn.Module:
+    def is_int8(layer: torch.nn.Module, name: str) -> bool:
+        return isinstance(layer, torch.nn.Linear) and any(fnmatch.fnmatchcase(name, p) for p in config.int8_modules)
+
+    def is_int4(layer: torch.nn.Module, name: str) -> bool:
+        return isinstance(layer, torch.nn.Linear) and not is_int8(layer, name)
 
     wide = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int8, weight_granularity=PerAxis(0))
     narrow = Int8DynamicActivationIntxWeightConfig(
         weight_dtype=torch.int4,
-        weight_granularity=PerGroup(group_size),
+        weight_granularity=PerGroup(config.group_size),
         weight_mapping_type=MappingType.ASYMMETRIC,  # half as much error as SYMMETRIC
     )
-    configs = [AOQuantizationConfig(wide, filter_fn=is_int8), AOQuantizationConfig(narrow, filter_fn=is_int4)]
+    quantize_(module, wide, filter_fn=is_int8)
+    quantize_(module, narrow, filter_fn=is_int4)
+    return module
+
+
+def _of_whole(config: AOBaseConfig) -> QuantizationRecipe:
+    configs = [AOQuantizationConfig(config, filter_fn=lambda module, name: name == "")]
     return QuantizationRecipe(quantizers=None, ao_quantization_configs=configs)
 
 
@@ -97,8 +114,7 @@ def _quantization(
     if recipe_type == t.FP32:
         return None
     if recipe_type == t.FP16:
-        whole = AOQuantizationConfig(HalfConfig(), filter_fn=lambda module, name: name == "")
-        return QuantizationRecipe(quantizers=None, ao_quantization_configs=[whole])
+        return _of_whole(HalfConfig())
     if recipe_type == t.INT8_STATIC_PER_CHANNEL:
         return _pt2e(is_per_channel=True, is_dynamic=False)
     if recipe_type == t.INT8_STATIC_PER_TENSOR:
@@ -106,7 +122,7 @@ def _quantization(
     if recipe_type == t.INT8_DYNAMIC:
         return _pt2e(is_per_channel=True, is_dynamic=True)
     if recipe_type == t.INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP:
-        return _8da4w(group_size, int8_modules)
+        return _of_whole(Int4Config(group_size, int8_modules))
     config = {
         t.INT8_DYNAMIC_INT4_WEIGHT_PER_CHANNEL: lambda: Int8DynamicActivationIntxWeightConfig(
             weight_dtype=torch.int4, weight_granularity=PerAxis(0)

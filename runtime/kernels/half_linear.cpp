@@ -1,8 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "../ops/op.h"
 #include "half.h"
@@ -20,6 +20,8 @@
 namespace executorch::backends::et_xnnpack {
 #ifndef ET_XNNPACK_HALF_PRODUCT
 #define ET_XNNPACK_HALF_PRODUCT
+constexpr size_t kMaxTile = 64;
+
 // y[i][j] = clamp(bias[j] + sum over k of x[i][k] * w[j][k]) with a weight of 16-bit floats, in panels of
 // columns: for each k one of each column, 0 behind the last one.
 struct HalfProduct {
@@ -40,6 +42,7 @@ namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
 constexpr size_t kHalfTile = kTile; // columns of a panel
+static_assert(kHalfTile <= kMaxTile);
 
 // R rows from `row` on of the columns of one panel.
 template <bool kBFloat16, size_t R>
@@ -146,11 +149,11 @@ class HalfLinear final : public Kernel {
     const Shape& weight = node.input(1).shape;
     return (weight[0] + tile() - 1) / tile() * tile() * weight[1] * sizeof(uint16_t);
   }
-  void pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
+  Status pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
     const size_t columns = node.input(1).shape[0], depth = node.input(1).shape[1], width = tile();
     const float* const from = static_cast<const float*>(original);
     uint16_t* to = static_cast<uint16_t*>(packed);
-    std::vector<float> row(width);
+    std::array<float, kMaxTile> row{};
     for (size_t column = 0; column < columns; column += width) {
       for (size_t k = 0; k < depth; ++k, to += width) {
         for (size_t i = 0; i < width; ++i) {
@@ -159,6 +162,7 @@ class HalfLinear final : public Kernel {
         narrow(node.input(1).stored, row.data(), to, width);
       }
     }
+    return {};
   }
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
