@@ -255,9 +255,9 @@ def measure(model: str, facts: dict, folder: Path, arguments) -> list[dict]:
     expected = [a for _, a in sorted(np.load(folder / "expected.npz").items(), key=lambda pair: int(pair[0][4:]))]
     masks = _masks(model, folder)
     rows = {s: {"model": model, "scheme": s, **{e: dict(facts[s][e]) for e in ENGINES}} for s in facts}
-    with contextlib.ExitStack() as stack:
-        workers = {e: stack.enter_context(contextlib.closing(Worker(e))) for e in ENGINES}
-        for threads in arguments.threads:
+    for threads in arguments.threads:
+        with contextlib.ExitStack() as stack:
+            workers = {e: stack.enter_context(contextlib.closing(Worker(e))) for e in ENGINES}
             programs = []
             for scheme, row in rows.items():
                 for engine, worker in workers.items():

@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+_pools: list[int] = []  # the number of threads, once it is set
+
 
 def prepare(module, inputs, folder: Path, partitioners) -> dict[str, object]:
     import torch
@@ -27,7 +29,10 @@ def load(folder: Path, threads: int):
     import torch
     from executorch.extension.pybindings import portable_lib
 
-    portable_lib._unsafe_reset_threadpool(threads)
+    if threads not in _pools:  # programs that are loaded may hold on to the pool
+        assert not _pools, "a process has one number of threads"
+        portable_lib._unsafe_reset_threadpool(threads)
+        _pools.append(threads)
     torch.set_num_threads(1)
     program = portable_lib._load_program(str(folder / "model.pte"))
     method = program.load_method("forward")
