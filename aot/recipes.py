@@ -95,7 +95,7 @@ def _int4(module: torch.nn.Module, config: Int4Config) -> torch.nn.Module:
     narrow = Int8DynamicActivationIntxWeightConfig(
         weight_dtype=torch.int4,
         weight_granularity=PerGroup(config.group_size),
-        weight_mapping_type=MappingType.ASYMMETRIC,  # half as much error as SYMMETRIC
+        weight_mapping_type=MappingType.ASYMMETRIC,  # more accurate than SYMMETRIC
     )
     quantize_(module, wide, filter_fn=is_int8)
     quantize_(module, narrow, filter_fn=is_int4)
