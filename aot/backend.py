@@ -9,6 +9,8 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
 
+from ..serialization.arrays import DTYPES, HALVES, convert
+from ..serialization.schema import DType
 from ..serialization.serialize import serialize, stored, weight_key
 from .lower import array_of, constant_tensor, lower
 from .passes import optimize
@@ -66,7 +68,13 @@ def _external_tags(program: ExportedProgram) -> dict[str | None, str]:
             tag = (node.meta.get("custom") or {}).get("delegate_constant_tag")
             all_tags.add(tag)
             if tag is not None:
-                tags[weight_key(stored(array_of(tensor))[0])] = tag
+                array = array_of(tensor)
+                widened = convert(array, DType.Float32) if DTYPES.get(array.dtype) in HALVES else array
+                for weight in (
+                    array,
+                    widened,
+                ):  # passes may have widened it, and then it is stored as bfloat16 if it can be
+                    tags[weight_key(stored(weight)[0])] = tag
     if len(all_tags) == 1 and None not in all_tags:
         tags[None] = all_tags.pop()
     return tags

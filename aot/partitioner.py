@@ -142,11 +142,20 @@ def _keep_ranges(program: ExportedProgram) -> None:
         value = node.meta.get("val")
         for size in value.shape if isinstance(value, torch.Tensor) else ():
             if isinstance(size, torch.SymInt):
-                size.node.shape_env._refine_ranges = _refine_nothing
+                _keep_ranges_of(size.node.shape_env)
 
 
-def _refine_nothing(expression) -> None:
-    pass
+def _keep_ranges_of(shape_env) -> None:
+    if "_refine_ranges" in vars(shape_env):
+        return
+    refine = shape_env._refine_ranges
+
+    def refine_unbacked(expression) -> None:
+        """What a program reads off a tensor has no example, and so nothing that is taken for a promise."""
+        if any(shape_env.is_unbacked_symint(symbol) for symbol in expression.free_symbols):
+            refine(expression)
+
+    shape_env._refine_ranges = refine_unbacked
 
 
 class EtXnnpackPartitioner(Partitioner):

@@ -115,7 +115,7 @@ SAMPLES = [
     Sample("addmv", lambda b, a, x: torch.addmv(b, a, x, beta=0.5, alpha=2), rand(3), rand(3, 7), rand(7)),
     Sample("addbmm", torch.addbmm, rand(3, 5), rand(2, 3, 7), rand(2, 7, 5)),
     Sample("addbmm_dynamic", _addbmm_without_bias, rand(3, 5), rand(BATCH, 3, 7), rand(BATCH, 7, 5)),
-    Sample("bilinear", new(nn.Bilinear, 3, 4, 5), rand(BATCH, 6, 3), rand(BATCH, 6, 4)),
+    Sample("bilinear_form", new(nn.Bilinear, 3, 4, 5), rand(BATCH, 6, 3), rand(BATCH, 6, 4)),
     Sample("bilinear_runtime_weight", torch.nn.functional.bilinear, rand(2, 3), rand(2, 4), rand(5, 3, 4)),
     Sample("grouped_mm", new(Grouped), rand(LENGTH, 7), _ENDS),
     Sample("grouped_mm_runtime_weight", _grouped_mm, rand(5, 7), rand(4, 7, 6), _ENDS),
