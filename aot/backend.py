@@ -69,12 +69,9 @@ def _external_tags(program: ExportedProgram) -> dict[str | None, str]:
             all_tags.add(tag)
             if tag is not None:
                 array = array_of(tensor)
-                widened = convert(array, DType.Float32) if DTYPES.get(array.dtype) in HALVES else array
-                for weight in (
-                    array,
-                    widened,
-                ):  # passes may have widened it, and then it is stored as bfloat16 if it can be
-                    tags[weight_key(stored(weight)[0])] = tag
+                tags[weight_key(stored(array)[0])] = tag
+                if DTYPES.get(array.dtype) in HALVES:  # what passes widen may be stored as bfloat16
+                    tags[weight_key(stored(convert(array, DType.Float32))[0])] = tag
     if len(all_tags) == 1 and None not in all_tags:
         tags[None] = all_tags.pop()
     return tags

@@ -103,9 +103,6 @@ def mutated_buffer(program: ExportedProgram, node: FxNode) -> str | None:
     return name if name in program.graph_signature.buffers_to_mutate.values() else None
 
 
-_CASTS = ("aten._to_copy.default", "dim_order_ops._to_dim_order_copy.default")
-
-
 def _is_wide_scale(node: FxNode) -> bool:
     """Whether it makes float64 of float32 for dequantization alone, whose scales are float32 here."""
     if node.op != "call_function" or not target_name(node).endswith(
