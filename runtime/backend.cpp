@@ -170,9 +170,13 @@ StatusOr<std::unique_ptr<Delegate>> load(
     settings.packed_file = &file.emplace(options.packed_cache_path);
   }
   settings.fuse_elementwise = options.fuse_elementwise;
+  settings.force_fp16 = options.force_fp16;
   settings.shrink_memory = options.shrink_memory;
   ETX_ASSIGN_OR_RETURN(
       delegate->executable, Executable::create(std::move(blob), context.get_named_data_map(), std::move(settings)));
+  if (const std::string& why = delegate->executable->without_half(); !why.empty()) {
+    ET_LOG(Error, "et_xnnpack: force_fp16: computes in float32: %s", why.c_str());
+  }
   return delegate;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "xnnpack_compat.h"
+
 namespace executorch::backends::et_xnnpack {
 namespace {
 
@@ -56,6 +58,9 @@ Status Executable::load(Weights& weights, bool fuse_elementwise) {
   for (const Step& step : plan_.steps) {
     ETX_RETURN_IF_ERROR(load_step(step, sizes, weights));
   }
+  if (force_fp16_ && num_half_ == 0 && without_half_.empty()) {
+    without_half_ = "no product of float32 runs in XNNPACK";
+  }
   place_values();
   ETX_RETURN_IF_ERROR(load_states(weights));
   ETX_RETURN_IF_ERROR(load_constants(weights));
@@ -66,8 +71,7 @@ Status Executable::load(Weights& weights, bool fuse_elementwise) {
 Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weights) {
   RunnableStep runnable;
   if (step.kind == Step::Kind::Xnnpack) {
-    ETX_ASSIGN_OR_RETURN(
-        Segment segment, Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack()));
+    ETX_ASSIGN_OR_RETURN(Segment segment, load_segment(step, sizes, weights));
     runnable.segment = std::make_unique<Segment>(std::move(segment));
     for (const uint32_t id : step.inputs) {
       read_by_xnnpack_[plan_.root[id]] = true;
@@ -101,6 +105,22 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
   }
   steps_.push_back(std::move(runnable));
   return {};
+}
+
+StatusOr<Segment> Executable::load_segment(const Step& step, const Sizes& sizes, Weights& weights) {
+  if (force_fp16_ && !et_xnnpack_has_half()) {
+    without_half_ = "this CPU has no float16";
+  } else if (force_fp16_ && Segment::gains_by_half(blob_, step, view(types_), sizes)) {
+    StatusOr<Segment> segment =
+        Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), /*half=*/true);
+    // XNNPACK refuses, for example, a clamp whose limits are the same number in float16.
+    if (segment.ok() || segment.status().code() != Error::Internal) {
+      num_half_ += segment.ok();
+      return segment;
+    }
+    without_half_ = segment.status().message();
+  }
+  return Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack());
 }
 
 std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes& sizes) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "blob.h"
@@ -28,6 +29,7 @@ class Executable {
     PackedWeights* packed_weights = nullptr;
     PackedFile* packed_file = nullptr; // only used in create()
     bool fuse_elementwise = true;
+    bool force_fp16 = false; // what XNNPACK computes, where this CPU can
     bool shrink_memory = false; // when a call needs much less than those before
   };
 
@@ -63,6 +65,10 @@ class Executable {
   }
   const Workspace& workspace() const {
     return *workspace_;
+  }
+  // What force_fp16 did not do, and why; else empty.
+  const std::string& without_half() const {
+    return without_half_;
   }
 
  private:
@@ -106,10 +112,12 @@ class Executable {
       : blob_(std::move(blob)),
         states_(std::move(settings.states)),
         shrink_memory_(settings.shrink_memory),
+        force_fp16_(settings.force_fp16),
         workspace_(std::move(settings.workspace)) {}
 
   Status load(Weights& weights, bool fuse_elementwise);
   Status load_step(const Step& step, const Sizes& sizes, Weights& weights);
+  StatusOr<Segment> load_segment(const Step& step, const Sizes& sizes, Weights& weights);
   std::unique_ptr<FusedElementwise> fuse(const Step& step, const Sizes& sizes) const;
   void place_values();
   bool reads(size_t s, uint32_t value) const;
@@ -149,6 +157,9 @@ class Executable {
   Plan plan_;
   std::shared_ptr<States> states_;
   const bool shrink_memory_;
+  const bool force_fp16_;
+  size_t num_half_ = 0; // segments that compute in float16
+  std::string without_half_;
   std::vector<PackedPtr> constants_; // outlive steps_
   std::shared_ptr<Workspace> workspace_; // outlives steps_
   std::vector<RunnableStep> steps_; // like plan_.steps

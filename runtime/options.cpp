@@ -50,6 +50,8 @@ constexpr Option kOptions[] = {
     {"state_group", Integer{&Options::state_group, 0, std::numeric_limits<int>::max()}},
     // Whether runs of elementwise operators share one pass over memory.
     {"fuse_elementwise", Boolean{&Options::fuse_elementwise}},
+    // Whether products run in float16 where the CPU can.
+    {"force_fp16", Boolean{&Options::force_fp16}},
     // Whether weights are packed once for all methods and programs of the process.
     {"weight_cache", Boolean{&Options::weight_cache}},
     // A file that keeps packed weights for the next process. Empty: none.

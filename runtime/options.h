@@ -23,6 +23,7 @@ struct Options {
   int num_threads = 0;
   int state_group = 0;
   bool fuse_elementwise = true;
+  bool force_fp16 = false;
   bool weight_cache = true;
   std::string packed_cache_path;
   WorkspaceSharing workspace_sharing = WorkspaceSharing::None;

@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "segment.h"
 
+#include <algorithm>
+
 #include "xnnpack_compat.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -11,7 +13,8 @@ StatusOr<Segment> Segment::create(
     Span<const TensorType> types,
     const Sizes& sizes,
     Weights& weights,
-    xnn_workspace_t workspace) {
+    xnn_workspace_t workspace,
+    bool half) {
   Segment segment;
   segment.values_ = step.inputs;
   segment.values_.insert(segment.values_.end(), step.outputs.begin(), step.outputs.end());
@@ -27,7 +30,8 @@ StatusOr<Segment> Segment::create(
   for (const uint32_t i : step.nodes) {
     const BoundNode bound(blob, i, types, sizes);
     const OpImpl& op = op_impl(blob.node(i).attributes_type());
-    ETX_RETURN_IF_ERROR(builder->add(op, bound.context()).in(blob.describe(i)));
+    const bool half_node = half && runs_in_half(op, bound.context());
+    ETX_RETURN_IF_ERROR(builder->add(op, bound.context(), half_node).in(blob.describe(i)));
   }
   segment.scalars_ = builder->scalars();
 
@@ -37,6 +41,16 @@ StatusOr<Segment> Segment::create(
   segment.runtime_.reset(runtime);
   ETX_RETURN_IF_ERROR(std::move(status).in(blob.describe(step.nodes.front()) + " and following"));
   return segment;
+}
+
+bool Segment::gains_by_half(
+    const Blob& blob, const Step& step, Span<const TensorType> types, const Sizes& sizes) {
+  return std::any_of(step.nodes.begin(), step.nodes.end(), [&](uint32_t i) {
+    const schema::Attributes type = blob.node(i).attributes_type();
+    const bool is_product = type == schema::Attributes::Conv2d || type == schema::Attributes::ConvTranspose2d ||
+        type == schema::Attributes::Linear || type == schema::Attributes::BatchMatMul;
+    return is_product && runs_in_half(op_impl(type), BoundNode(blob, i, types, sizes).context());
+  });
 }
 
 void Segment::forget_plan() {

@@ -24,14 +24,19 @@ using RuntimePtr = std::unique_ptr<xnn_runtime, DeleteRuntime>;
 // run at the same time.
 class Segment {
  public:
-  // Packs weights that nobody has packed. `step` and `weights` are only used here.
+  // Packs weights that nobody has packed. `step` and `weights` are only used here. `half`: in float16
+  // what XNNPACK has in that.
   static StatusOr<Segment> create(
       const Blob& blob,
       const Step& step,
       Span<const TensorType> types,
       const Sizes& sizes,
       Weights& weights,
-      xnn_workspace_t workspace);
+      xnn_workspace_t workspace,
+      bool half = false);
+
+  // Whether float16 pays: there is a product to compute in it.
+  static bool gains_by_half(const Blob& blob, const Step& step, Span<const TensorType> types, const Sizes& sizes);
 
   // To be called for all segments that share a workspace before any of them is reshaped.
   void forget_plan();

@@ -102,24 +102,63 @@ StatusOr<std::unique_ptr<SubgraphBuilder>> SubgraphBuilder::create(
   return builder;
 }
 
-Status SubgraphBuilder::add(const OpImpl& op, const NodeContext& node) {
+Status SubgraphBuilder::add(const OpImpl& op, const NodeContext& node, bool half) {
   node_ = &node;
-  return op.define(node, *this);
+  half_ = half;
+  Status status = op.define(node, *this);
+  half_ = false;
+  ETX_RETURN_IF_ERROR(std::move(status));
+  for (uint32_t i = 0; half && i < node.num_outputs(); ++i) {
+    const uint32_t value = node.node().outputs()->Get(i);
+    if (ids_.count(value) > 0) {
+      ETX_RETURN_IF_ERROR(convert(half_ids_[value], ids_[value])); // leaves the segment
+    }
+  }
+  return {};
+}
+
+Status SubgraphBuilder::convert(uint32_t from, uint32_t to) {
+  return check_xnn(xnn_define_unary(get(), xnn_unary_convert, nullptr, from, to, 0), "xnn_define_unary");
+}
+
+float* SubgraphBuilder::memory(size_t count) {
+  return scalars_->emplace_back(count + XNN_EXTRA_BYTES / sizeof(float)).data();
+}
+
+StatusOr<uint32_t> SubgraphBuilder::define_half_constant(const TensorType& type, const void* data) {
+  const size_t count = type.shape.numel();
+  float* const rounded = memory(count / 2 + 1);
+  narrow(DType::Float16, static_cast<const float*>(data), rounded, count);
+  return define_tensor(type, rounded, XNN_INVALID_VALUE_ID, 0, /*half=*/true);
 }
 
 StatusOr<uint32_t> SubgraphBuilder::input(size_t i, Use use) {
   if (!node_->has_input(i)) {
     return uint32_t{XNN_INVALID_VALUE_ID};
   }
-  const uint32_t value = node_->node().inputs()->Get(static_cast<uint32_t>(i));
-  const auto known = ids_.find(value);
-  if (known != ids_.end()) {
+  const uint32_t value = this->value(i);
+  // What is packed is in Float32: XNNPACK rounds it then.
+  const bool half = half_ && use == Use::Kept;
+  Ids& ids = half ? half_ids_ : ids_;
+  const Ids& others = half ? ids_ : half_ids_;
+  const auto known = ids.find(value);
+  if (known != ids.end()) {
     return known->second;
   }
+  const auto other = others.find(value);
+  if (other != others.end() && !node_->is_constant(i)) {
+    ETX_ASSIGN_OR_RETURN(const uint32_t id, internal(types_[value]));
+    ETX_RETURN_IF_ERROR(convert(other->second, id));
+    ids[value] = id;
+    return id;
+  }
   ETX_ASSIGN_OR_RETURN(const void* data, constants_.constant(value, use));
-  ETX_ASSIGN_OR_RETURN(const uint32_t id, define_tensor(types_[value], data, XNN_INVALID_VALUE_ID, 0));
+  ETX_ASSIGN_OR_RETURN(
+      const uint32_t id,
+      half ? define_half_constant(types_[value], data)
+           : define_tensor(types_[value], data, XNN_INVALID_VALUE_ID, 0));
   if (use == Use::Kept) {
-    ids_[value] = id;
+    ids[value] = id;
   } else {
     defer(id, value);
   }
@@ -181,12 +220,13 @@ StatusOr<uint32_t> SubgraphBuilder::quantized_weight(size_t i, size_t scale, uns
 
 StatusOr<uint32_t> SubgraphBuilder::output(size_t i) {
   const uint32_t value = node_->node().outputs()->Get(static_cast<uint32_t>(i));
-  const auto known = ids_.find(value);
-  if (known != ids_.end()) {
+  Ids& ids = half_ ? half_ids_ : ids_;
+  const auto known = ids.find(value);
+  if (known != ids.end()) {
     return known->second; // leaves the segment
   }
-  ETX_ASSIGN_OR_RETURN(ids_[value], internal(types_[value]));
-  return ids_[value];
+  ETX_ASSIGN_OR_RETURN(ids[value], internal(types_[value]));
+  return ids[value];
 }
 
 StatusOr<uint32_t> SubgraphBuilder::rounded(uint32_t x, const Shape& shape, size_t axes) {
@@ -201,14 +241,16 @@ StatusOr<uint32_t> SubgraphBuilder::rounded(uint32_t x, const Shape& shape, size
 }
 
 StatusOr<uint32_t> SubgraphBuilder::internal(const TensorType& type) {
-  return define_tensor(type, nullptr, XNN_INVALID_VALUE_ID, 0);
+  return define_tensor(type, nullptr, XNN_INVALID_VALUE_ID, 0, half_);
 }
 
 StatusOr<uint32_t> SubgraphBuilder::scalar(float value) {
-  // Padded: XNNPACK may read XNN_EXTRA_BYTES behind a tensor.
-  std::vector<float>& memory = scalars_->emplace_back(1 + XNN_EXTRA_BYTES / sizeof(float));
-  memory[0] = value;
-  return define_tensor({DType::Float32, {}}, memory.data(), XNN_INVALID_VALUE_ID, 0);
+  if (half_) {
+    return define_half_constant({DType::Float32, {}}, &value);
+  }
+  float* const data = memory(1);
+  data[0] = value;
+  return define_tensor({DType::Float32, {}}, data, XNN_INVALID_VALUE_ID, 0);
 }
 
 Status SubgraphBuilder::define_quantized(
@@ -249,7 +291,7 @@ Status SubgraphBuilder::define_quantized(
 }
 
 StatusOr<uint32_t> SubgraphBuilder::define_tensor(
-    const TensorType& type, const void* data, uint32_t external_id, uint32_t flags) {
+    const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, bool half) {
   ETX_CHECK(
       type.shape.rank <= XNN_MAX_TENSOR_DIMS,
       NotSupported,
@@ -261,7 +303,7 @@ StatusOr<uint32_t> SubgraphBuilder::define_tensor(
     ETX_RETURN_IF_ERROR(define_quantized(type, data, external_id, flags, &id));
     return id;
   }
-  ETX_ASSIGN_OR_RETURN(const xnn_datatype dtype, datatype(type.dtype));
+  ETX_ASSIGN_OR_RETURN(const xnn_datatype dtype, half ? xnn_datatype_fp16 : datatype(type.dtype));
   ETX_RETURN_IF_ERROR(check_xnn(
       xnn_define_tensor_value(
           get(), dtype, type.shape.rank, type.shape.dims.data(), data, external_id, flags, &id),

@@ -49,8 +49,10 @@ class SubgraphBuilder {
       Span<const TensorType> types,
       ConstantSource& constants);
 
-  // Adds one node by its op's `define`. `types` are those of all values of the graph.
-  Status add(const OpImpl& op, const NodeContext& node);
+  // Adds one node by its op's `define`. `half`: computes it in float16; other nodes, and what enters or
+  // leaves the segment, see Float32 in any case.
+  // REQUIRES: unless `half` is false, runs_in_half(op, node)
+  Status add(const OpImpl& op, const NodeContext& node, bool half = false);
 
   // For `define`: the XNNPACK ids of the operands of the node being added.
   // XNN_INVALID_VALUE_ID for an absent one.
@@ -63,7 +65,7 @@ class SubgraphBuilder {
   StatusOr<uint32_t> rounded(uint32_t x, const Shape& shape, size_t axes);
   // A new internal tensor.
   StatusOr<uint32_t> internal(const TensorType& type);
-  // A new rank-0 Float32 constant.
+  // A new rank-0 constant of the type that the node computes in.
   StatusOr<uint32_t> scalar(float value);
 
   xnn_subgraph_t get() const {
@@ -73,7 +75,7 @@ class SubgraphBuilder {
   std::vector<uint32_t> deferred() const {
     return deferred_;
   }
-  // The memory behind scalar(); must live as long as the runtime.
+  // The memory behind constants that were made here; must live as long as the runtime.
   std::shared_ptr<std::deque<std::vector<float>>> scalars() const {
     return scalars_;
   }
@@ -84,9 +86,15 @@ class SubgraphBuilder {
   uint32_t value(size_t i) const {
     return node_->node().inputs()->Get(static_cast<uint32_t>(i));
   }
+  using Ids = std::unordered_map<uint32_t, uint32_t>; // graph value -> XNNPACK value
+
   void defer(uint32_t id, uint32_t value);
+  Status convert(uint32_t from, uint32_t to);
+  // Tensor memory that lives as long as the runtime, for `count` floats and what XNNPACK reads behind them.
+  float* memory(size_t count);
+  StatusOr<uint32_t> define_half_constant(const TensorType& type, const void* data);
   StatusOr<uint32_t> define_tensor(
-      const TensorType& type, const void* data, uint32_t external_id, uint32_t flags);
+      const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, bool half = false);
   Status define_quantized(
       const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, uint32_t* id);
 
@@ -94,7 +102,8 @@ class SubgraphBuilder {
   Span<const TensorType> types_;
   ConstantSource& constants_;
   const NodeContext* node_ = nullptr;
-  std::unordered_map<uint32_t, uint32_t> ids_; // graph value -> XNNPACK value
+  bool half_ = false; // the node being added
+  Ids ids_, half_ids_; // the latter in float16
   std::vector<uint32_t> deferred_;
   std::shared_ptr<std::deque<std::vector<float>>> scalars_;
 };

@@ -82,6 +82,11 @@ void et_xnnpack_describe_build(char* text, size_t capacity) {
   describe_bytes(text, capacity, ", layouts", sizes, sizeof(sizes));
 }
 
+bool et_xnnpack_has_half(void) {
+  const struct xnn_hardware_config* hardware = xnn_init_hardware_config();
+  return hardware != NULL && xnn_is_f16_compatible_config(hardware);
+}
+
 size_t et_xnnpack_workspace_bytes(xnn_workspace_t workspace) {
   return workspace->size;
 }

@@ -71,6 +71,9 @@ struct et_xnnpack_packer {
   const void* create; // for et_xnnpack_create_runtime
 };
 
+// Whether this CPU computes in float16, or at least converts to it.
+bool et_xnnpack_has_half(void);
+
 // xnn_create_runtime_v4 that gets the data of weights node by node.
 enum xnn_status et_xnnpack_create_runtime(
     xnn_subgraph_t subgraph,

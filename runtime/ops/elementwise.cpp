@@ -157,6 +157,11 @@ xnn_unary_params unary_params(const schema::Unary& attributes) {
   return params;
 }
 
+// For the others XNNPACK computes one number at a time.
+bool unary_in_half(const NodeContext& node) {
+  return node.attributes<schema::Unary>().kind() != UnaryKind::Gelu;
+}
+
 Status define_unary(const NodeContext& node, SubgraphBuilder& subgraph) {
   const auto& attributes = node.attributes<schema::Unary>();
   ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
@@ -250,6 +255,10 @@ bool binary_in_xnnpack(const NodeContext& node) {
   return binary_operator(node.attributes<schema::Binary>().kind()) != xnn_binary_invalid && fits_xnnpack(node);
 }
 
+bool binary_in_half(const NodeContext& node) {
+  return node.attributes<schema::Binary>().kind() != BinaryKind::Copysign;
+}
+
 // Beyond these ratios of scales XNNPACK computes something else.
 bool is_in_range(BinaryKind kind, float a, float b, float y) {
   const auto is_between = [](float low, float ratio, float high) { return ratio >= low && ratio < high; };
@@ -297,7 +306,8 @@ const OpImpl kUnaryOp{
     make_unary_row,
     nullptr,
     make_quantized_unary,
-    make_quantized_unary_row};
+    make_quantized_unary_row,
+    unary_in_half};
 const OpImpl kBinaryOp{
     infer_binary,
     binary_in_xnnpack,
@@ -308,6 +318,9 @@ const OpImpl kBinaryOp{
     false,
     false,
     make_binary_row,
-    quantized_binary_in_xnnpack};
+    quantized_binary_in_xnnpack,
+    nullptr,
+    nullptr,
+    binary_in_half};
 
 } // namespace executorch::backends::et_xnnpack

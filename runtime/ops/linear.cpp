@@ -27,10 +27,13 @@ Status infer_linear(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, shape);
 }
 
+bool is_constant(const NodeContext& node) {
+  return node.is_constant(1) && (!node.has_input(2) || node.is_constant(2));
+}
+
 Status define_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
   const schema::Clamp* clamp = node.attributes<schema::Linear>().clamp();
-  const bool constant = node.is_constant(1) && (!node.has_input(2) || node.is_constant(2));
-  const Use use = constant ? Use::Packed : Use::Kept;
+  const Use use = is_constant(node) ? Use::Packed : Use::Kept;
   ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t weight, subgraph.input(1, use));
   ETX_ASSIGN_OR_RETURN(const uint32_t bias, subgraph.input(2, use));
@@ -80,10 +83,37 @@ Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
       xnn_define_batch_matrix_multiply(subgraph.get(), a, b, y, flags), "xnn_define_batch_matrix_multiply");
 }
 
+// XNNPACK packs a constant operand once in Float32 only.
+bool batch_matmul_in_half(const NodeContext& node) {
+  return !node.is_constant(1);
+}
+
 } // namespace
 
+// With other operands XNNPACK gives zeros.
 const OpImpl kLinearOp{
-    infer_linear, linear_in_xnnpack, define_linear, make_linear, false, false, nullptr, quantized_linear_in_xnnpack};
-const OpImpl kBatchMatMulOp{infer_batch_matmul, fits_xnnpack, define_batch_matmul, make_batch_matmul};
+    infer_linear,
+    linear_in_xnnpack,
+    define_linear,
+    make_linear,
+    false,
+    false,
+    nullptr,
+    quantized_linear_in_xnnpack,
+    nullptr,
+    nullptr,
+    is_constant};
+const OpImpl kBatchMatMulOp{
+    infer_batch_matmul,
+    fits_xnnpack,
+    define_batch_matmul,
+    make_batch_matmul,
+    false,
+    false,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    batch_matmul_in_half};
 
 } // namespace executorch::backends::et_xnnpack

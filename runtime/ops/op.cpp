@@ -145,6 +145,23 @@ bool runs_in_xnnpack(const OpImpl& op, const NodeContext& node) {
   return rule != nullptr && rule(node);
 }
 
+bool runs_in_half(const OpImpl& op, const NodeContext& node) {
+  const auto is_float = [](const TensorType& type) {
+    return type.dtype == DType::Float32 && type.quantization == nullptr;
+  };
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (node.has_input(i) && !is_float(node.input(i))) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < node.num_outputs(); ++i) {
+    if (!is_float(node.output(i))) {
+      return false;
+    }
+  }
+  return op.in_half == nullptr || op.in_half(node);
+}
+
 bool is_view(const OpImpl& op, const NodeContext& node) {
   return op.is_view && is_same(node.input(0).quantization, node.output().quantization);
 }

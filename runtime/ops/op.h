@@ -103,10 +103,14 @@ struct OpImpl {
   bool (*quantized_in_xnnpack)(const NodeContext& node) = nullptr; // then `define` adds it
   std::unique_ptr<Kernel> (*quantized_kernel)(const NodeContext& node) = nullptr;
   std::unique_ptr<Row> (*quantized_row)(const NodeContext& node) = nullptr;
+  // Whether XNNPACK has a node of Float32 operands in Float16, too. Null: always.
+  bool (*in_half)(const NodeContext& node) = nullptr;
 };
 
 // How a node is implemented, quantized or not.
 bool runs_in_xnnpack(const OpImpl& op, const NodeContext& node);
+// REQUIRES: it runs in XNNPACK
+bool runs_in_half(const OpImpl& op, const NodeContext& node);
 bool is_view(const OpImpl& op, const NodeContext& node);
 std::unique_ptr<Kernel> make_kernel(const OpImpl& op, const NodeContext& node);
 std::unique_ptr<Row> make_row(const OpImpl& op, const NodeContext& node);

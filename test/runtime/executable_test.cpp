@@ -151,11 +151,12 @@ class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
     weights_.add("table", some_numbers(6));
   }
 
-  std::unique_ptr<Executable> load(bool fuse_elementwise = true) {
+  std::unique_ptr<Executable> load(bool fuse_elementwise = true, bool force_fp16 = false) {
     StatusOr<Blob> blob = Blob::open(span(bytes_));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.fuse_elementwise = fuse_elementwise;
+    settings.force_fp16 = force_fp16;
     StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &weights_, settings);
     EXPECT_TRUE(executable.ok()) << executable.status().message();
     return std::move(*executable);
@@ -167,14 +168,14 @@ class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
 
 // Whatever was called before, a call gives what it gives as the first one.
 TEST_P(ExecutableTest, ForgetsEarlierSizes) {
-  for (const bool fuse_elementwise : {true, false}) {
+  for (const auto& [fuse_elementwise, force_fp16] : {std::pair{true, false}, {false, false}, {false, true}}) {
     std::mt19937 random(11);
-    const std::unique_ptr<Executable> reused = load(fuse_elementwise);
+    const std::unique_ptr<Executable> reused = load(fuse_elementwise, force_fp16);
     for (int round = 0; round < 25; ++round) {
       SCOPED_TRACE(round);
       const Call call = make_call(reused->blob(), round == 0 ? nullptr : &random);
       const Results again = run(*reused, call, nullptr, round % 2 == 0);
-      const Results first = run(*load(fuse_elementwise), call);
+      const Results first = run(*load(fuse_elementwise, force_fp16), call);
       ASSERT_TRUE(first.status.ok()) << first.status.message();
       ASSERT_TRUE(again.status.ok()) << again.status.message();
       EXPECT_EQ(again.outputs, first.outputs);

@@ -175,8 +175,8 @@ AttributesDef binary(schema::BinaryKind kind) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateBinary(b, kind); });
 }
 
-AttributesDef linear() {
-  return attributes([](FlatBufferBuilder& b) { return schema::CreateLinear(b); });
+AttributesDef linear(std::optional<schema::Clamp> clamp) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateLinear(b, clamp ? &*clamp : nullptr); });
 }
 
 AttributesDef batch_matmul(bool transpose_b) {

@@ -120,7 +120,7 @@ AttributesDef resize2d(schema::ResizeKind kind, std::vector<int64_t> shape);
 AttributesDef unary(schema::UnaryKind kind, float alpha = 1);
 AttributesDef clamp(float min, float max);
 AttributesDef binary(schema::BinaryKind kind);
-AttributesDef linear();
+AttributesDef linear(std::optional<schema::Clamp> clamp = std::nullopt);
 AttributesDef batch_matmul(bool transpose_b = false);
 AttributesDef conv2d(
     schema::Size2D stride = {1, 1},

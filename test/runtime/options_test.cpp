@@ -57,11 +57,13 @@ TEST(OptionsTest, HaveTypes) {
   Options options;
   ASSERT_TRUE(set(
                   {option("weight_cache", false),
+                   option("force_fp16", true),
                    option("packed_cache_path", text("/a/b")),
                    option("workspace_sharing", text("model"))},
                   &options)
                   .ok());
   EXPECT_FALSE(options.weight_cache);
+  EXPECT_TRUE(options.force_fp16);
   EXPECT_EQ(options.packed_cache_path, "/a/b");
   EXPECT_EQ(options.workspace_sharing, WorkspaceSharing::Model);
   BackendOption asked[] = {
@@ -71,6 +73,8 @@ TEST(OptionsTest, HaveTypes) {
   EXPECT_EQ(asked[1].value, text("/a/b"));
   EXPECT_EQ(asked[2].value, text("model"));
   expect_refusal({option("weight_cache", 1)}, "option 'weight_cache' takes true or false");
+  expect_refusal({option("force_fp16", 1)}, "option 'force_fp16' takes true or false");
+  expect_refusal({option("force_f16", true)}, "there is no option 'force_f16'; did you mean 'force_fp16'?");
   expect_refusal({option("packed_cache_path", true)}, "option 'packed_cache_path' takes a text");
   expect_refusal({option("packed_cache_path", endless('p'))}, "option 'packed_cache_path' takes up to 254 bytes");
   expect_refusal({option("packed_cache_path", text(std::string(255, 'p')))}, "takes up to 254 bytes");

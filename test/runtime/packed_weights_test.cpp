@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <runtime/executable.h>
+#include <runtime/xnnpack_compat.h>
 
 #include "data_map.h"
 #include "graph_def.h"
@@ -16,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 PackedBytes some_bytes() {
   auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(8)));
@@ -77,13 +79,14 @@ TEST(PackedWeightsTest, ArePackedOnceByManyThreads) {
 
 // A loaded graph of one Float32 input and output.
 struct Loaded {
-  Loaded(const GraphDef& def, const DataMap& data, PackedWeights* shared) {
+  Loaded(const GraphDef& def, const DataMap& data, PackedWeights* shared, bool force_fp16 = false) {
     EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     const std::vector<uint8_t> bytes = def.build();
     StatusOr<Blob> blob = Blob::open(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.packed_weights = shared;
+    settings.force_fp16 = force_fp16;
     StatusOr<std::unique_ptr<Executable>> created = Executable::create(std::move(*blob), &data, settings);
     status = created.status();
     if (created.ok()) {
@@ -218,6 +221,64 @@ GraphDef two_layers(int64_t size) {
   const uint32_t second = g.named({size, size}, "second");
   g.output(g.node(linear(), {g.node(linear(), {x, first}, {1, size}), second}, {1, size}));
   return g;
+}
+
+TEST(SharedWeightsTest, InFloat16AreAnotherCopy) {
+  for (const Packing& p : packings()) {
+    SCOPED_TRACE(p.name);
+    DataMap data;
+    add_data(&data, p);
+    const std::vector<float> x = some_numbers(numel(p.x), 4);
+    const std::vector<float> expected = Loaded(graph_of(p), data, nullptr)(x);
+    PackedWeights shared;
+    Loaded full(graph_of(p), data, &shared);
+    const size_t count = shared.count();
+    Loaded half(graph_of(p), data, &shared, /*force_fp16=*/true);
+    EXPECT_EQ(full(x), expected);
+    const std::vector<float> y = half(x);
+    if (p.keeps_bias || !et_xnnpack_has_half()) {
+      EXPECT_EQ(y, expected);
+      EXPECT_THAT(half.executable->without_half(), Not(IsEmpty()));
+      EXPECT_EQ(shared.count(), count);
+      continue;
+    }
+    EXPECT_THAT(half.executable->without_half(), IsEmpty());
+    EXPECT_NE(y, expected);
+    for (size_t i = 0; i < y.size(); ++i) {
+      EXPECT_NEAR(y[i], expected[i], 2e-2f) << i;
+    }
+    EXPECT_EQ(shared.count(), count + 1);
+    Loaded again(graph_of(p), data, &shared, /*force_fp16=*/true);
+    EXPECT_EQ(shared.count(), count + 1);
+    EXPECT_EQ(again(x), y);
+    EXPECT_EQ(data.in_use(), 0);
+  }
+}
+
+TEST(SharedWeightsTest, InFloat16TakeHalfTheMemory) {
+  DataMap data;
+  data.add("first", some_numbers(128 * 128));
+  data.add("second", some_numbers(128 * 128, 2));
+  PackedWeights full, half;
+  const Loaded one(two_layers(128), data, &full), other(two_layers(128), data, &half, /*force_fp16=*/true);
+  EXPECT_EQ(half.bytes(), full.bytes() / (et_xnnpack_has_half() ? 2 : 1));
+  EXPECT_EQ(data.peak_bytes(), 128 * 128 * sizeof(float));
+}
+
+// Limits that are one number in float16.
+TEST(SharedWeightsTest, WhatXnnpackRefusesInFloat16RunsInFloat32) {
+  for (const auto& [low, high] : {std::pair{0.0f, 1e-9f}, {1e5f, 1e6f}}) {
+    GraphDef g;
+    g.output(g.node(linear(schema::Clamp(low, high)), {g.input({2, 12}), g.named({20, 12}, "w")}, {2, 20}));
+    DataMap data;
+    data.add("w", some_numbers(20 * 12));
+    const std::vector<float> x = some_numbers(24, 4);
+    PackedWeights shared;
+    Loaded half(g, data, &shared, /*force_fp16=*/true);
+    ASSERT_TRUE(half.status.ok()) << half.status.message();
+    EXPECT_THAT(half.executable->without_half(), Not(IsEmpty()));
+    EXPECT_EQ(half(x), Loaded(g, data, nullptr)(x));
+  }
 }
 
 TEST(SharedWeightsTest, OriginalsAreReadInOrderAndOneAtATime) {

@@ -122,7 +122,12 @@ bool OpCase::in_xnnpack() const {
   return output.ok() && op().in_xnnpack != nullptr && op().in_xnnpack(*Context(*this, *output));
 }
 
-std::vector<float> OpCase::run_in_xnnpack() const {
+bool OpCase::in_half() const {
+  StatusOr<TensorType> output = infer();
+  return output.ok() && et_xnnpack_has_half() && runs_in_half(op(), *Context(*this, *output));
+}
+
+std::vector<float> OpCase::run_in_xnnpack(bool half) const {
   EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
   TensorType output = *infer();
   const Context context(*this, output);
@@ -151,7 +156,7 @@ std::vector<float> OpCase::run_in_xnnpack() const {
       {types.data(), types.size()},
       constants);
   expect_ok(builder.status());
-  expect_ok((*builder)->add(op(), *context));
+  expect_ok((*builder)->add(op(), *context, half));
   xnn_runtime_t raw = nullptr;
   expect_ok(check_xnn(
       xnn_create_runtime_v4((*builder)->get(), nullptr, nullptr, nullptr, XNN_FLAG_NO_OPERATOR_FUSION, &raw),
@@ -247,7 +252,19 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
 
 void expect_agreement(const OpCase& op, float tolerance) {
   ASSERT_TRUE(op.in_xnnpack());
-  expect_close(op.run_in_xnnpack(), op.run_kernel(), tolerance);
+  const std::vector<float> expected = op.run_kernel();
+  expect_close(op.run_in_xnnpack(), expected, tolerance);
+  const auto fits = [](const std::vector<float>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::fabs(x) < 1000; });
+  };
+  bool all_fit = fits(expected);
+  for (size_t i = 0; i < op.num_operands(); ++i) {
+    all_fit = all_fit && fits(op.data(i));
+  }
+  if (all_fit && op.in_half()) {
+    SCOPED_TRACE("float16");
+    expect_close(op.run_in_xnnpack(/*half=*/true), expected, 1e-2f);
+  }
 }
 
 } // namespace executorch::backends::et_xnnpack::testing

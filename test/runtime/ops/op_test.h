@@ -56,9 +56,13 @@ class OpCase {
   StatusOr<TensorType> infer() const;
   StatusOr<std::vector<TensorType>> infer_all() const;
   bool in_xnnpack() const;
+  bool in_half() const;
   // REQUIRES: infer() succeeds. Fails the test if something else goes wrong.
-  std::vector<float> run_in_xnnpack() const;
+  std::vector<float> run_in_xnnpack(bool half = false) const;
   std::vector<float> run_kernel() const;
+  size_t num_operands() const {
+    return operands_.size();
+  }
   const std::vector<float>& data(size_t i) const {
     return operands_[i].data;
   }
@@ -90,7 +94,8 @@ void expect_shape(const OpCase& op, const Shape& shape);
 void expect_types(const OpCase& op, const std::vector<std::string>& types);
 // Expects infer to fail with InvalidProgram and a message with this part.
 void expect_refused(const OpCase& op, const std::string& part);
-// Expects XNNPACK to run the case and to agree with the kernel, NaN with NaN.
+// Expects XNNPACK to run the case and to agree with the kernel, NaN with NaN; in float16 where it has
+// that, if float16 holds the numbers.
 void expect_agreement(const OpCase& op, float tolerance = 1e-5f);
 // Expects values that differ by `tolerance * max(1, |expected|)` at most, NaN only for NaN.
 void expect_close(const std::vector<float>& actual, const std::vector<float>& expected, float tolerance);
