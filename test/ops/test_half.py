@@ -118,18 +118,31 @@ def test_weights_take_16_bits_each(dtype):
 
 
 @BOTH
+@pytest.mark.parametrize("make", (lambda: nn.Linear(300, 200), lambda: nn.Conv2d(60, 80, 5)), ids=("linear", "conv"))
+def test_large_weights_are_not_widened_at_run_time(dtype, make):
+    model = make().eval().to(dtype)
+    example = torch.rand(2, 300) if isinstance(model, nn.Linear) else torch.rand(1, 60, 6, 6)
+    lowered = harness.lower_exported(torch.export.export(model, (example.to(dtype),)))
+    (graph,) = lowered.optimized.values()
+    constants = {name for name, value in graph.values.items() if value.constant is not None}
+    assert [n.op for n in graph.nodes if n.op in ("Linear", "Conv2d")], str(graph)
+    assert not [n for n in graph.nodes if n.op == "Cast" and constants.intersection(n.inputs)], str(graph)
+    assert len(lowered.buffer) < 2 * model.weight.numel() + 16000
+
+
+@BOTH
 def test_a_tied_embedding_is_stored_once(dtype):
     class Tied(nn.Module):
         def __init__(self):
             super().__init__()
-            self.embedding = nn.Embedding(500, 32)
+            self.embedding = nn.Embedding(3000, 32)
 
         def forward(self, i):
             return self.embedding(i) @ self.embedding.weight.T
 
-    indices = integers(7, low=0, high=500)
+    indices = integers(7, low=0, high=3000)
     sample = Sample(f"tied_{dtype}", new(lambda: Tied().eval().to(dtype)), indices)
-    assert len(harness.lower_sample(sample).buffer) < 2 * 500 * 32 + 16000
+    assert len(harness.lower_sample(sample).buffer) < 2 * 3000 * 32 + 16000
 
 
 @BOTH
