@@ -10,10 +10,6 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-size_t round_up(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 
 } // namespace
@@ -25,7 +21,7 @@ bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
 
 StatusOr<Buffer> Buffer::allocate(size_t bytes) {
   Buffer buffer;
-  const size_t total = round_up(bytes + kTailBytes);
+  const size_t total = round_up_to_alignment(bytes + kTailBytes);
   if (total >= bytes) {
     buffer.data_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, total)));
   }
@@ -45,7 +41,7 @@ ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces) {
   std::vector<size_t> placed; // sorted by offset
   for (const size_t piece : order) {
     const Lifetime& life = pieces[piece];
-    const size_t bytes = round_up(life.bytes + kTailBytes);
+    const size_t bytes = round_up_to_alignment(life.bytes + kTailBytes);
     size_t offset = 0;
     for (const size_t other : placed) {
       if (pieces[other].last < life.first || life.last < pieces[other].first) {
@@ -54,7 +50,7 @@ ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces) {
       if (layout.offsets[other] >= offset + bytes) {
         break;
       }
-      offset = std::max(offset, layout.offsets[other] + round_up(pieces[other].bytes + kTailBytes));
+      offset = std::max(offset, layout.offsets[other] + round_up_to_alignment(pieces[other].bytes + kTailBytes));
     }
     layout.offsets[piece] = offset;
     layout.bytes = std::max(layout.bytes, offset + bytes);

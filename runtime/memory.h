@@ -18,6 +18,11 @@ constexpr size_t kAlignment = 64;
 // Every tensor is followed by this many readable bytes; XNNPACK reads past ends.
 constexpr size_t kTailBytes = 128;
 
+template <typename Size>
+constexpr Size round_up_to_alignment(Size bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 // Whether XNNPACK may read that far past the end of these bytes: it stays on their last page.
 bool is_tail_readable(const void* data, size_t bytes, size_t tail = XNN_EXTRA_BYTES);
 

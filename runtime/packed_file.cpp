@@ -118,10 +118,6 @@ void append(std::string* to, const void* data, size_t size) {
   to->append(static_cast<const char*>(data), size);
 }
 
-uint64_t round_up(uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // Writes to a file from its beginning; remembers the first failure.
 class Writer {
  public:
@@ -388,7 +384,7 @@ Status PackedFile::write(const PackedByKey& used) const {
   const uint64_t count = all.size();
   append(&index, &count, sizeof(count));
   for (const auto& [key, bytes] : all) {
-    writer.pad_to(round_up(writer.position()));
+    writer.pad_to(round_up_to_alignment(writer.position()));
     const IndexEntry entry{
         writer.position(),
         bytes->size,
@@ -399,7 +395,7 @@ Status PackedFile::write(const PackedByKey& used) const {
     index += key;
     writer.write(bytes->data, bytes->size);
   }
-  writer.pad_to(round_up(writer.position()) + kTailBytes);
+  writer.pad_to(round_up_to_alignment(writer.position()) + kTailBytes);
   std::copy(std::begin(kMagic), std::end(kMagic), header.magic);
   header.version = kVersion;
   header.header_bytes = sizeof(header);

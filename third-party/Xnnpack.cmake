@@ -30,11 +30,11 @@ elseif(NOT TARGET XNNPACK)
   if(TARGET microkernels-prod AND NOT MSVC)
     target_sources(XNNPACK PRIVATE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_tiles.c")
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i[3-7]86)$")
-      foreach(tile 1x16 8x16)
-        foreach(product gemm igemm)
-          target_sources(microkernels-prod PRIVATE
-            "${XNNPACK_SOURCE_DIR}/src/f32-${product}/gen/f32-${product}-${tile}-minmax-avx512f-broadcast.c")
-        endforeach()
+      set(products gemm-4x32 gemm-5x32 gemm-6x32 gemm-8x32 gemm-1x16 gemm-8x16 igemm-1x16 igemm-8x16)
+      foreach(product ${products})
+        string(REGEX MATCH "^[a-z]+" folder ${product})
+        target_sources(microkernels-prod PRIVATE
+          "${XNNPACK_SOURCE_DIR}/src/f32-${folder}/gen/f32-${product}-minmax-avx512f-broadcast.c")
       endforeach()
       target_sources(microkernels-prod PRIVATE
         "${XNNPACK_SOURCE_DIR}/src/x32-packw/gen/x32-packw-x16-gemm-goi-avx512f-u4-prfm.c")
@@ -43,7 +43,7 @@ elseif(NOT TARGET XNNPACK)
       set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/operators/${operator}.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
         COMPILE_OPTIONS -include "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/xnnpack_tiles.h" ${ARGN})
     endfunction()
-    et_xnnpack_choose_tiles(convolution-nhwc -DET_XNNPACK_COLUMNS=group_output_channels)
+    et_xnnpack_choose_tiles(convolution-nhwc -DET_XNNPACK_CONV_COLUMNS=group_output_channels)
     et_xnnpack_choose_tiles(fully-connected-nc -DET_XNNPACK_COLUMNS=output_channels -DET_XNNPACK_NR2_COLUMNS=output_channels)
   endif()
   # A Debug build of XNNPACK prints; a library of ours never does.

@@ -15,9 +15,12 @@ extern "C" {
 #endif
 
 /*
- * The microkernels for a float32 matrix product with `columns` constant columns: XNNPACK's, or a
- * narrower tile of its if the last one would mostly be padding. Null if the CPU is not supported.
+ * The microkernels for a float32 convolution with `columns` output channels in a group: XNNPACK's, or
+ * a narrower tile of its if the last one would mostly be padding. Null if the CPU is not supported.
  */
+const struct xnn_gemm_config* et_xnnpack_f32_conv_config(size_t columns);
+
+/* The same for a fully connected layer, which with wide tiles goes through its weights in blocks. */
 const struct xnn_gemm_config* et_xnnpack_f32_gemm_config(size_t columns);
 
 /* XNNPACK's tile of 2 columns for up to 4 of them, else null. */
@@ -27,6 +30,9 @@ const struct xnn_gemm_config* et_xnnpack_f32_gemm_nr2_config(size_t columns);
 }
 #endif
 
+#ifdef ET_XNNPACK_CONV_COLUMNS
+#define xnn_init_f32_gemm_config() et_xnnpack_f32_conv_config(ET_XNNPACK_CONV_COLUMNS)
+#endif
 #ifdef ET_XNNPACK_COLUMNS
 #define xnn_init_f32_gemm_config() et_xnnpack_f32_gemm_config(ET_XNNPACK_COLUMNS)
 #endif

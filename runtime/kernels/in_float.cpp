@@ -54,10 +54,6 @@ class FloatNode {
   NodeContext context_;
 };
 
-size_t round_up(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // One operand or result that is quantized.
 class Part {
  public:
@@ -77,7 +73,7 @@ class Part {
     return reinterpret_cast<float*>(static_cast<char*>(scratch) + offset_);
   }
   size_t bytes() const {
-    return round_up(count_ * sizeof(float));
+    return round_up_to_alignment(count_ * sizeof(float));
   }
 
   void dequantize(const void* from, float* to, pthreadpool_t pool) const {
@@ -179,7 +175,7 @@ class InFloat final : public Kernel {
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const FloatNode in_float(node);
     ETX_ASSIGN_OR_RETURN(size_t bytes, kernel_->reshape(in_float.context(), num_threads));
-    bytes = round_up(bytes);
+    bytes = round_up_to_alignment(bytes);
     inputs_.clear();
     outputs_.clear();
     for (size_t i = 0; i < node.num_inputs(); ++i) {

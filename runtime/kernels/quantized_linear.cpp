@@ -160,10 +160,6 @@ constexpr size_t kBlock = 64; // columns that are widened at a time
 constexpr size_t kGrain = 65536; // bytes of weights, or elements
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-size_t round_up(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 struct Range {
   float low = 0, high = 0; // of integers
   RangeKind kind = RangeKind::Nearest;
@@ -227,11 +223,11 @@ class QuantizedLinear final : public Kernel {
     p_.max = clamp == nullptr ? kInfinity : clamp->max();
     multiply_ = ETX_DISPATCH(multiply_quantized);
     few_ = p_.rows <= kFewRows;
-    row_scratch_ = rounds_ || (few_ && p_.is_4bit) ? round_up(p_.rows * p_.depth * sizeof(float)) : 0;
+    row_scratch_ = rounds_ || (few_ && p_.is_4bit) ? round_up_to_alignment(p_.rows * p_.depth * sizeof(float)) : 0;
     block_scratch_ = thread_scratch_ = 0;
     if (!few_) {
-      block_scratch_ = round_up(kBlock * p_.depth * sizeof(float));
-      thread_scratch_ = block_scratch_ + round_up(matrix_product_scratch(block_product(kBlock), 1));
+      block_scratch_ = round_up_to_alignment(kBlock * p_.depth * sizeof(float));
+      thread_scratch_ = block_scratch_ + round_up_to_alignment(matrix_product_scratch(block_product(kBlock), 1));
     }
     return 2 * row_scratch_ + thread_scratch_ * std::max<size_t>(num_threads, 1);
   }

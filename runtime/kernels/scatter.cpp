@@ -101,10 +101,6 @@ bool is_in_place(const KernelArguments& arguments) {
   return arguments.inputs[0] == arguments.outputs[0];
 }
 
-size_t round_up(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // Blocks of output 0, at places that are known when it runs, updated by the blocks of
 // input 1: a column of `count` places for each of `outer` parts of the output.
 class BlockUpdate : public Kernel {
@@ -131,7 +127,7 @@ class BlockUpdate : public Kernel {
   }
 
   size_t undo_bytes() const override {
-    return round_up(count_ * sizeof(size_t)) + outer_ * count_ * block_bytes_;
+    return round_up_to_alignment(count_ * sizeof(size_t)) + outer_ * count_ * block_bytes_;
   }
 
   void undo(const KernelArguments& arguments) override {
@@ -169,7 +165,7 @@ class BlockUpdate : public Kernel {
   }
 
   char* saved_blocks(const KernelArguments& arguments) const {
-    return static_cast<char*>(arguments.undo) + round_up(count_ * sizeof(size_t));
+    return static_cast<char*>(arguments.undo) + round_up_to_alignment(count_ * sizeof(size_t));
   }
 
   // Several values for one place are in one task, so they come in order.
@@ -178,7 +174,7 @@ class BlockUpdate : public Kernel {
       return;
     }
     const size_t whole = kGrain / (count_ * block_bytes_) + 1; // parts in a task
-    const size_t columns = std::clamp<size_t>(kGrain / count_ / kAlignment * kAlignment, kAlignment, round_up(block_bytes_));
+    const size_t columns = std::clamp<size_t>(kGrain / count_ / kAlignment * kAlignment, kAlignment, round_up_to_alignment(block_bytes_));
     const size_t pieces = (block_bytes_ + columns - 1) / columns;
     parallel_for(arguments.pool, outer_ * pieces, pieces == 1 ? whole : 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {

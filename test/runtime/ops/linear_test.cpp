@@ -44,6 +44,16 @@ TEST(Linear, XnnpackAgrees) {
   expect_agreement(linear({tensor({2, 2, 2, 2, 2, 8}), weight({3, 8})}));
 }
 
+// Its microkernels take rows and columns in tiles and blocks.
+TEST(Linear, XnnpackAgreesAtAnySize) {
+  for (size_t rows = 1; rows <= 70; ++rows) {
+    for (const size_t columns : {5, 16, 31, 32, 33, 48, 65}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+      expect_agreement(linear({tensor({rows, 13}), weight({columns, 13}), weight({columns})}, schema::Clamp(-2, 2)));
+    }
+  }
+}
+
 TEST(Linear, XnnpackTakesRuntimeWeights) {
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9})}));
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9}), tensor({6})}));
