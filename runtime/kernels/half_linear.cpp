@@ -43,6 +43,7 @@ namespace HWY_NAMESPACE {
 
 constexpr size_t kHalfTile = kTile; // columns of a panel
 static_assert(kHalfTile <= kMaxTile);
+constexpr size_t kMiddleRows = kRows > 8 ? 8 : 4; // of a tile where kRows are too many
 
 // R rows from `row` on of the columns of one panel.
 template <bool kBFloat16, size_t R>
@@ -96,6 +97,9 @@ HWY_INLINE void multiply_panels(const HalfProduct& p, size_t begin, size_t end) 
     size_t row = 0;
     for (; row + kRows <= p.rows; row += kRows) {
       multiply_tile<kBFloat16, kRows>(p, row, panel);
+    }
+    for (; row + kMiddleRows <= p.rows; row += kMiddleRows) {
+      multiply_tile<kBFloat16, kMiddleRows>(p, row, panel);
     }
     for (; row + 4 <= p.rows; row += 4) {
       multiply_tile<kBFloat16, 4>(p, row, panel);
