@@ -14,6 +14,11 @@ from torch.fx import Node as FxNode
 
 _aten = torch.ops.aten
 _SPLITS = (_aten.split.Tensor, _aten.split_with_sizes.default, _aten.chunk.default)
+#: With `unbiased`, a bool, instead of `correction`, a number.
+_UNBIASED = {
+    _aten.std_mean.dim: _aten.std_mean.correction,
+    _aten.var_mean.dim: _aten.var_mean.correction,
+}
 
 
 def prepare(program: ExportedProgram) -> ExportedProgram:
@@ -25,6 +30,9 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     for node in list(graph.nodes):
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
+            changed = True
+        elif node.target in _UNBIASED:
+            _to_correction(node)
             changed = True
     module = program.graph_module
     if changed:
@@ -123,6 +131,20 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
         user.args = (x, dim, starts[index], starts[index + 1])
         user.meta = {**node.meta, "val": parts[index]}
     graph.erase_node(node)
+
+
+def _to_correction(node: FxNode) -> None:
+    """``var_mean(x, 1, True)`` -> ``var_mean(x, 1, correction=1)``.
+
+    What PyTorch decomposes the first one into does not pass the checks of the Edge dialect.
+    """
+    x, dim, unbiased, keepdim = (*node.args, *(None, True, False)[len(node.args) - 1 :])
+    node.target = _UNBIASED[node.target]
+    node.args = (x, dim)
+    node.kwargs = {
+        "correction": int(node.kwargs.get("unbiased", unbiased)),
+        "keepdim": node.kwargs.get("keepdim", keepdim),
+    }
 
 
 def _add(graph: Graph, a, b):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import engines
 import models
+import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 from tabulate import tabulate
@@ -51,7 +52,15 @@ def main() -> int:
                 rows.append({"model": name, "threads": threads, "engines": row})
                 errors += failed
                 progress.advance(task)
-    results = {"machine": machine(), "versions": versions(), "programs": facts, "latency": rows, "errors": errors}
+    results = {
+        "machine": machine(),
+        "versions": versions(),
+        "product_speed": {threads: product_speed(threads) for threads in arguments.threads},
+        "flop": {name: _flop(folder / name) for name in facts},
+        "programs": facts,
+        "latency": rows,
+        "errors": errors,
+    }
     (folder / "results.json").write_text(json.dumps(results, indent=1))
     text = report(results)
     (folder / "results.md").write_text(text)
@@ -178,6 +187,18 @@ def measure(model: str, names: list[str], folder: Path, threads: int, arguments)
     return row, errors
 
 
+def product_speed(threads: int) -> float:
+    worker = Worker("eager")
+    try:
+        return worker.product_speed(threads)
+    finally:
+        worker.close()
+
+
+def _flop(folder: Path) -> int:
+    return int(np.load(folder / "reference.npz")["flop"])
+
+
 # The report -----------------------------------------------------------------------------
 
 
@@ -192,7 +213,7 @@ def machine() -> dict[str, object]:
 
 
 def report(results) -> str:
-    parts = ["# Latency of whole models", _method(results)]
+    parts = ["# Latency of whole models", _method(results), _summary(results)]
     for threads in sorted({r["threads"] for r in results["latency"]}):
         parts.append(
             f"## {threads} thread{'s' * (threads != 1)}: median ms of a call (times faster than {_title(BASE)})"
@@ -248,6 +269,33 @@ def _method(results) -> str:
     return (
         f"{m['cpu']}, {m['cpus']} CPUs, {m['system']}. float32, batch 1. {packages}. Each engine in its own process, "
         "in turns; medians. Take the ratios: times hold for this machine only."
+    )
+
+
+def _summary(results) -> str:
+    """How many times faster et_xnnpack is than each other engine, at each number of threads, and how near the limit."""
+    counts = sorted({r["threads"] for r in results["latency"]})
+    others = [n for n in _columns(results) if n != OURS]
+    lines = []
+    for name in results["programs"]:
+        found = {r["threads"]: r["engines"] for r in results["latency"] if r["model"] == name}
+        if any(OURS not in row for row in found.values()):
+            continue
+        ms = {threads: row[OURS]["median_ms"] for threads, row in found.items()}
+        speed = {threads: results["flop"][name] / ms[threads] * 1e3 for threads in counts}
+        ratios = [
+            " / ".join(f"{found[t][n]['median_ms'] / ms[t]:.2f}" if n in found[t] else "-" for t in counts)
+            for n in others
+        ]
+        share = " / ".join(f"{speed[t] / results['product_speed'][t]:.0%}" for t in counts)
+        lines.append([name, " / ".join(f"{ms[t]:.1f}" for t in counts), *ratios, share])
+    threads = " / ".join(map(str, counts))
+    peak = " / ".join(f"{results['product_speed'][t] / 1e9:.0f}" for t in counts)
+    headers = ["model", "ms", *(f"x {_title(n)}" for n in others), "of a matrix product's GFLOP/s"]
+    return (
+        f"et_xnnpack with {threads} threads: the time of a call, how many times as fast as the others that is, and the "
+        "floating point operations a second of matrix products and convolutions beside those of one large matrix "
+        f"product (1024 x 1024, eager PyTorch: {peak} GFLOP/s).\n\n" + _table(headers, lines)
     )
 
 

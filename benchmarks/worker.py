@@ -21,8 +21,12 @@ class Worker:
         child.close()
 
     def write_reference(self, model: str, folder: Path) -> None:
-        """Writes the inputs of ``model`` and what eager PyTorch computes of them."""
+        """Writes the inputs of ``model``, what eager PyTorch computes of them, and in how many operations."""
         self._ask("write_reference", model, str(folder))
+
+    def product_speed(self, threads: int) -> float:
+        """Floating point operations a second of a large matrix product in eager PyTorch, the best of some."""
+        return self._ask("product_speed", threads)
 
     def prepare(self, model: str, folder: Path) -> dict[str, object]:
         """Makes the files of ``model``; returns the facts the engine tells and the seconds it took."""
@@ -71,13 +75,28 @@ class _Server:
         import models
         import numpy as np
         import torch
+        from torch.utils.flop_counter import FlopCounterMode
 
         found = models.get(model)
         inputs = found.example()
-        with torch.no_grad():
+        counter = FlopCounterMode(display=False)
+        with torch.no_grad(), counter:
             expected = found.build()(*inputs)
         named = {f"input{i}": t.numpy() for i, t in enumerate(inputs)}
-        np.savez(Path(folder) / "reference.npz", **named, expected=expected.numpy())
+        flop = counter.get_total_flops()
+        np.savez(Path(folder) / "reference.npz", **named, expected=expected.numpy(), flop=flop)
+
+    def product_speed(self, threads: int):
+        import torch
+
+        torch.set_num_threads(threads)
+        size, seconds = 1024, []
+        a, b = torch.rand(size, size), torch.rand(size, size)
+        for _ in range(30):
+            started = time.perf_counter()
+            torch.mm(a, b)
+            seconds.append(time.perf_counter() - started)
+        return 2 * size**3 / min(seconds)
 
     def prepare(self, model: str, folder: str):
         import models
@@ -92,7 +111,7 @@ class _Server:
         import torch
 
         reference = np.load(Path(folder).parent / "reference.npz")
-        self.inputs = tuple(torch.from_numpy(reference[k]) for k in reference.files if k != "expected")
+        self.inputs = tuple(torch.from_numpy(reference[k]) for k in reference.files if k.startswith("input"))
         expected = reference["expected"]
         started = time.perf_counter()
         self.call = self.calls[folder] = self.engine.load(Path(folder), threads)

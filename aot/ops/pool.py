@@ -240,6 +240,11 @@ def adaptive_avg_pool1d(c, self, output_size):
     return _adaptive_pool(c, self, 1, AdaptivePoolKind.Average, output_size, c.out.shape)
 
 
+@op("aten.adaptive_max_pool1d.default", dtypes=_INDICES)
+def adaptive_max_pool1d(c, self, output_size):
+    return _adaptive_max_pool(c, self, 1, output_size)
+
+
 @op("aten.adaptive_max_pool2d.default", dtypes=_INDICES)
 def adaptive_max_pool2d(c, self, output_size):
     return _adaptive_max_pool(c, self, 2, output_size)

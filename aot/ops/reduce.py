@@ -140,6 +140,17 @@ def var(c, self, dim, correction, keepdim):
     return _variance(c, self, dim, 1 if correction is None else correction, keepdim)
 
 
+@op("aten.var_mean.correction")
+def var_mean(c, self, dim, correction, keepdim):
+    return var(c, self, dim, correction, keepdim), reduce(c, ReduceKind.Mean, self, dim, keepdim)
+
+
+@op("aten.std_mean.correction")
+def std_mean(c, self, dim, correction, keepdim):
+    variance, mean = var_mean(c, self, dim, correction, keepdim)
+    return c.node(schema.Unary(kind=UnaryKind.Sqrt), variance, shape=variance.shape), mean
+
+
 def _norm(c, x, p):
     """The p-norm of the last axis of ``x``, which holds no negative number."""
     shape = x.shape[:-1]

@@ -174,7 +174,8 @@ class BlockUpdate : public Kernel {
       return;
     }
     const size_t whole = kGrain / (count_ * block_bytes_) + 1; // parts in a task
-    const size_t columns = std::clamp<size_t>(kGrain / count_ / kAlignment * kAlignment, kAlignment, round_up_to_alignment(block_bytes_));
+    const size_t columns = std::clamp<size_t>(
+        kGrain / count_ / kAlignment * kAlignment, kAlignment, round_up_to_alignment(block_bytes_));
     const size_t pieces = (block_bytes_ + columns - 1) / columns;
     parallel_for(arguments.pool, outer_ * pieces, pieces == 1 ? whole : 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {

@@ -71,6 +71,8 @@ SAMPLES = [
     Sample("adaptive_avg_pool2d_decomposed", new(nn.AdaptiveAvgPool2d, (3, 5)), rand(2, 3, 8, 7), preserve=False),
     Sample("adaptive_avg_pool1d", new(nn.AdaptiveAvgPool1d, 4), rand(2, 3, 9)),
     Sample("adaptive_avg_pool1d_one", new(nn.AdaptiveAvgPool1d, 1), rand(2, 3, 9)),
+    Sample("adaptive_max_pool1d", new(nn.AdaptiveMaxPool1d, 3), rand(2, 3, 8)),
+    Sample("adaptive_max_pool1d_one", new(nn.AdaptiveMaxPool1d, 1), rand(2, 3, WIDTH)),
     Sample("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 5)), rand(2, 3, 8, 7), config=ANY_OPERATOR),
     Sample(
         "adaptive_max_pool2d_divisible", lambda x: F.adaptive_max_pool2d(x, 2), rand(2, 3, 8, 6), config=ANY_OPERATOR
