@@ -4,10 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pthreadpool.h>
+
 namespace executorch::backends::et_xnnpack {
 
-// Finds damage, not forgery: any change of up to eight neighbouring bytes changes it, others
-// do but for one in 2^64. Faster than memory.
-uint64_t checksum(const void* data, size_t size);
+// The sum is made of the sums of pieces of this many bytes, the last one shorter.
+constexpr size_t kChecksumChunk = 256 << 10;
+
+// Finds damage, not forgery: any change within eight bytes that lie in a multiple of eight changes it,
+// others do but for one in 2^64. As fast as memory. Does not depend on `pool`, whose threads
+// share the work; null: the calling thread.
+uint64_t checksum(const void* data, size_t size, pthreadpool_t pool = nullptr);
 
 } // namespace executorch::backends::et_xnnpack

@@ -2,8 +2,14 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <numeric>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 #include <xnnpack.h>
 
@@ -12,11 +18,31 @@ namespace {
 
 constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 
+// Below, memory mostly comes from what was freed and has its pages.
+constexpr size_t kPopulatedBytes = 256 << 10;
+
 } // namespace
 
 bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
   return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + tail) / kPageBytes;
+}
+
+void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  if (bytes < kPopulatedBytes) {
+    return;
+  }
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t address = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = (address + page - 1) / page * page;
+  const uintptr_t end = (address + bytes) / page * page;
+  const int error = errno;
+  if (begin < end) {
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE); // Linux before 5.14 has none
+  }
+  errno = error;
+#endif
 }
 
 StatusOr<Buffer> Buffer::allocate(size_t bytes) {
@@ -27,6 +53,12 @@ StatusOr<Buffer> Buffer::allocate(size_t bytes) {
   }
   ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "no memory for %zu bytes", bytes);
   buffer.size_ = bytes;
+  return buffer;
+}
+
+StatusOr<Buffer> Buffer::allocate_populated(size_t bytes) {
+  ETX_ASSIGN_OR_RETURN(Buffer buffer, allocate(bytes));
+  populate(buffer.data(), bytes);
   return buffer;
 }
 

@@ -26,12 +26,19 @@ constexpr Size round_up_to_alignment(Size bytes) {
 // Whether XNNPACK may read that far past the end of these bytes: it stays on their last page.
 bool is_tail_readable(const void* data, size_t bytes, size_t tail = XNN_EXTRA_BYTES);
 
+// Has the system provide the pages of memory that is about to be written whole, in one call
+// instead of one fault for each. Only the whole pages in it, and only where that pays; memory that
+// was in use before keeps its content.
+void populate(void* data, size_t bytes);
+
 // Heap memory, aligned to kAlignment.
 class Buffer {
  public:
   Buffer() = default;
   // Uninitialized, with kTailBytes behind. Fails with MemoryAllocationFailed.
   static StatusOr<Buffer> allocate(size_t bytes);
+  // The same for what is written whole at once.
+  static StatusOr<Buffer> allocate_populated(size_t bytes);
 
   char* data() const {
     return data_.get();

@@ -31,7 +31,7 @@ namespace {
 
 constexpr char kMagic[8] = {'E', 'T', 'X', 'P', 'A', 'C', 'K', '\n'};
 // Counts up with every change of the file's layout, of keys, or of what our own kernels pack.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint64_t kByteOrder = 0x0102030405060708;
 constexpr uint32_t kNeedsOriginal = 1;
 

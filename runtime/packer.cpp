@@ -92,7 +92,7 @@ size_t Packer::look_up() {
 }
 
 void* Packer::reserve(size_t bytes) {
-  StatusOr<Buffer> buffer = Buffer::allocate(bytes);
+  StatusOr<Buffer> buffer = Buffer::allocate_populated(bytes);
   if (!buffer.ok()) {
     status_ = buffer.status();
     return nullptr;

@@ -66,7 +66,7 @@ StatusOr<const void*> Weights::load(uint32_t value) {
       return data;
     }
   }
-  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate(type.bytes()));
+  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate_populated(type.bytes()));
   ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
   aligned_.push_back(std::move(copied));
   return static_cast<const void*>(aligned_.back().data());
@@ -183,7 +183,7 @@ StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const No
     return found;
   }
   StatusOr<const void*> original = load(value);
-  StatusOr<Buffer> buffer = Buffer::allocate(kernel.packed_bytes(node, i));
+  StatusOr<Buffer> buffer = Buffer::allocate_populated(kernel.packed_bytes(node, i));
   if (!original.ok() || !buffer.ok()) {
     abandon(key);
     return original.ok() ? buffer.status() : original.status();
@@ -207,7 +207,7 @@ StatusOr<PackedBytes> Weights::keep_anew(const schema::Constant& constant, const
       return PackedBytes{data, type.bytes(), false, std::make_shared<FreeableBuffer>(std::move(buffer))};
     }
   }
-  ETX_ASSIGN_OR_RETURN(Buffer own, Buffer::allocate(type.bytes()));
+  ETX_ASSIGN_OR_RETURN(Buffer own, Buffer::allocate_populated(type.bytes()));
   ETX_RETURN_IF_ERROR(copy(constant, type, own.data()));
   const char* const address = own.data();
   return PackedBytes{address, type.bytes(), false, std::make_shared<Buffer>(std::move(own))};
