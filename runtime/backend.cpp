@@ -141,6 +141,11 @@ StatusOr<Options> options_of(
   return options;
 }
 
+// The threads of a method; null: the calling one.
+pthreadpool_t pool_of(const Options& options) {
+  return options.num_threads == 1 ? nullptr : executorch::extension::threadpool::get_pthreadpool();
+}
+
 StatusOr<std::unique_ptr<Delegate>> load(
     BackendInitContext& context,
     const FreeableBuffer& processed,
@@ -169,6 +174,7 @@ StatusOr<std::unique_ptr<Delegate>> load(
   if (!options.packed_cache_path.empty()) {
     settings.packed_file = &file.emplace(options.packed_cache_path);
   }
+  settings.pool = pool_of(options);
   settings.fuse_elementwise = options.fuse_elementwise;
   settings.force_fp16 = options.force_fp16;
   settings.shrink_memory = options.shrink_memory;
@@ -185,9 +191,8 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
   const Blob& blob = executable.blob();
   const SharedLock lock(delegate);
   ETX_RETURN_IF_ERROR(read_arguments(blob, args, &delegate.inputs, &delegate.input_data));
-  const pthreadpool_t pool =
-      delegate.options.num_threads == 1 ? nullptr : executorch::extension::threadpool::get_pthreadpool();
-  ETX_RETURN_IF_ERROR(executable.reshape({delegate.inputs.data(), delegate.inputs.size()}, pool));
+  ETX_RETURN_IF_ERROR(
+      executable.reshape({delegate.inputs.data(), delegate.inputs.size()}, pool_of(delegate.options)));
   delegate.output_data.resize(blob.num_outputs());
   for (size_t i = 0; i < blob.num_outputs(); ++i) {
     executorch::runtime::EValue* arg = args[blob.num_inputs() + i];

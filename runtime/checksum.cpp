@@ -3,71 +3,113 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
+#include "kernels/isa.h"
 #include "kernels/kernel.h"
 
-namespace executorch::backends::et_xnnpack {
-namespace {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/checksum.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
 
-constexpr size_t kLanes = 8; // enough multiplications under way
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr size_t kLanes = 32; // enough multiplications under way
 constexpr size_t kBlock = kLanes * sizeof(uint64_t);
 constexpr uint64_t kFactor = 0x9E3779B97F4A7C15; // odd, so that no step loses anything
+constexpr int kHalf = 32;
 
-// CPUs fetch ahead up to the end of a page only.
-constexpr size_t kAhead = 4096 - kBlock;
+constexpr hn::CappedTag<uint64_t, 8> kWords;
+using Words = hn::Vec<decltype(kWords)>;
+constexpr size_t kVectorLanes = hn::MaxLanes(kWords);
+constexpr size_t kVectors = kLanes / kVectorLanes;
 
+// The product takes changes up, the shift takes them down.
 uint64_t mix(uint64_t sum, uint64_t word) {
-  const uint64_t product = (sum ^ word) * kFactor;
-  return product << 29 | product >> 35;
+  const uint64_t both = sum ^ word;
+  return (both ^ both >> kHalf) * kFactor;
 }
 
-void add_block(uint64_t* lanes, const unsigned char* block) {
-  uint64_t words[kLanes];
-  std::memcpy(words, block, kBlock);
-  for (size_t i = 0; i < kLanes; ++i) {
-    lanes[i] = mix(lanes[i], words[i]);
+HWY_INLINE void add_block(Words* sums, const uint64_t* block) {
+  const Words factor = hn::Set(kWords, kFactor);
+  for (size_t i = 0; i < kVectors; ++i) {
+    const Words both = hn::Xor(sums[i], hn::LoadU(kWords, block + i * kVectorLanes));
+    sums[i] = hn::Mul(hn::Xor(both, hn::ShiftRight<kHalf>(both)), factor);
   }
 }
 
-uint64_t chunk_sum(const unsigned char* bytes, size_t size) {
-  uint64_t lanes[kLanes];
-  for (size_t i = 0; i < kLanes; ++i) {
-    lanes[i] = mix(kFactor, i);
+uint64_t chunk_sum(const char* bytes, size_t size) {
+  Words sums[kVectors];
+  for (size_t i = 0; i < kVectors; ++i) {
+    sums[i] = hn::Iota(kWords, 1 + i * kVectorLanes);
   }
   const size_t whole = size / kBlock * kBlock;
   for (size_t i = 0; i < whole; i += kBlock) {
-    __builtin_prefetch(bytes + std::min(i + kAhead, size));
-    add_block(lanes, bytes + i);
+    add_block(sums, reinterpret_cast<const uint64_t*>(bytes + i));
   }
+  uint64_t lanes[kLanes] = {};
   if (whole < size) {
-    unsigned char rest[kBlock] = {};
-    std::copy(bytes + whole, bytes + size, rest);
-    add_block(lanes, rest);
+    std::memcpy(lanes, bytes + whole, size - whole);
+    add_block(sums, lanes);
   }
-  uint64_t result = mix(kFactor, size);
+  for (size_t i = 0; i < kVectors; ++i) {
+    hn::StoreU(sums[i], kWords, lanes + i * kVectorLanes);
+  }
+  uint64_t result = size;
   for (const uint64_t lane : lanes) {
     result = mix(result, lane);
   }
   return result;
 }
 
-} // namespace
-
-uint64_t checksum(const void* data, size_t size, pthreadpool_t pool) {
-  const auto* bytes = static_cast<const unsigned char*>(data);
-  std::vector<uint64_t> sums((size + kChecksumChunk - 1) / kChecksumChunk);
-  parallel_for(pool, sums.size(), 1, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const size_t offset = i * kChecksumChunk;
-      sums[i] = chunk_sum(bytes + offset, std::min(kChecksumChunk, size - offset));
-    }
-  });
-  uint64_t result = mix(kFactor, size);
-  for (const uint64_t sum : sums) {
-    result = mix(result, sum);
+uint64_t combine(const uint64_t* sums, size_t size) {
+  uint64_t result = size;
+  for (size_t i = 0; i < size; i += kChecksumChunk) {
+    result = mix(result, *sums++);
   }
   return result;
 }
 
+} // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(chunk_sum);
+HWY_EXPORT(combine);
+
+uint64_t checksum(const void* data, size_t size, pthreadpool_t pool) {
+  return checksums({{static_cast<const char*>(data), size}}, pool)[0];
+}
+
+std::vector<uint64_t> checksums(const std::vector<Span<const char>>& parts, pthreadpool_t pool) {
+  std::vector<Span<const char>> chunks;
+  for (const Span<const char>& part : parts) {
+    for (size_t i = 0; i < part.size(); i += kChecksumChunk) {
+      chunks.emplace_back(part.data() + i, std::min(kChecksumChunk, part.size() - i));
+    }
+  }
+  std::vector<uint64_t> sums(chunks.size());
+  const auto sum_of = ETX_DISPATCH(chunk_sum);
+  parallel_for(pool, chunks.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      sums[i] = sum_of(chunks[i].data(), chunks[i].size());
+    }
+  });
+  std::vector<uint64_t> results;
+  const uint64_t* first = sums.data();
+  for (const Span<const char>& part : parts) {
+    results.push_back(ETX_DISPATCH(combine)(first, part.size()));
+    first += (part.size() + kChecksumChunk - 1) / kChecksumChunk;
+  }
+  return results;
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

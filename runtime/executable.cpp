@@ -33,16 +33,17 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(
   PackedWeights* const shared = settings.packed_weights;
   PackedFile* const file = settings.packed_file;
   const bool fuse_elementwise = settings.fuse_elementwise;
+  const pthreadpool_t pool = settings.pool;
   std::unique_ptr<Executable> executable(new Executable(std::move(blob), std::move(settings)));
   Weights weights(executable->blob_, named_data, shared, file);
-  ETX_RETURN_IF_ERROR(executable->load(weights, fuse_elementwise));
+  ETX_RETURN_IF_ERROR(executable->load(weights, fuse_elementwise, pool));
   if (file != nullptr) {
     file->finish(weights.packed());
   }
   return executable;
 }
 
-Status Executable::load(Weights& weights, bool fuse_elementwise) {
+Status Executable::load(Weights& weights, bool fuse_elementwise, pthreadpool_t pool) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
   plan_ = make_plan(blob_, view(types_), sizes, fuse_elementwise);
@@ -55,9 +56,11 @@ Status Executable::load(Weights& weights, bool fuse_elementwise) {
   input_stages_.resize(blob_.num_inputs());
   output_stages_.resize(blob_.num_outputs());
 
+  std::vector<PackingTask> packing;
   for (const Step& step : plan_.steps) {
-    ETX_RETURN_IF_ERROR(load_step(step, sizes, weights));
+    ETX_RETURN_IF_ERROR(load_step(step, sizes, weights, packing, pool));
   }
+  ETX_RETURN_IF_ERROR(weights.run(packing, pool));
   if (force_fp16_ && num_half_ == 0 && without_half_.empty()) {
     without_half_ = "no product of float32 runs in XNNPACK";
   }
@@ -68,10 +71,11 @@ Status Executable::load(Weights& weights, bool fuse_elementwise) {
   return {};
 }
 
-Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weights) {
+Status Executable::load_step(
+    const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool) {
   RunnableStep runnable;
   if (step.kind == Step::Kind::Xnnpack) {
-    ETX_ASSIGN_OR_RETURN(Segment segment, load_segment(step, sizes, weights));
+    ETX_ASSIGN_OR_RETURN(Segment segment, load_segment(step, sizes, weights, packing, pool));
     runnable.segment = std::make_unique<Segment>(std::move(segment));
     for (const uint32_t id : step.inputs) {
       read_by_xnnpack_[plan_.root[id]] = true;
@@ -98,7 +102,14 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
     for (size_t k = 0; k < context.num_inputs(); ++k) {
       if (context.has_input(k) && context.is_constant(k) && runnable.kernel->packed_layout(context, k).has_value()) {
         const uint32_t value = blob_.node(node).inputs()->Get(static_cast<uint32_t>(k));
-        ETX_ASSIGN_OR_RETURN(runnable.packed[k], weights.pack(value, *runnable.kernel, context, k));
+        packing.push_back(
+            {weights.packed_key(value, *runnable.kernel, context, k),
+             [this, node, s = steps_.size(), k, value, &sizes, &weights]() -> Status {
+               const BoundNode again(blob_, node, view(types_), sizes);
+               ETX_ASSIGN_OR_RETURN(
+                   steps_[s].packed[k], weights.pack(value, *steps_[s].kernel, again.context(), k));
+               return {};
+             }});
       }
     }
     runnable.outputs.resize(bound.context().num_outputs());
@@ -107,20 +118,26 @@ Status Executable::load_step(const Step& step, const Sizes& sizes, Weights& weig
   return {};
 }
 
-StatusOr<Segment> Executable::load_segment(const Step& step, const Sizes& sizes, Weights& weights) {
+StatusOr<Segment> Executable::load_segment(
+    const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool) {
   if (force_fp16_ && !et_xnnpack_has_half()) {
     without_half_ = "this CPU has no float16";
   } else if (force_fp16_ && Segment::gains_by_half(blob_, step, view(types_), sizes)) {
+    // XNNPACK refuses, for example, a clamp whose limits are the same number in float16, maybe not before it packs.
+    std::vector<PackingTask> tasks;
     StatusOr<Segment> segment =
-        Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), /*half=*/true);
-    // XNNPACK refuses, for example, a clamp whose limits are the same number in float16.
-    if (segment.ok() || segment.status().code() != Error::Internal) {
-      num_half_ += segment.ok();
+        Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), tasks, /*half=*/true);
+    const Status status = segment.ok() ? weights.run(tasks, pool) : segment.status();
+    if (status.ok()) {
+      ++num_half_;
       return segment;
     }
-    without_half_ = segment.status().message();
+    if (status.code() != Error::Internal) {
+      return status;
+    }
+    without_half_ = status.message();
   }
-  return Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack());
+  return Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), packing);
 }
 
 std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes& sizes) const {

@@ -28,6 +28,7 @@ class Executable {
     std::shared_ptr<Workspace> workspace;
     PackedWeights* packed_weights = nullptr;
     PackedFile* packed_file = nullptr; // only used in create()
+    pthreadpool_t pool = nullptr; // packs weights in create(); null: the calling thread does
     bool fuse_elementwise = true;
     bool force_fp16 = false; // what XNNPACK computes, where this CPU can
     bool shrink_memory = false; // when a call needs much less than those before
@@ -115,9 +116,11 @@ class Executable {
         force_fp16_(settings.force_fp16),
         workspace_(std::move(settings.workspace)) {}
 
-  Status load(Weights& weights, bool fuse_elementwise);
-  Status load_step(const Step& step, const Sizes& sizes, Weights& weights);
-  StatusOr<Segment> load_segment(const Step& step, const Sizes& sizes, Weights& weights);
+  Status load(Weights& weights, bool fuse_elementwise, pthreadpool_t pool);
+  Status load_step(
+      const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool);
+  StatusOr<Segment> load_segment(
+      const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool);
   std::unique_ptr<FusedElementwise> fuse(const Step& step, const Sizes& sizes) const;
   void place_values();
   bool reads(size_t s, uint32_t value) const;

@@ -228,15 +228,15 @@ struct PackedFile::Contents {
     }
   }
 
-  StatusOr<PackedBytes> get(const IndexEntry& entry, std::shared_ptr<const void> self) const {
-    const char* bytes = data + entry.offset;
-#ifdef MADV_POPULATE_READ
-    const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(bytes) / page * page;
-    madvise(reinterpret_cast<void*>(begin), reinterpret_cast<uintptr_t>(bytes) + entry.bytes - begin, MADV_POPULATE_READ);
-#endif
-    ETX_CHECK(checksum(bytes, entry.bytes) == entry.checksum, InvalidExternalData, "it is damaged");
-    return PackedBytes{bytes, static_cast<size_t>(entry.bytes), (entry.flags & kNeedsOriginal) != 0, std::move(self)};
+  Span<const char> bytes(const IndexEntry& entry) const {
+    return {data + entry.offset, static_cast<size_t>(entry.bytes)};
+  }
+  bool is_intact(const IndexEntry& entry) const {
+    return checksum(data + entry.offset, entry.bytes) == entry.checksum;
+  }
+  static PackedBytes get(const std::shared_ptr<const Contents>& contents, const IndexEntry& entry) {
+    const Span<const char> bytes = contents->bytes(entry);
+    return {bytes.data(), bytes.size(), (entry.flags & kNeedsOriginal) != 0, contents};
   }
 
   const char* data = nullptr;
@@ -323,6 +323,27 @@ StatusOr<std::shared_ptr<const PackedFile::Contents>> PackedFile::read() const {
   return std::shared_ptr<const Contents>(contents);
 }
 
+void PackedFile::verify(const std::vector<std::string>& keys, pthreadpool_t pool) {
+  std::vector<const IndexEntry*> entries;
+  std::vector<Span<const char>> parts;
+  std::vector<bool*> results;
+  for (const std::string& key : keys) {
+    if (contents_ == nullptr || contents_->entries.count(key) == 0) {
+      continue;
+    }
+    const auto [result, is_new] = is_intact_.emplace(key, false);
+    if (is_new) {
+      entries.push_back(&contents_->entries.at(key));
+      parts.push_back(contents_->bytes(*entries.back()));
+      results.push_back(&result->second);
+    }
+  }
+  const std::vector<uint64_t> sums = checksums(parts, pool);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    *results[i] = sums[i] == entries[i]->checksum;
+  }
+}
+
 std::optional<PackedBytes> PackedFile::find(const std::string& key) {
   if (contents_ == nullptr) {
     return std::nullopt;
@@ -331,13 +352,14 @@ std::optional<PackedBytes> PackedFile::find(const std::string& key) {
   if (found == contents_->entries.end()) {
     return std::nullopt;
   }
-  StatusOr<PackedBytes> bytes = contents_->get(found->second, contents_);
-  if (!bytes.ok()) {
-    is_damaged_ = true;
-    note(bytes.status().message());
-    return std::nullopt;
+  const auto verified = is_intact_.find(key);
+  if (verified == is_intact_.end() ? contents_->is_intact(found->second) : verified->second) {
+    return Contents::get(contents_, found->second);
   }
-  return std::move(*bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_damaged_ = true;
+  note("it is damaged");
+  return std::nullopt;
 }
 
 void PackedFile::finish(const PackedByKey& used) {
@@ -364,9 +386,8 @@ Status PackedFile::write(const PackedByKey& used) const {
       if (all.count(key) > 0) {
         continue;
       }
-      StatusOr<PackedBytes> bytes = (*newest)->get(entry, *newest);
-      if (bytes.ok()) {
-        all.emplace(key, std::make_shared<const PackedBytes>(std::move(*bytes)));
+      if ((*newest)->is_intact(entry)) {
+        all.emplace(key, std::make_shared<const PackedBytes>(Contents::get(*newest, entry)));
       }
     }
   } else if (newest.status().code() != Error::NotFound && newest.status().code() != Error::InvalidExternalData) {

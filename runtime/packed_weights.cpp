@@ -58,6 +58,12 @@ void PackedWeights::remove_if_unused(const std::string& key) {
   }
 }
 
+bool PackedWeights::contains(const std::string& key) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = entries_.find(key);
+  return found != entries_.end() && !found->second.packed.expired();
+}
+
 size_t PackedWeights::count() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t result = 0;

@@ -37,6 +37,8 @@ class PackedWeights {
   PackedPtr publish(const std::string& key, PackedBytes bytes);
   void abandon(const std::string& key);
 
+  // Whether find_or_reserve() would give some; another thread may change that.
+  bool contains(const std::string& key) const;
   size_t count() const;
   size_t bytes() const;
 

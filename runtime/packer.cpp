@@ -7,109 +7,125 @@
 
 namespace executorch::backends::et_xnnpack {
 
-Packer::Packer(Weights& weights) : weights_(weights) {
-  callbacks_.cache.context = this;
-  callbacks_.cache.look_up = [](void* context, const xnn_weights_cache_look_up_key*) {
-    return of(context).look_up();
+Packer::Cache::Cache() {
+  provider.context = this;
+  provider.look_up = [](void* context, const xnn_weights_cache_look_up_key*) {
+    return static_cast<Cache*>(context)->look_up();
   };
-  callbacks_.cache.reserve_space = [](void* context, size_t bytes) { return of(context).reserve(bytes); };
-  callbacks_.cache.look_up_or_insert =
-      [](void* context, const xnn_weights_cache_look_up_key*, void* packed, size_t bytes) {
-        return of(context).insert(packed, bytes);
-      };
-  callbacks_.cache.is_finalized = [](void*) { return true; };
+  provider.reserve_space = [](void* context, size_t bytes) { return static_cast<Cache*>(context)->reserve(bytes); };
+  provider.look_up_or_insert = [](void* context, const xnn_weights_cache_look_up_key*, void* packed, size_t bytes) {
+    return static_cast<Cache*>(context)->insert(packed, bytes);
+  };
+  provider.is_finalized = [](void*) { return true; };
   // What XNNPACK knows as offsets are addresses.
-  callbacks_.cache.offset_to_addr = [](void*, size_t offset) { return reinterpret_cast<void*>(offset); };
-  callbacks_.cache.delete_cache = [](void*) { return xnn_status_success; };
-  callbacks_.begin = [](void* context, const et_xnnpack_packing* packing, const void** data) {
-    return of(context).begin(*packing, data);
-  };
-  callbacks_.end = [](void* context) { of(context).end(); };
+  provider.offset_to_addr = [](void*, size_t offset) { return reinterpret_cast<void*>(offset); };
+  provider.delete_cache = [](void*) { return xnn_status_success; };
+}
+
+size_t Packer::Cache::look_up() {
+  looked_up = true;
+  return known == nullptr ? SIZE_MAX : reinterpret_cast<size_t>(known->data);
+}
+
+void* Packer::Cache::reserve(size_t bytes) {
+  StatusOr<Buffer> buffer = Buffer::allocate_populated(bytes);
+  if (!buffer.ok()) {
+    status = buffer.status();
+    return nullptr;
+  }
+  buffers.push_back(std::make_shared<Buffer>(std::move(*buffer)));
+  return buffers.back()->data();
+}
+
+size_t Packer::Cache::insert(void* packed, size_t bytes) {
+  if (known != nullptr && known->size != bytes) {
+    status = failure(Error::Internal, "packed weights have %zu bytes, not %zu", known->size, bytes);
+  }
+  if (known != nullptr) {
+    return reinterpret_cast<size_t>(known->data); // `packed` is null if it was looked up
+  }
+  fresh.push_back({packed, bytes, !looked_up, buffers.back()});
+  return reinterpret_cast<size_t>(packed);
 }
 
 Status Packer::create_runtime(
-    xnn_subgraph_t subgraph, std::vector<uint32_t> values, xnn_workspace_t workspace, xnn_runtime_t* runtime) {
+    xnn_subgraph_t subgraph,
+    std::vector<uint32_t> values,
+    const Weights& weights,
+    xnn_workspace_t workspace,
+    xnn_runtime_t* runtime) {
   values_ = std::move(values);
+  weights_ = &weights;
   const auto is_deferred = std::make_unique<bool[]>(values_.size());
   std::transform(values_.begin(), values_.end(), is_deferred.get(), [](uint32_t value) { return value != kNone; });
+  callbacks_.cache = cache_.provider;
+  callbacks_.context = this;
+  callbacks_.defer = [](void* context, const et_xnnpack_packing* packing, const et_xnnpack_node* node) {
+    return static_cast<Packer*>(context)->defer(*packing, *node);
+  };
   callbacks_.is_deferred = is_deferred.get();
   callbacks_.num_values = values_.size();
   const xnn_status status =
       et_xnnpack_create_runtime(subgraph, workspace, XNN_FLAG_NO_OPERATOR_FUSION, &callbacks_, runtime);
-  end(); // nodes that pack although none of their operands is deferred
-  ETX_RETURN_IF_ERROR(std::move(status_));
+  weights_ = nullptr;
+  ETX_RETURN_IF_ERROR(std::move(cache_.status));
   return check_xnn(status, "xnn_create_runtime");
 }
 
-xnn_status Packer::begin(const et_xnnpack_packing& packing, const void** data) {
-  key_.assign(static_cast<const char*>(packing.description), packing.size);
-  for (size_t i = 0; i < packing.num_operands; ++i) {
-    const uint32_t value = values_[packing.operands[i]];
-    key_ += "|" + weights_.identity(value);
-  }
+xnn_status Packer::defer(const et_xnnpack_packing& packing, const et_xnnpack_node& node) {
+  Node& deferred = nodes_.emplace_back();
+  deferred.node = node;
+  deferred.operands.assign(packing.operands, packing.operands + packing.num_operands);
   if (packing.is_complete) {
-    known_ = weights_.find_packed(key_);
-    is_shared_ = known_ == nullptr;
-  }
-  if (known_ != nullptr && !known_->needs_original) {
-    return xnn_status_success;
-  }
-  for (size_t i = 0; i < packing.num_operands; ++i) {
-    StatusOr<const void*> original = weights_.load(values_[packing.operands[i]]);
-    if (!original.ok()) {
-      status_ = original.status();
-      return xnn_status_invalid_parameter;
+    deferred.key.assign(static_cast<const char*>(packing.description), packing.size);
+    for (const uint32_t operand : deferred.operands) {
+      deferred.key += "|" + weights_->identity(values_[operand]);
     }
-    data[i] = *original;
   }
   return xnn_status_success;
 }
 
-void Packer::end() {
-  if (known_ != nullptr) {
-    packed_.push_back(std::move(known_));
+Status Packer::pack(size_t index, Weights& weights) {
+  Node& node = nodes_[index];
+  Cache& cache = node.cache;
+  if (!node.key.empty()) {
+    cache.known = weights.find_packed(node.key);
   }
-  if (is_shared_ && fresh_.size() == 1) {
-    packed_.push_back(weights_.publish(key_, std::move(fresh_.front())));
+  const bool is_awaited = !node.key.empty() && cache.known == nullptr; // by others
+  const Status status = create_operator(node, weights);
+  if (cache.known != nullptr) {
+    node.packed.push_back(std::move(cache.known));
+  }
+  if (is_awaited && status.ok() && cache.fresh.size() == 1) {
+    node.packed.push_back(weights.publish(node.key, std::move(cache.fresh.front())));
   } else {
-    for (PackedBytes& bytes : fresh_) {
-      packed_.push_back(std::make_shared<const PackedBytes>(std::move(bytes)));
+    for (PackedBytes& bytes : cache.fresh) {
+      node.packed.push_back(std::make_shared<const PackedBytes>(std::move(bytes)));
     }
-    if (is_shared_) {
-      weights_.abandon(key_);
+    if (is_awaited) {
+      weights.abandon(node.key);
     }
   }
-  known_ = nullptr;
-  is_shared_ = looked_up_ = false;
-  fresh_.clear();
-  buffers_.clear();
-  weights_.release();
+  cache.known = nullptr;
+  cache.fresh.clear();
+  cache.buffers.clear();
+  return status;
 }
 
-size_t Packer::look_up() {
-  looked_up_ = true;
-  return known_ == nullptr ? SIZE_MAX : reinterpret_cast<size_t>(known_->data);
-}
-
-void* Packer::reserve(size_t bytes) {
-  StatusOr<Buffer> buffer = Buffer::allocate_populated(bytes);
-  if (!buffer.ok()) {
-    status_ = buffer.status();
-    return nullptr;
+Status Packer::create_operator(Node& node, Weights& weights) {
+  std::vector<Weights::Original> originals;
+  std::vector<const void*> data(node.operands.size());
+  if (node.cache.known == nullptr || node.cache.known->needs_original) {
+    for (size_t i = 0; i < data.size(); ++i) {
+      ETX_ASSIGN_OR_RETURN(Weights::Original original, weights.load(values_[node.operands[i]]));
+      data[i] = original.data;
+      originals.push_back(std::move(original));
+    }
   }
-  buffers_.push_back(std::make_shared<Buffer>(std::move(*buffer)));
-  return buffers_.back()->data();
-}
-
-size_t Packer::insert(void* packed, size_t bytes) {
-  if (known_ != nullptr && known_->size != bytes) {
-    status_ = failure(Error::Internal, "packed weights have %zu bytes, not %zu", known_->size, bytes);
-  }
-  if (known_ != nullptr) {
-    return reinterpret_cast<size_t>(known_->data); // `packed` is null if it was looked up
-  }
-  fresh_.push_back({packed, bytes, !looked_up_, buffers_.back()});
-  return reinterpret_cast<size_t>(packed);
+  const xnn_status status = et_xnnpack_create_node(
+      &node.node, node.operands.data(), data.data(), data.size(), &node.cache.provider);
+  ETX_RETURN_IF_ERROR(std::move(node.cache.status));
+  return check_xnn(status, "xnn_create_runtime");
 }
 
 } // namespace executorch::backends::et_xnnpack

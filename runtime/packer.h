@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -17,39 +18,60 @@ namespace executorch::backends::et_xnnpack {
 // and keeps them. Must live as long as the runtime.
 class Packer {
  public:
-  // `weights` is only used until create_runtime() returns.
-  explicit Packer(Weights& weights);
+  Packer() = default;
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
 
   // `values` gives for each XNNPACK value the graph value whose data comes when its node is
-  // packed, or kNone.
+  // packed, or kNone. The runtime lacks the operators of such nodes until each was packed.
   Status create_runtime(
-      xnn_subgraph_t subgraph, std::vector<uint32_t> values, xnn_workspace_t workspace, xnn_runtime_t* runtime);
+      xnn_subgraph_t subgraph,
+      std::vector<uint32_t> values,
+      const Weights& weights,
+      xnn_workspace_t workspace,
+      xnn_runtime_t* runtime);
+
+  size_t num_nodes() const {
+    return nodes_.size();
+  }
+  // See PackingTask.
+  const std::string& key(size_t node) const {
+    return nodes_[node].key;
+  }
+  // Different nodes may be packed at the same time. REQUIRES: the subgraph lives
+  Status pack(size_t node, Weights& weights);
 
  private:
-  static Packer& of(void* context) {
-    return *static_cast<Packer*>(context);
-  }
-  xnn_status begin(const et_xnnpack_packing& packing, const void** data);
-  void end();
-  size_t look_up();
-  void* reserve(size_t bytes);
-  size_t insert(void* packed, size_t bytes);
+  // What XNNPACK takes for a weights cache: gives what is known and keeps what is fresh.
+  struct Cache {
+    Cache();
+    size_t look_up();
+    void* reserve(size_t bytes);
+    size_t insert(void* packed, size_t bytes);
 
-  Weights& weights_;
+    xnn_weights_cache_provider provider{};
+    PackedPtr known;
+    bool looked_up = false;
+    std::vector<PackedBytes> fresh;
+    std::vector<std::shared_ptr<Buffer>> buffers;
+    Status status;
+  };
+  struct Node {
+    et_xnnpack_node node;
+    std::vector<uint32_t> operands;
+    std::string key;
+    Cache cache; // the operator keeps its address
+    std::vector<PackedPtr> packed;
+  };
+
+  xnn_status defer(const et_xnnpack_packing& packing, const et_xnnpack_node& node);
+  Status create_operator(Node& node, Weights& weights);
+
   et_xnnpack_packer callbacks_{};
+  Cache cache_; // of nodes that pack although none of their operands is deferred
   std::vector<uint32_t> values_;
-  std::vector<PackedPtr> packed_; // by segments that live
-  Status status_;
-
-  // Of the node that is being packed.
-  std::string key_;
-  bool is_shared_ = false; // it is to be published
-  PackedPtr known_;
-  bool looked_up_ = false;
-  std::vector<PackedBytes> fresh_;
-  std::vector<std::shared_ptr<Buffer>> buffers_;
+  const Weights* weights_ = nullptr; // while the runtime is created
+  std::deque<Node> nodes_;
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -14,6 +14,7 @@ StatusOr<Segment> Segment::create(
     const Sizes& sizes,
     Weights& weights,
     xnn_workspace_t workspace,
+    std::vector<PackingTask>& packing,
     bool half) {
   Segment segment;
   segment.values_ = step.inputs;
@@ -25,7 +26,7 @@ StatusOr<Segment> Segment::create(
   const auto is_input = std::make_unique<bool[]>(count);
   std::fill_n(is_input.get(), segment.num_inputs_, true);
   ETX_ASSIGN_OR_RETURN(
-      const std::unique_ptr<SubgraphBuilder> builder,
+      const std::shared_ptr<SubgraphBuilder> builder,
       SubgraphBuilder::create({segment.values_.data(), count}, {is_input.get(), count}, types, weights));
   for (const uint32_t i : step.nodes) {
     const BoundNode bound(blob, i, types, sizes);
@@ -36,10 +37,19 @@ StatusOr<Segment> Segment::create(
   segment.scalars_ = builder->scalars();
 
   xnn_runtime_t runtime = nullptr;
-  segment.packer_ = std::make_unique<Packer>(weights);
-  Status status = segment.packer_->create_runtime(builder->get(), builder->deferred(), workspace, &runtime);
+  segment.packer_ = std::make_unique<Packer>();
+  Packer* const packer = segment.packer_.get();
+  Status status = packer->create_runtime(builder->get(), builder->deferred(), weights, workspace, &runtime);
   segment.runtime_.reset(runtime);
-  ETX_RETURN_IF_ERROR(std::move(status).in(blob.describe(step.nodes.front()) + " and following"));
+  const auto in_segment = [&blob, front = step.nodes.front()](Status failed) {
+    return failed.ok() ? failed : std::move(failed).in(blob.describe(front) + " and following");
+  };
+  ETX_RETURN_IF_ERROR(in_segment(std::move(status)));
+  for (size_t i = 0; i < packer->num_nodes(); ++i) {
+    packing.push_back({packer->key(i), [builder, packer, i, in_segment, &weights] { // `builder` lives that long
+                         return in_segment(packer->pack(i, weights));
+                       }});
+  }
   return segment;
 }
 

@@ -24,8 +24,8 @@ using RuntimePtr = std::unique_ptr<xnn_runtime, DeleteRuntime>;
 // run at the same time.
 class Segment {
  public:
-  // Packs weights that nobody has packed. `step` and `weights` are only used here. `half`: in float16
-  // what XNNPACK has in that.
+  // Ready when the tasks that it adds to `packing` have run. What it is given is only used until then.
+  // `half`: in float16 what XNNPACK has in that.
   static StatusOr<Segment> create(
       const Blob& blob,
       const Step& step,
@@ -33,6 +33,7 @@ class Segment {
       const Sizes& sizes,
       Weights& weights,
       xnn_workspace_t workspace,
+      std::vector<PackingTask>& packing,
       bool half = false);
 
   // Whether float16 pays: there is a product to compute in it.

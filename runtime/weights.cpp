@@ -2,6 +2,7 @@
 #include "weights.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "kernels/half.h"
@@ -53,28 +54,46 @@ StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use
   return kept_by_value_[value];
 }
 
-StatusOr<const void*> Weights::load(uint32_t value) {
+Status Weights::run(const std::vector<PackingTask>& tasks, pthreadpool_t pool) {
+  if (file_ != nullptr) {
+    std::vector<std::string> keys;
+    for (const PackingTask& task : tasks) {
+      if (!task.key.empty() && (shared_ == nullptr || !shared_->contains(task.key))) {
+        keys.push_back(task.key);
+      }
+    }
+    file_->verify(keys, pool);
+  }
+  std::vector<Status> results(tasks.size());
+  std::atomic<bool> failed{false};
+  parallel_for(pool, tasks.size(), 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end && !failed; ++i) {
+      results[i] = tasks[i].run();
+      if (!results[i].ok()) {
+        failed = true;
+      }
+    }
+  });
+  const auto bad = std::find_if(results.begin(), results.end(), [](const Status& result) { return !result.ok(); });
+  return bad == results.end() ? Status() : std::move(*bad);
+}
+
+StatusOr<Weights::Original> Weights::load(uint32_t value) const {
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
   const schema::Constant& constant = *blob_.value(value).constant();
   if (constant.storage() == schema::Storage::Plain) {
-    ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, type.bytes()));
-    const void* data = buffer.data();
-    borrowed_.push_back(std::move(buffer));
+    ETX_ASSIGN_OR_RETURN(std::shared_ptr<const FreeableBuffer> buffer, borrow(constant, type.bytes()));
+    const void* data = buffer->data();
     // XNNPACK packs bytes a vector at a time.
     const bool ends_well = element_size(type.dtype) > 1 || is_tail_readable(data, type.bytes(), kTailBytes);
     if (is_aligned(data, type.dtype) && ends_well) {
-      return data;
+      return Original{data, std::move(buffer)};
     }
   }
   ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate_populated(type.bytes()));
   ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
-  aligned_.push_back(std::move(copied));
-  return static_cast<const void*>(aligned_.back().data());
-}
-
-void Weights::release() {
-  borrowed_.clear();
-  aligned_.clear();
+  const void* const data = copied.data();
+  return Original{data, std::make_shared<Buffer>(std::move(copied))};
 }
 
 std::string Weights::identity(uint32_t value) const {
@@ -89,13 +108,25 @@ std::string Weights::identity(uint32_t value) const {
 Status Weights::copy(const schema::Constant& constant, const TensorType& type, void* to) const {
   const DType stored = stored_type(constant, type.dtype);
   const size_t count = type.shape.numel();
-  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, count * element_size(stored)));
+  ETX_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const FreeableBuffer> buffer, borrow(constant, count * element_size(stored)));
   if (stored != type.dtype) {
-    widen_bytes(stored, static_cast<const char*>(buffer.data()), static_cast<float*>(to), count);
+    widen_bytes(stored, static_cast<const char*>(buffer->data()), static_cast<float*>(to), count);
   } else if (count > 0) {
-    std::memcpy(to, buffer.data(), type.bytes());
+    std::memcpy(to, buffer->data(), type.bytes());
   }
   return {};
+}
+
+StatusOr<std::shared_ptr<const FreeableBuffer>> Weights::borrow(
+    const schema::Constant& constant, size_t bytes) const {
+  const std::lock_guard<std::mutex> lock(data_mutex_);
+  ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, bytes));
+  return std::shared_ptr<const FreeableBuffer>(
+      new FreeableBuffer(std::move(buffer)), [this](const FreeableBuffer* borrowed) {
+        const std::lock_guard<std::mutex> give_back(data_mutex_);
+        delete borrowed;
+      });
 }
 
 StatusOr<FreeableBuffer> Weights::get(const schema::Constant& constant, size_t bytes) const {
@@ -147,9 +178,12 @@ PackedPtr Weights::share(const std::string& key, PackedBytes bytes) {
 }
 
 PackedPtr Weights::find_packed(const std::string& key) {
-  const auto own = packed_.find(key);
-  if (own != packed_.end()) {
-    return own->second;
+  {
+    const std::lock_guard<std::mutex> lock(packed_mutex_);
+    const auto own = packed_.find(key);
+    if (own != packed_.end()) {
+      return own->second;
+    }
   }
   PackedPtr found = shared_ == nullptr ? nullptr : shared_->find_or_reserve(key);
   if (found == nullptr && file_ != nullptr) {
@@ -158,6 +192,7 @@ PackedPtr Weights::find_packed(const std::string& key) {
     }
   }
   if (found != nullptr && file_ != nullptr) {
+    const std::lock_guard<std::mutex> lock(packed_mutex_);
     packed_.emplace(key, found);
   }
   return found;
@@ -166,6 +201,7 @@ PackedPtr Weights::find_packed(const std::string& key) {
 PackedPtr Weights::publish(const std::string& key, PackedBytes bytes) {
   PackedPtr packed = share(key, std::move(bytes));
   if (file_ != nullptr) {
+    const std::lock_guard<std::mutex> lock(packed_mutex_);
     packed_.emplace(key, packed);
   }
   return packed;
@@ -177,19 +213,22 @@ void Weights::abandon(const std::string& key) {
   }
 }
 
+std::string Weights::packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const {
+  return "packed " + node.input(i).to_string() + " " + *kernel.packed_layout(node, i) + identity(value);
+}
+
 StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) {
-  const std::string key = "packed " + node.input(i).to_string() + " " + *kernel.packed_layout(node, i) + identity(value);
+  const std::string key = packed_key(value, kernel, node, i);
   if (PackedPtr found = find_packed(key)) {
     return found;
   }
-  StatusOr<const void*> original = load(value);
+  StatusOr<Original> original = load(value);
   StatusOr<Buffer> buffer = Buffer::allocate_populated(kernel.packed_bytes(node, i));
   if (!original.ok() || !buffer.ok()) {
     abandon(key);
     return original.ok() ? buffer.status() : original.status();
   }
-  const Status status = kernel.pack(node, i, *original, buffer->data());
-  release();
+  const Status status = kernel.pack(node, i, original->data, buffer->data());
   if (!status.ok()) {
     abandon(key);
     return status;

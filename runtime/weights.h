@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <functional>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,9 +21,16 @@ namespace executorch::backends::et_xnnpack {
 using executorch::runtime::FreeableBuffer;
 using executorch::runtime::NamedDataMap;
 
+// Weights that are yet to be packed, or found packed.
+struct PackingTask {
+  std::string key; // for find_packed(); empty if nobody else may use them
+  std::function<Status()> run;
+};
+
 // The constants of a graph while it is loaded. Small ones that are kept are copied once per
 // process. Large ones stay where ExecuTorch has them, if XNNPACK may read past their ends there;
-// the methods of a program share them. Those to be packed are borrowed from load() until release().
+// the methods of a program share them. Those to be packed are borrowed for that long. What packing
+// needs, from load() on, may be called by several threads.
 class Weights : public SubgraphBuilder::ConstantSource {
  public:
   // `named_data` may be null if no constant has a key. Both must outlive loading. Nothing is
@@ -36,12 +45,19 @@ class Weights : public SubgraphBuilder::ConstantSource {
   // The data of a constant that is kept. One that is to be packed has none yet.
   StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override;
 
-  // The data of a constant until release().
-  StatusOr<const void*> load(uint32_t value);
-  void release();
+  // Runs all tasks, on the threads of `pool` (null: the calling one), until one fails.
+  Status run(const std::vector<PackingTask>& tasks, pthreadpool_t pool);
 
-  // A constant as `kernel` wants it.
+  // The data of a constant as long as `memory` lives, which must not outlive this.
+  struct Original {
+    const void* data;
+    std::shared_ptr<const void> memory;
+  };
+  StatusOr<Original> load(uint32_t value) const;
+
+  // A constant as `kernel` wants it, and what it can be found under.
   // REQUIRES: the kernel has a layout for input i, which is constant `value`
+  std::string packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const;
   StatusOr<PackedPtr> pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i);
 
   // Equal for constants of the same content.
@@ -67,6 +83,7 @@ class Weights : public SubgraphBuilder::ConstantSource {
 
  private:
   StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
+  StatusOr<std::shared_ptr<const FreeableBuffer>> borrow(const schema::Constant& constant, size_t bytes) const;
   StatusOr<PackedPtr> keep(uint32_t value);
   PackedPtr share(const std::string& key, PackedBytes bytes);
   StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const;
@@ -75,9 +92,9 @@ class Weights : public SubgraphBuilder::ConstantSource {
   const NamedDataMap* named_data_;
   PackedWeights* const shared_;
   PackedFile* const file_;
+  mutable std::mutex data_mutex_; // held while ExecuTorch gives or takes back data
+  std::mutex packed_mutex_; // guards packed_
   PackedByKey packed_;
-  std::vector<FreeableBuffer> borrowed_;
-  std::vector<Buffer> aligned_; // copies of what is borrowed at an odd address, or stored in another type
   std::vector<PackedPtr> kept_;
   std::unordered_map<uint32_t, const void*> kept_by_value_;
 };

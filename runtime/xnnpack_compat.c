@@ -105,8 +105,8 @@ void et_xnnpack_release_workspace_memory(xnn_workspace_t workspace) {
 #define CODE_CACHE_PARAMETER
 #define CODE_CACHE_ARGUMENT
 #else
-#define CODE_CACHE_PARAMETER struct xnn_code_cache *code_cache,
-#define CODE_CACHE_ARGUMENT code_cache,
+#define CODE_CACHE_PARAMETER struct xnn_code_cache *code_cache __attribute__((unused)),
+#define CODE_CACHE_ARGUMENT /*code_cache=*/NULL,
 #endif
 
 // By type of node, XNNPACK's own functions while one runtime is created.
@@ -183,7 +183,12 @@ static bool describe_operand(struct description* to, const runtime_value* value)
   }
 }
 
-static enum xnn_status create_node(
+// Inputs, then outputs.
+static uint32_t operand(const struct xnn_node* node, uint32_t i) {
+  return i < node->num_inputs ? node->inputs[i] : node->outputs[i - node->num_inputs];
+}
+
+static enum xnn_status defer_node(
     const struct xnn_node* node,
     const runtime_value* values,
     size_t num_values,
@@ -192,15 +197,13 @@ static enum xnn_status create_node(
   const struct et_xnnpack_packer* packer = (const struct et_xnnpack_packer*)weights_cache;
   const xnn_create_operator_fn* create = packer->create;
   uint32_t operands[MAX_OPERANDS];
-  const void* data[MAX_OPERANDS] = {0};
-  void* before[MAX_OPERANDS];
   struct description description = {0};
   struct et_xnnpack_packing packing = {.is_complete = true, .operands = operands};
   APPEND(&description, node->type);
   APPEND(&description, node->flags);
   APPEND(&description, node->params);
   for (uint32_t i = 0; i < node->num_inputs + node->num_outputs; ++i) {
-    const uint32_t id = i < node->num_inputs ? node->inputs[i] : node->outputs[i - node->num_inputs];
+    const uint32_t id = operand(node, i);
     const bool is_value = id < num_values;
     const bool is_deferred = is_value && id < packer->num_values && packer->is_deferred[id];
     APPEND(&description, is_value);
@@ -210,7 +213,6 @@ static enum xnn_status create_node(
       packing.is_complete &= is_deferred || !is_static_value(&values[id]);
     }
     if (is_deferred) {
-      before[packing.num_operands] = values[id].data;
       operands[packing.num_operands++] = id;
     }
   }
@@ -219,22 +221,41 @@ static enum xnn_status create_node(
   }
   packing.description = description.bytes;
   packing.size = description.size;
-  enum xnn_status status = packer->begin(packer->cache.context, &packing, data);
-  // XNNPACK lets nobody but itself write to them.
-  runtime_value* mutable_values = (runtime_value*)(uintptr_t)values;
-  for (size_t i = 0; i < packing.num_operands; ++i) {
-    if (data[i] != NULL) {
-      mutable_values[operands[i]].data = (void*)(uintptr_t)data[i];
+  const struct et_xnnpack_node deferred = {
+      node, values, num_values, opdata, (void (*)(void))create[node->type]};
+  const enum xnn_status status = packer->defer(packer->context, &packing, &deferred);
+  free(description.bytes);
+  return status;
+}
+
+enum xnn_status et_xnnpack_create_node(
+    const struct et_xnnpack_node* deferred,
+    const uint32_t* operands,
+    const void* const* data,
+    size_t num_operands,
+    struct xnn_weights_cache_provider* cache) {
+  const struct xnn_node* node = deferred->node;
+  const runtime_value* values = deferred->values;
+  // Those of the runtime belong to all of its nodes.
+  runtime_value* own = calloc(deferred->num_values, sizeof(runtime_value));
+  if (own == NULL) {
+    return xnn_status_out_of_memory;
+  }
+  for (uint32_t i = 0; i < node->num_inputs + node->num_outputs; ++i) {
+    const uint32_t id = operand(node, i);
+    if (id < deferred->num_values) {
+      own[id] = values[id];
     }
   }
-  if (status == xnn_status_success) {
-    status = create[node->type](node, values, num_values, opdata, CODE_CACHE_ARGUMENT weights_cache);
+  for (size_t i = 0; i < num_operands; ++i) {
+    if (data[i] != NULL) {
+      own[operands[i]].data = (void*)(uintptr_t)data[i];
+    }
   }
-  for (size_t i = 0; i < packing.num_operands; ++i) {
-    mutable_values[operands[i]].data = before[i];
-  }
-  packer->end(packer->cache.context);
-  free(description.bytes);
+  const xnn_create_operator_fn create = (xnn_create_operator_fn)deferred->create;
+  const enum xnn_status status =
+      create(node, own, deferred->num_values, deferred->opdata, CODE_CACHE_ARGUMENT cache);
+  free(own);
   return status;
 }
 
@@ -265,7 +286,7 @@ enum xnn_status et_xnnpack_create_runtime(
       return xnn_status_unsupported_parameter;
     }
     create[type] = node->create;
-    node->create = create_node;
+    node->create = defer_node;
   }
   packer->create = create;
   const enum xnn_status status =

@@ -57,14 +57,22 @@ struct et_xnnpack_packing {
   size_t num_operands;
 };
 
-// A weights cache that XNNPACK tells node by node what it packs.
+// A node of a runtime that lacks its operator. Good as long as the subgraph and the runtime live.
+struct et_xnnpack_node {
+  const struct xnn_node* node;
+  const void* values;
+  size_t num_values;
+  void* opdata;
+  void (*create)(void); // XNNPACK's own function, of another type
+};
+
+// A weights cache, and what becomes of nodes that have deferred operands.
 struct et_xnnpack_packer {
   struct xnn_weights_cache_provider cache; // has to be the first
-  // Called before a node is created that has deferred operands. Gives their data, or null for
-  // those that nobody will read as look_up() will find them.
-  enum xnn_status (*begin)(void* context, const struct et_xnnpack_packing* packing, const void** data);
-  // Called after each such node, also if that failed.
-  void (*end)(void* context);
+  void* context;
+  // Called in place of creating such a node's operator.
+  enum xnn_status (*defer)(
+      void* context, const struct et_xnnpack_packing* packing, const struct et_xnnpack_node* node);
   // Which values are static but have no data yet; their address is never read.
   const bool* is_deferred;
   size_t num_values;
@@ -74,13 +82,22 @@ struct et_xnnpack_packer {
 // Whether this CPU computes in float16, or at least converts to it.
 bool et_xnnpack_has_half(void);
 
-// xnn_create_runtime_v4 that gets the data of weights node by node.
+// xnn_create_runtime_v4 that defers the nodes whose weights have no data yet.
 enum xnn_status et_xnnpack_create_runtime(
     xnn_subgraph_t subgraph,
     xnn_workspace_t workspace,
     uint32_t flags,
     struct et_xnnpack_packer* packer,
     xnn_runtime_t* runtime);
+
+// Creates the operator of a deferred node. `data` is that of `operands`; null for those that
+// nobody will read as the cache will find them packed. Several nodes may be created at the same time.
+enum xnn_status et_xnnpack_create_node(
+    const struct et_xnnpack_node* node,
+    const uint32_t* operands,
+    const void* const* data,
+    size_t num_operands,
+    struct xnn_weights_cache_provider* cache);
 
 #ifdef __cplusplus
 }

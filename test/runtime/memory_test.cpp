@@ -2,9 +2,16 @@
 #include <runtime/memory.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <tuple>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 #include <gtest/gtest.h>
 
@@ -38,6 +45,60 @@ TEST(BufferTest, Moves) {
   EXPECT_EQ(Buffer().data(), nullptr);
   EXPECT_EQ(Buffer().size(), 0u);
 }
+
+TEST(PopulateTest, KeepsWhatIsThere) {
+  constexpr size_t kBytes = 3 << 20;
+  StatusOr<Buffer> buffer = Buffer::allocate(kBytes);
+  ASSERT_TRUE(buffer.ok());
+  for (size_t i = 0; i < kBytes; ++i) {
+    buffer->data()[i] = static_cast<char>(i * 7);
+  }
+  errno = 5;
+  for (const size_t offset : {0, 1, 63, 4032, 4095, 4097}) {
+    for (const size_t bytes :
+         {size_t{0}, size_t{1}, size_t{4095}, size_t{4096}, size_t{8191}, size_t{300001}, size_t{1} << 20, kBytes - offset}) {
+      populate(buffer->data() + offset, bytes);
+    }
+  }
+  EXPECT_EQ(errno, 5);
+  for (size_t i = 0; i < kBytes; ++i) {
+    ASSERT_EQ(buffer->data()[i], static_cast<char>(i * 7)) << i;
+  }
+}
+
+#ifdef MADV_POPULATE_WRITE
+size_t resident_pages(char* begin, size_t bytes) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident(bytes / page);
+  EXPECT_EQ(mincore(begin, bytes, resident.data()), 0);
+  return static_cast<size_t>(std::count_if(resident.begin(), resident.end(), [](unsigned char r) { return (r & 1) != 0; }));
+}
+
+TEST(PopulateTest, ProvidesWholePagesOnly) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t bytes = 200 * page;
+  for (const auto& [begin, size, pages] :
+       {std::tuple{size_t{0}, bytes, size_t{200}},
+        {size_t{1}, bytes - 1, size_t{199}},
+        {size_t{1}, bytes - 2, size_t{198}},
+        {page, bytes - 2 * page, size_t{198}},
+        {size_t{64}, 100 * page, size_t{99}},
+        {size_t{64}, 3 * page, size_t{0}}}) { // too small to pay
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    char* const data = static_cast<char*>(memory);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    if (madvise(memory, page, MADV_POPULATE_WRITE) != 0) {
+      munmap(memory, bytes);
+      GTEST_SKIP() << "this Linux has no such advice";
+    }
+    populate(data + begin, size);
+    EXPECT_EQ(resident_pages(data, bytes), pages + (begin == 0 ? 0 : 1)) // and the one asked with
+         << begin << " " << size;
+    munmap(memory, bytes);
+  }
+}
+#endif
 
 // What every layout must have.
 void check(const std::vector<Lifetime>& pieces, const ArenaLayout& layout) {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -34,26 +35,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-TEST(ChecksumTest, FindsDamage) {
-  std::vector<char> bytes(300);
-  std::mt19937 random(5);
-  for (char& byte : bytes) {
-    byte = static_cast<char>(random());
-  }
-  for (const size_t size : {0, 1, 7, 8, 63, 64, 65, 128, 300}) {
-    const uint64_t sum = checksum(bytes.data(), size);
-    for (size_t bit = 0; bit < 8 * size; ++bit) {
-      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
-      EXPECT_NE(checksum(bytes.data(), size), sum);
-      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
-    }
-    EXPECT_EQ(checksum(bytes.data(), size), sum);
-  }
-  const std::vector<char> zeros(128);
-  EXPECT_NE(checksum(zeros.data(), 64), checksum(zeros.data(), 128));
-  EXPECT_NE(checksum(zeros.data(), 64), checksum(zeros.data(), 63));
-}
 
 constexpr int64_t kSize = 24;
 
@@ -454,6 +435,47 @@ TEST_F(PackedFileTest, ProcessesMayWriteAtOnce) {
   expect_cached("a");
   expect_cached("b");
   EXPECT_THAT(files(), ElementsAre("weights"));
+}
+
+// What is verified ahead on several threads is what find() sees; the rest it verifies itself.
+TEST_F(PackedFileTest, DamageInAnyPartOfALargeEntryIsFound) {
+  constexpr size_t kBytes = 3 * kChecksumChunk + 100;
+  const auto entry = [](char first) {
+    auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(kBytes)));
+    std::iota(memory->data(), memory->data() + kBytes, first);
+    return std::make_shared<const PackedBytes>(PackedBytes{memory->data(), kBytes, false, memory});
+  };
+  const PackedByKey both{{"a", entry(1)}, {"b", entry(2)}};
+  PackedFile(path_, "identity").finish(both);
+  const std::string whole = content();
+  const size_t begin = 64; // of "a"
+  const pthreadpool_t pool = pthreadpool_create(3);
+  for (size_t at = 0; at < kBytes; at += kChecksumChunk / 2 + 50) {
+    std::string damaged = whole;
+    damaged[begin + at] = static_cast<char>(damaged[begin + at] ^ 4);
+    put(damaged);
+    for (const bool ahead : {false, true}) {
+      SCOPED_TRACE(std::to_string(at) + (ahead ? " ahead" : ""));
+      PackedFile file(path_, "identity");
+      if (ahead) {
+        file.verify({"a", "c", "b", "a"}, pool);
+      }
+      EXPECT_FALSE(file.find("a").has_value());
+      EXPECT_FALSE(file.find("c").has_value());
+      const std::optional<PackedBytes> found = file.find("b");
+      ASSERT_TRUE(found.has_value());
+      EXPECT_EQ(std::memcmp(found->data, both.at("b")->data, kBytes), 0);
+      EXPECT_EQ(file.problem(), "it is damaged");
+    }
+    PackedFile(path_, "identity").finish(both); // finds nothing wrong where it has not looked
+    EXPECT_EQ(content(), damaged);
+    PackedFile looks(path_, "identity");
+    looks.verify({"a"}, pool);
+    EXPECT_FALSE(looks.find("a").has_value());
+    looks.finish(both);
+    EXPECT_EQ(content(), whole);
+  }
+  pthreadpool_destroy(pool);
 }
 
 TEST_F(PackedFileTest, ThreadsMayWriteAtOnce) {

@@ -236,6 +236,69 @@ TEST_F(ThreadsTest, JoinAGroupAtOnce) {
   }
 }
 
+// Several steps of each kind, more than threads, some with the same weights.
+GraphDef many_weights() {
+  GraphDef g;
+  uint32_t x = g.input({1, 6, 6, 24});
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "w" + std::to_string(i % 9);
+    const std::string kernel = "kernel" + std::to_string(i % 9);
+    x = g.node(linear(), {x, g.named({24, 24}, name)}, {1, 6, 6, 24});
+    x = g.node(conv2d({1, 1}, {3, 3, 3, 3}, {1, 1}, 24), {x, g.named({24, 7, 7, 1}, kernel)}, {1, 6, 6, 24});
+  }
+  g.output(x);
+  return g;
+}
+
+std::vector<float> run_many(Method& method) {
+  TensorArgument x({1, 6, 6, 24}, some_numbers(36 * 24)), y({1, 6, 6, 24});
+  EXPECT_EQ(method.execute({x.value(), y.value()}), Error::Ok);
+  return y.numbers();
+}
+
+void add_many(DataMap* data, uint32_t absent = 9) {
+  for (uint32_t i = 0; i < 9; ++i) {
+    data->add("w" + std::to_string(i), some_numbers(24 * 24, i));
+    if (i != absent) {
+      data->add("kernel" + std::to_string(i), some_numbers(24 * 49, i));
+    }
+  }
+}
+
+TEST_F(ThreadsTest, PackOnThePool) {
+  const std::vector<uint8_t> blob = many_weights().build();
+  const auto load_and_run_many = [&](int threads, bool shared) {
+    DataMap data;
+    add_many(&data);
+    Method method(
+        backend_, blob, &data, {option("num_threads", threads), option("weight_cache", shared)});
+    return run_many(method);
+  };
+  const std::vector<float> expected = load_and_run_many(1, false);
+  for (const bool shared : {false, true}) {
+    on_threads([&](int i) {
+      for (int round = 0; round < 4; ++round) {
+        EXPECT_EQ(load_and_run_many((i + round) % 2, shared), expected);
+      }
+    });
+  }
+}
+
+TEST_F(ThreadsTest, PackOnThePoolWithoutOneOfTheWeights) {
+  const std::vector<uint8_t> blob = many_weights().build();
+  on_threads([&](int) {
+    DataMap data;
+    add_many(&data, 5);
+    const Method method(backend_, blob, &data);
+    EXPECT_EQ(method.error, Error::InvalidProgram);
+    EXPECT_NE(backend_.last_error().find("kernel5"), std::string::npos) << backend_.last_error();
+  });
+  DataMap data;
+  add_many(&data);
+  const Method method(backend_, blob, &data);
+  EXPECT_EQ(method.error, Error::Ok); // nobody waits for what was not packed
+}
+
 class PoolTest : public ThreadsTest {
  protected:
   ~PoolTest() override {
