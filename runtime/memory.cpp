@@ -19,7 +19,7 @@ namespace {
 constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 
 // Below, memory mostly comes from what was freed and has its pages.
-constexpr size_t kPopulatedBytes = 256 << 10;
+constexpr size_t kPopulatedBytes = 16 << 10;
 
 } // namespace
 

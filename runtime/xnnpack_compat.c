@@ -236,8 +236,8 @@ enum xnn_status et_xnnpack_create_node(
     struct xnn_weights_cache_provider* cache) {
   const struct xnn_node* node = deferred->node;
   const runtime_value* values = deferred->values;
-  // Those of the runtime belong to all of its nodes.
-  runtime_value* own = calloc(deferred->num_values, sizeof(runtime_value));
+  // Those of the runtime belong to all of its nodes. Only operands are read.
+  runtime_value* own = malloc(deferred->num_values * sizeof(runtime_value));
   if (own == NULL) {
     return xnn_status_out_of_memory;
   }
