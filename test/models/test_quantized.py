@@ -52,10 +52,10 @@ def test_equals_the_program_operator_by_operator(name, layout):
     (graph,) = lowered.optimized.values()
     producer = graph.producers[graph.outputs[0].value]
     step = graph.values[producer.inputs[0]].quantization.scale.item()
-    program = Runtime.get().load_program(lowered.buffer)
+    programs = [Runtime.get().load_program(lowered.buffer) for _ in range(2)]  # each keeps what it has loaded
     with et_xnnpack.load_options(num_threads=1):
-        alone = program.load_method("forward")
-    methods = (program.load_method("forward"), alone)
+        alone = programs[0].load_method("forward")
+    methods = (programs[1].load_method("forward"), alone)
     for seed, batch in enumerate((2, 20, 1, 5)):
         inputs = images(batch, 10 + seed, layout)
         with torch.no_grad():
