@@ -244,4 +244,7 @@ MODELS = [
 
 
 def get(name: str) -> Model:
-    return next(m for m in MODELS if m.name == name)
+    """A whole model, or a single operator of ``cases.py``."""
+    import cases
+
+    return next(m for m in (*MODELS, *cases.CASES) if m.name == name)

@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """One engine in a process of its own, told over a pipe what to do."""
 
+import math
 import multiprocessing
 import os
 import tempfile
@@ -116,8 +117,12 @@ class _Server:
         started = time.perf_counter()
         self.call = self.calls[folder] = self.engine.load(Path(folder), threads)
         milliseconds = (time.perf_counter() - started) * 1e3
-        actual = np.asarray(self.call(self.inputs)[0])
-        return milliseconds, float(np.abs(actual - expected).max() / np.abs(expected).max())
+        actual = np.asarray(self.call(self.inputs)[0]).astype(np.float64)
+        finite = np.isfinite(expected)
+        if actual.shape != expected.shape or not np.array_equal(actual[~finite], expected[~finite], equal_nan=True):
+            return milliseconds, math.inf
+        actual, expected = actual[finite], expected[finite].astype(np.float64)
+        return milliseconds, float(np.abs(actual - expected).max() / max(np.abs(expected).max(), 1e-30))
 
     def run(self, folder: str, inputs: str):
         import numpy as np
