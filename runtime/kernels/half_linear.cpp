@@ -45,11 +45,30 @@ constexpr size_t kHalfTile = kTile; // columns of a panel
 static_assert(kHalfTile <= kMaxTile);
 constexpr size_t kMiddleRows = kRows > 8 ? 8 : 4; // of a tile where kRows are too many
 
-// R rows from `row` on of the columns of one panel.
-template <bool kBFloat16, size_t R>
-HWY_NOINLINE void multiply_tile(const HalfProduct& p, size_t row, size_t panel) {
+struct FromBFloat16 {
+  using Element = uint16_t;
+  static HWY_INLINE Vector load(const uint16_t* w) {
+    return widen_bfloat16(hn::LoadU(kHalves, w));
+  }
+};
+struct FromFloat16 {
+  using Element = uint16_t;
+  static HWY_INLINE Vector load(const uint16_t* w) {
+    return widen_float16(hn::LoadU(kHalves, w));
+  }
+};
+struct FromFloat32 {
+  using Element = float;
+  static HWY_INLINE Vector load(const float* w) {
+    return hn::LoadU(kFloats, w);
+  }
+};
+
+// R rows from `row` on of the columns of one panel, which is at `w`.
+template <typename Weights, size_t R>
+HWY_NOINLINE void multiply_tile(
+    const HalfProduct& p, size_t row, size_t panel, const typename Weights::Element* HWY_RESTRICT w) {
   const float* HWY_RESTRICT x = p.x + row * p.depth;
-  const uint16_t* HWY_RESTRICT w = p.panels + panel * kHalfTile * p.depth;
   Vector sum[R][kVectors];
   HWY_UNROLL(16)
   for (size_t r = 0; r < R; ++r) {
@@ -62,8 +81,7 @@ HWY_NOINLINE void multiply_tile(const HalfProduct& p, size_t row, size_t panel) 
     Vector weights[kVectors];
     HWY_UNROLL(4)
     for (size_t n = 0; n < kVectors; ++n) {
-      const auto halves = hn::LoadU(kHalves, w + k * kHalfTile + n * kLanes);
-      weights[n] = kBFloat16 ? widen_bfloat16(halves) : widen_float16(halves);
+      weights[n] = Weights::load(w + k * kHalfTile + n * kLanes);
     }
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
@@ -91,31 +109,46 @@ HWY_NOINLINE void multiply_tile(const HalfProduct& p, size_t row, size_t panel) 
   }
 }
 
-template <bool kBFloat16>
-HWY_INLINE void multiply_panels(const HalfProduct& p, size_t begin, size_t end) {
-  for (size_t panel = begin; panel < end; ++panel) {
-    size_t row = 0;
-    for (; row + kRows <= p.rows; row += kRows) {
-      multiply_tile<kBFloat16, kRows>(p, row, panel);
-    }
-    for (; row + kMiddleRows <= p.rows; row += kMiddleRows) {
-      multiply_tile<kBFloat16, kMiddleRows>(p, row, panel);
-    }
-    for (; row + 4 <= p.rows; row += 4) {
-      multiply_tile<kBFloat16, 4>(p, row, panel);
-    }
-    for (; row < p.rows; ++row) {
-      multiply_tile<kBFloat16, 1>(p, row, panel);
-    }
+template <typename Weights>
+HWY_INLINE void multiply_rows(const HalfProduct& p, size_t panel, const typename Weights::Element* w) {
+  size_t row = 0;
+  for (; row + kRows <= p.rows; row += kRows) {
+    multiply_tile<Weights, kRows>(p, row, panel, w);
+  }
+  for (; row + kMiddleRows <= p.rows; row += kMiddleRows) {
+    multiply_tile<Weights, kMiddleRows>(p, row, panel, w);
+  }
+  for (; row + 4 <= p.rows; row += 4) {
+    multiply_tile<Weights, 4>(p, row, panel, w);
+  }
+  for (; row < p.rows; ++row) {
+    multiply_tile<Weights, 1>(p, row, panel, w);
   }
 }
 
-// All rows of panels [begin, end) of columns.
-void multiply_half(const HalfProduct& p, size_t begin, size_t end) {
+template <typename Weights>
+HWY_INLINE void multiply_panels(const HalfProduct& p, size_t begin, size_t end, float* widened) {
+  const size_t size = kHalfTile * p.depth;
+  for (size_t panel = begin; panel < end; ++panel) {
+    const uint16_t* w = p.panels + panel * size;
+    if (widened == nullptr) {
+      multiply_rows<Weights>(p, panel, w);
+      continue;
+    }
+    for (size_t i = 0; i < size; i += kLanes) {
+      hn::StoreU(Weights::load(w + i), kFloats, widened + i);
+    }
+    multiply_rows<FromFloat32>(p, panel, widened);
+  }
+}
+
+// All rows of panels [begin, end) of columns. `widened`: room for one panel of floats, if it is to be widened
+// once instead of for each tile of rows.
+void multiply_half(const HalfProduct& p, size_t begin, size_t end, float* widened) {
   if (p.bfloat16) {
-    multiply_panels<true>(p, begin, end);
+    multiply_panels<FromBFloat16>(p, begin, end, widened);
   } else {
-    multiply_panels<false>(p, begin, end);
+    multiply_panels<FromFloat16>(p, begin, end, widened);
   }
 }
 
@@ -135,6 +168,9 @@ HWY_EXPORT(multiply_half);
 HWY_EXPORT(half_tile);
 
 constexpr size_t kGrain = 32768; // multiplications
+// From so many rows on panels are widened first, if one stays in a cache of the second level.
+constexpr size_t kManyRows = 48;
+constexpr size_t kMaxWidenedBytes = 256 << 10;
 
 size_t tile() {
   return ETX_DISPATCH(half_tile)();
@@ -169,7 +205,7 @@ class HalfLinear final : public Kernel {
     return {};
   }
 
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const Shape& x = node.input(0).shape;
     p_ = {};
     p_.bfloat16 = node.input(1).stored == DType::BFloat16;
@@ -181,7 +217,9 @@ class HalfLinear final : public Kernel {
       p_.max = clamp->max();
     }
     multiply_ = ETX_DISPATCH(multiply_half);
-    return size_t{0};
+    const size_t bytes = p_.depth * tile() * sizeof(float);
+    widened_bytes_ = p_.rows >= kManyRows && bytes <= kMaxWidenedBytes ? bytes : 0;
+    return widened_bytes_ * num_threads;
   }
 
   void run(const KernelArguments& arguments) override {
@@ -191,15 +229,24 @@ class HalfLinear final : public Kernel {
     p.bias = arguments.input<float>(2);
     p.y = arguments.output<float>(0);
     const size_t width = tile();
+    const size_t panels = (p.columns + width - 1) / width;
+    if (widened_bytes_ > 0) {
+      parallel_for_with_thread(arguments.pool, panels, [&](size_t thread, size_t i) {
+        char* const scratch = static_cast<char*>(arguments.scratch) + thread * widened_bytes_;
+        multiply_(p, i, i + 1, reinterpret_cast<float*>(scratch));
+      });
+      return;
+    }
     const size_t grain = kGrain / (p.rows * p.depth * width + 1) + 1;
-    parallel_for(arguments.pool, (p.columns + width - 1) / width, grain, [&](size_t begin, size_t end) {
-      multiply_(p, begin, end);
+    parallel_for(arguments.pool, panels, grain, [&](size_t begin, size_t end) {
+      multiply_(p, begin, end, /*widened=*/nullptr);
     });
   }
 
  private:
   HalfProduct p_;
-  void (*multiply_)(const HalfProduct&, size_t, size_t) = nullptr;
+  void (*multiply_)(const HalfProduct&, size_t, size_t, float*) = nullptr;
+  size_t widened_bytes_ = 0; // of each thread
 };
 
 } // namespace

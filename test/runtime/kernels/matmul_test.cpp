@@ -54,13 +54,14 @@ void check_linear(
 
 TEST(LinearKernel, WeightsOf16Bits) {
   for (const DType stored : {DType::Float16, DType::BFloat16}) {
-    for (const size_t rows : {1, 4, 5, 9, 31}) {
+    for (const size_t rows : {1, 4, 5, 9, 31, 67}) {
       for (const size_t columns : {1, 7, 64, 130}) {
         for (const size_t depth : {1, 15, 33, 260}) {
           check_linear({rows, depth}, columns, true, std::nullopt, stored);
         }
       }
     }
+    check_linear({49, 2100}, 33, true, std::nullopt, stored); // too deep to be widened first
     check_linear({3, 5, 7}, 5, false, schema::Clamp(-0.5f, 1), stored);
     check_linear({0, 5}, 3, true, std::nullopt, stored);
     check_linear({12, 0}, 4, true, std::nullopt, stored);
