@@ -2,7 +2,7 @@
 """Load time, memory and the cost of a small call: et_xnnpack beside the official XNNPACK delegate.
 
 Every number comes from a process of its own, and the delegates take turns. Programs are in the page
-cache; the largest is that of BERT-base, 438 MB. Memory is what /proc tells: anonymous pages are the
+cache; the largest is that of BERT-base, 434 MB. Memory is what /proc tells: anonymous pages are the
 process's own, pages of files are shared and can be dropped. Writes load.json and load.md.
 """
 
