@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 # Python for the environment; 3.11 first, because that is where this project is tested.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# Options of benchmarks/bench.py, load.py or quantized.py, such as BENCH="--models minilm --threads 1".
+# Options of benchmarks/bench.py, operators.py, load.py or quantized.py, such as BENCH="--models minilm --threads 1".
 BENCH ?=
 # Options of test/suite/run.py, such as SUITE="-k conv2d" or SUITE=xnnpack for the official delegate's tests.
 SUITE ?=
@@ -30,11 +30,12 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-load bench-quantized suite build unit python-test sanitizers asan tsan lint clean distclean
+.PHONY: help demo test bench bench-operators bench-load bench-quantized suite build unit python-test sanitizers asan tsan lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
 	@echo "make test        set up, build, and run every test"
+	@echo "make bench-operators  set up, and measure single operators beside eager PyTorch and others (ten minutes)"
 	@echo "make bench-load  set up, and measure load time, memory and small calls beside the official delegate"
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy (a quarter of an hour)"
 	@echo "make bench       set up, and measure whole models beside other engines (about an hour at first)"
@@ -54,6 +55,10 @@ demo: build $(stamps)/examples
 bench: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Latency of whole models)
 	@$(bin)/python benchmarks/bench.py $(BENCH)
+
+bench-operators: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Latency of single operators)
+	@$(bin)/python benchmarks/operators.py $(BENCH)
 
 bench-load: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Load time and memory of whole models)

@@ -59,6 +59,21 @@ HWY_NOINLINE Vector by_scalars(Vector x) {
   return hn::Load(kFloats, values);
 }
 
+template <float (*kScalar)(float, float)>
+HWY_NOINLINE Vector by_scalars(Vector a, Vector b) {
+  HWY_ALIGN float x[kLanes], y[kLanes];
+  hn::Store(a, kFloats, x);
+  hn::Store(b, kFloats, y);
+  for (size_t i = 0; i < kLanes; ++i) {
+    x[i] = kScalar(x[i], y[i]);
+  }
+  return hn::Load(kFloats, x);
+}
+
+HWY_INLINE bool all_within(Vector x, float low, float high) {
+  return hn::AllTrue(kFloats, hn::And(hn::Ge(x, set(low)), hn::Le(x, set(high))));
+}
+
 // The parameters of a unary function in vectors.
 struct Parameters {
   explicit Parameters(const UnaryParameters& p) : alpha(set(p.alpha)), low(set(p.low)), high(set(p.high)) {}
@@ -96,11 +111,10 @@ ETX_UNARY(Exp) {
 ETX_UNARY(Floor) {
   return hn::Floor(x);
 }
-// x times the normal distribution's share below x. With a = |x| the share above a is
-// exp(-a^2 / 2) times a polynomial in 1 / (1 + 0.3 a).
-ETX_UNARY(Gelu) {
-  // There is nothing left above 20.
-  const Vector a = hn::Min(set(20), hn::Abs(x));
+// The normal distribution's share above x: exp(-a^2 / 2) times a polynomial in 1 / (1 + 0.3 a).
+// There is nothing left above 20. REQUIRES: x >= 0
+HWY_INLINE Vector share_above(Vector x) {
+  const Vector a = hn::Min(set(20), x);
   const Vector u = hn::Div(set(1), hn::MulAdd(set(0.3f), a, set(1)));
   Vector share = hn::MulAdd(u, set(0x1.3a6516p-5f), set(-0x1.5a73bcp-3f));
   share = hn::MulAdd(u, share, set(0x1.d44bb0p-3f));
@@ -114,8 +128,22 @@ ETX_UNARY(Gelu) {
   const Vector square = hn::Mul(a, a);
   const Vector error = hn::MulSub(a, a, square);
   const Vector density = exp_nonpositive(hn::Mul(set(-0.5f), square));
-  share = hn::Mul(share, hn::NegMulAdd(hn::Mul(set(0.5f), error), density, density));
+  return hn::Mul(share, hn::NegMulAdd(hn::Mul(set(0.5f), error), density, density));
+}
+ETX_UNARY(Gelu) {
+  const Vector share = share_above(hn::Abs(x));
   return hn::Mul(x, hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), share, hn::Sub(set(1), share)));
+}
+ETX_UNARY(Erf) {
+  const Vector a = hn::Abs(x), square = hn::Mul(x, x);
+  Vector small = hn::MulAdd(square, set(0x1.496a5cp-14f), set(-0x1.a3f710p-11f));
+  small = hn::MulAdd(square, small, set(0x1.5405b4p-8f));
+  small = hn::MulAdd(square, small, set(-0x1.b7f90ep-6f));
+  small = hn::MulAdd(square, small, set(0x1.ce2cf8p-4f));
+  small = hn::MulAdd(square, small, set(-0x1.81273ep-2f));
+  small = hn::MulAdd(square, small, set(0x1.20dd74p+0f));
+  const Vector large = hn::NegMulAdd(set(2), share_above(hn::Mul(set(1.41421356f), a)), set(1));
+  return keep_nan(x, hn::IfThenElse(hn::Lt(a, set(1)), hn::Mul(x, small), hn::CopySign(large, x)));
 }
 ETX_UNARY(GeluTanh) {
   // 0.5 (1 + tanh(z)) = 1 / (1 + exp(-2 z))
@@ -178,7 +206,43 @@ ETX_UNARY(Square) {
 ETX_UNARY(Tanh) {
   return hn::Tanh(kFloats, x);
 }
+ETX_UNARY(Trunc) {
+  return hn::CopySign(hn::Trunc(x), x); // -0 stays
+}
 
+// Highway's, where all of a vector is in the range that it is good for.
+#define ETX_UNARY_WITHIN(name, scalar, low, high)                   \
+  ETX_UNARY(name) {                                                 \
+    if (HWY_UNLIKELY(!all_within(x, low, high))) {                  \
+      return by_scalars<scalar>(x);                                 \
+    }                                                               \
+    return hn::name(kFloats, x);                                    \
+  }
+
+constexpr float kSmallestNormal = std::numeric_limits<float>::min();
+
+ETX_UNARY_WITHIN(Acos, std::acos, -1, 1)
+ETX_UNARY_WITHIN(Acosh, std::acosh, 1, 1e18f)
+ETX_UNARY_WITHIN(Asin, std::asin, -1, 1)
+ETX_UNARY_WITHIN(Asinh, std::asinh, -1e18f, 1e18f)
+ETX_UNARY_WITHIN(Atan, std::atan, -1e37f, 1e37f)
+ETX_UNARY_WITHIN(Atanh, std::atanh, -0.999f, 0.999f)
+ETX_UNARY_WITHIN(Exp2, std::exp2, -126, 127)
+ETX_UNARY_WITHIN(Expm1, std::expm1, -88, 88)
+ETX_UNARY_WITHIN(Log10, std::log10, kSmallestNormal, 1e38f)
+ETX_UNARY_WITHIN(Log1p, std::log1p, -0.999f, 1e38f)
+ETX_UNARY_WITHIN(Log2, std::log2, kSmallestNormal, 1e38f)
+ETX_UNARY_WITHIN(Sinh, std::sinh, -88, 88)
+
+ETX_UNARY(Cosh) {
+  if (HWY_UNLIKELY(!all_within(x, -88, 88))) {
+    return by_scalars<std::cosh>(x);
+  }
+  const Vector half = hn::Mul(set(0.5f), hn::Exp(kFloats, hn::Abs(x)));
+  return hn::Add(half, hn::Div(set(0.25f), half));
+}
+
+#undef ETX_UNARY_WITHIN
 #undef ETX_UNARY
 
 template <typename Function>
@@ -246,21 +310,36 @@ UnaryRow choose_unary(UnaryKind kind) {
     case UnaryKind::Tanh:
       return unary_row<Tanh>;
     case UnaryKind::Acos:
+      return unary_row<Acos>;
     case UnaryKind::Acosh:
+      return unary_row<Acosh>;
     case UnaryKind::Asin:
+      return unary_row<Asin>;
     case UnaryKind::Asinh:
+      return unary_row<Asinh>;
     case UnaryKind::Atan:
+      return unary_row<Atan>;
     case UnaryKind::Atanh:
+      return unary_row<Atanh>;
     case UnaryKind::Cosh:
+      return unary_row<Cosh>;
     case UnaryKind::Erf:
+      return unary_row<Erf>;
     case UnaryKind::Exp2:
+      return unary_row<Exp2>;
     case UnaryKind::Expm1:
+      return unary_row<Expm1>;
     case UnaryKind::Log10:
+      return unary_row<Log10>;
     case UnaryKind::Log1p:
+      return unary_row<Log1p>;
     case UnaryKind::Log2:
+      return unary_row<Log2>;
     case UnaryKind::Sinh:
-    case UnaryKind::Tan:
+      return unary_row<Sinh>;
     case UnaryKind::Trunc:
+      return unary_row<Trunc>;
+    case UnaryKind::Tan:
       break; // not vectorised
   }
   return nullptr;
@@ -354,6 +433,27 @@ ETX_BINARY(PowerOfMinusHalf) {
   return hn::Div(set(1), hn::Sqrt(a));
 }
 
+#if HWY_HAVE_FLOAT64
+ETX_BINARY(Power) {
+  const auto good = hn::And(hn::Gt(a, hn::Zero(kFloats)), hn::IsFinite(hn::Max(a, hn::Abs(b))));
+  if (HWY_UNLIKELY(!hn::AllTrue(kFloats, hn::AndNot(hn::IsNaN(b), good)))) {
+    return by_scalars<std::pow>(a, b);
+  }
+  // In double, as the error of the logarithm grows with it.
+  using Doubles = hn::Repartition<double, Floats>;
+  const Doubles doubles;
+  const auto power = [&](hn::Vec<Doubles> x, hn::Vec<Doubles> y) HWY_ATTR {
+    hn::Vec<Doubles> exponent = hn::Mul(y, hn::Log(doubles, x));
+    exponent = hn::Min(hn::Max(exponent, hn::Set(doubles, -700)), hn::Set(doubles, 700));
+    return hn::DemoteTo(hn::Half<Floats>(), hn::Exp(doubles, exponent));
+  };
+  return hn::Combine(
+      kFloats,
+      power(hn::PromoteUpperTo(doubles, a), hn::PromoteUpperTo(doubles, b)),
+      power(hn::PromoteLowerTo(doubles, a), hn::PromoteLowerTo(doubles, b)));
+}
+#endif
+
 void power_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
   if (!b.moves) {
     const float exponent = *b.data;
@@ -373,8 +473,56 @@ void power_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t 
       return binary_row<PowerOfMinusHalf>(a, b, y, count, low, high);
     }
   }
+#if HWY_HAVE_FLOAT64
+  binary_row<Power>(a, b, y, count, low, high);
+#else
   scalar_row<std::pow>(a, b, y, count, low, high);
+#endif
 }
+
+#if HWY_NATIVE_FMA
+constexpr float kLargestQuotient = 0x1p22f; // whose product with a divisor the next line takes off exactly
+
+// Of absolute values. REQUIRES: divisible(a, b)
+HWY_INLINE Vector rest_of(Vector a, Vector b) {
+  const Vector rest = hn::NegMulAdd(hn::Floor(hn::Div(a, b)), b, a);
+  return hn::IfThenElse(hn::Lt(rest, hn::Zero(kFloats)), hn::Add(rest, b), rest); // the quotient was rounded up
+}
+HWY_INLINE bool divisible(Vector a, Vector b) {
+  const auto small = hn::Lt(hn::Abs(hn::Div(a, b)), set(kLargestQuotient)); // not if it is NaN
+  return hn::AllTrue(kFloats, hn::And(small, hn::IsFinite(b)));
+}
+
+ETX_BINARY(Fmod) {
+  if (HWY_UNLIKELY(!divisible(a, b))) {
+    return by_scalars<std::fmod>(a, b);
+  }
+  return hn::CopySign(rest_of(hn::Abs(a), hn::Abs(b)), a);
+}
+// Which are not zero and have not the divisor's sign.
+HWY_INLINE hn::Mask<Floats> has_other_sign(Vector rest, Vector b) {
+  return hn::Lt(hn::Mul(hn::CopySign(set(1), b), rest), hn::Zero(kFloats));
+}
+ETX_BINARY(Remainder) {
+  if (HWY_UNLIKELY(!divisible(a, b))) {
+    return by_scalars<remainder>(a, b);
+  }
+  const Vector rest = Fmod::apply(a, b);
+  return hn::IfThenElse(has_other_sign(rest, b), hn::Add(rest, b), rest);
+}
+ETX_BINARY(FloorDiv) {
+  if (HWY_UNLIKELY(!divisible(a, b))) {
+    return by_scalars<floor_div>(a, b);
+  }
+  const Vector rest = Fmod::apply(a, b);
+  Vector quotient = hn::Div(hn::Sub(a, rest), b);
+  quotient = hn::IfThenElse(has_other_sign(rest, b), hn::Sub(quotient, set(1)), quotient);
+  const Vector floored = hn::Floor(quotient);
+  const Vector nearest = hn::IfThenElse(
+      hn::Gt(hn::Sub(quotient, floored), set(0.5f)), hn::Add(floored, set(1)), floored);
+  return hn::IfThenElse(hn::Eq(quotient, hn::Zero(kFloats)), hn::CopySign(hn::Zero(kFloats), hn::Div(a, b)), nearest);
+}
+#endif
 
 #undef ETX_BINARY
 
@@ -401,10 +549,19 @@ BinaryRow choose_binary(BinaryKind kind) {
       return binary_row<Copysign>;
     case BinaryKind::Pow:
       return power_row;
-    case BinaryKind::Atan2:
+#if HWY_NATIVE_FMA
+    case BinaryKind::FloorDiv:
+      return binary_row<FloorDiv>;
+    case BinaryKind::Remainder:
+      return binary_row<Remainder>;
+    case BinaryKind::Fmod:
+      return binary_row<Fmod>;
+#else
     case BinaryKind::FloorDiv:
     case BinaryKind::Remainder:
     case BinaryKind::Fmod:
+#endif
+    case BinaryKind::Atan2:
     case BinaryKind::BitAnd:
     case BinaryKind::BitOr:
     case BinaryKind::BitXor:
@@ -431,29 +588,6 @@ using schema::UnaryKind;
 constexpr size_t kGrain = 16384; // elements
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// With the sign of b.
-float remainder(float a, float b) {
-  const float rest = std::fmod(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-// The largest integer not above a / b, without the rounding error of that quotient.
-float floor_div(float a, float b) {
-  if (b == 0) {
-    return a / b;
-  }
-  const float rest = std::fmod(a, b);
-  float quotient = (a - rest) / b;
-  if (rest != 0 && (b < 0) != (rest < 0)) {
-    quotient -= 1;
-  }
-  if (quotient == 0) {
-    return std::copysign(0.0f, a / b);
-  }
-  const float floored = std::floor(quotient);
-  return quotient - floored > 0.5f ? floored + 1 : floored;
-}
-
 template <float (*kFunction)(float)>
 void scalar_unary_row(const float* x, float* y, size_t count, const UnaryParameters&) {
   for (size_t i = 0; i < count; ++i) {
@@ -463,38 +597,8 @@ void scalar_unary_row(const float* x, float* y, size_t count, const UnaryParamet
 
 UnaryRow choose_scalar(UnaryKind kind) {
   switch (kind) {
-    case UnaryKind::Acos:
-      return scalar_unary_row<std::acos>;
-    case UnaryKind::Acosh:
-      return scalar_unary_row<std::acosh>;
-    case UnaryKind::Asin:
-      return scalar_unary_row<std::asin>;
-    case UnaryKind::Asinh:
-      return scalar_unary_row<std::asinh>;
-    case UnaryKind::Atan:
-      return scalar_unary_row<std::atan>;
-    case UnaryKind::Atanh:
-      return scalar_unary_row<std::atanh>;
-    case UnaryKind::Cosh:
-      return scalar_unary_row<std::cosh>;
-    case UnaryKind::Erf:
-      return scalar_unary_row<std::erf>;
-    case UnaryKind::Exp2:
-      return scalar_unary_row<std::exp2>;
-    case UnaryKind::Expm1:
-      return scalar_unary_row<std::expm1>;
-    case UnaryKind::Log10:
-      return scalar_unary_row<std::log10>;
-    case UnaryKind::Log1p:
-      return scalar_unary_row<std::log1p>;
-    case UnaryKind::Log2:
-      return scalar_unary_row<std::log2>;
-    case UnaryKind::Sinh:
-      return scalar_unary_row<std::sinh>;
     case UnaryKind::Tan:
       return scalar_unary_row<std::tan>;
-    case UnaryKind::Trunc:
-      return scalar_unary_row<std::trunc>;
     default:
       return nullptr; // vectorised
   }

@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 
 namespace executorch::backends::et_xnnpack {
@@ -18,6 +19,29 @@ struct BinaryOperand {
 };
 using BinaryRow = void (*)(
     const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high);
+
+// With the sign of b.
+inline float remainder(float a, float b) {
+  const float rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+// The largest integer not above a / b, without the rounding error of that quotient.
+inline float floor_div(float a, float b) {
+  if (b == 0) {
+    return a / b;
+  }
+  const float rest = std::fmod(a, b);
+  float quotient = (a - rest) / b;
+  if (rest != 0 && (b < 0) != (rest < 0)) {
+    quotient -= 1;
+  }
+  if (quotient == 0) {
+    return std::copysign(0.0f, a / b);
+  }
+  const float floored = std::floor(quotient);
+  return quotient - floored > 0.5f ? floored + 1 : floored;
+}
 
 // For functions that are not vectorised.
 template <float (*kFunction)(float, float)>

@@ -308,6 +308,24 @@ TEST(BinaryKernel, SpecialValues) {
   }
 }
 
+TEST(BinaryKernel, RestsAreExact) {
+  for (const BinaryKind kind : {BinaryKind::Fmod, BinaryKind::Remainder}) {
+    for (const float size : {1.0f, 100.0f, 1e5f, 1e7f, 1e20f}) {
+      check_binary(kind, random_floats({4001}, -size, size), random_floats({4001}, -3, 3), {});
+      check_binary(kind, random_floats({4001}, -size, size), floats({}, {0.1f}), {});
+    }
+  }
+  for (const float size : {1.0f, 100.0f, 1e5f}) {
+    check_binary(BinaryKind::FloorDiv, random_floats({4001}, -size, size), random_floats({4001}, 0.5f, 3), {});
+    check_binary(BinaryKind::FloorDiv, random_floats({4001}, -size, size), random_floats({4001}, -3, -0.5f), {});
+  }
+}
+
+TEST(BinaryKernel, PowersOfAnySize) {
+  check_binary(BinaryKind::Pow, random_floats({4001}, 0, 30), random_floats({4001}, -25, 25), {1e-37f, 3e-7f});
+  check_binary(BinaryKind::Pow, random_floats({4001}, 0, 1e-3f), floats({}, {2.5f}), {1e-37f, 3e-7f});
+}
+
 TEST(BinaryKernel, Powers) {
   const Tensor base = random_floats({300}, -4, 4);
   for (const float exponent : {0.0f, 1.0f, 2.0f, 3.0f, -1.0f, -2.0f, 0.5f, -0.5f, 7.0f, 2.5f}) {
