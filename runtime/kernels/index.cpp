@@ -7,9 +7,128 @@
 
 #include "../ops/op.h"
 #include "index_places.h"
+#include "isa.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/index.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// y[i] = x[places[i]]
+template <typename Unit>
+void copy_units(const size_t* places, size_t count, const char* x, char* y, size_t) {
+  const Unit* const from = reinterpret_cast<const Unit*>(x);
+  Unit* const to = reinterpret_cast<Unit*>(y);
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const Unit a = from[places[i]], b = from[places[i + 1]], c = from[places[i + 2]], d = from[places[i + 3]];
+    to[i] = a;
+    to[i + 1] = b;
+    to[i + 2] = c;
+    to[i + 3] = d;
+  }
+  for (; i < count; ++i) {
+    to[i] = from[places[i]];
+  }
+}
+
+// For places that descend by one.
+template <typename Unit>
+void reverse_units(const size_t* places, size_t count, const char* x, char* y, size_t) {
+  const hn::ScalableTag<Unit> tag;
+  const size_t lanes = hn::Lanes(tag);
+  const Unit* const from = reinterpret_cast<const Unit*>(x) + places[count - 1];
+  Unit* const to = reinterpret_cast<Unit*>(y);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::Reverse(tag, hn::LoadU(tag, from + count - i - lanes)), tag, to + i);
+  }
+  for (; i < count; ++i) {
+    to[i] = from[count - 1 - i];
+  }
+}
+
+// For blocks of at least one vector.
+void copy_runs(const size_t* places, size_t count, const char* x, char* y, size_t block) {
+  const hn::ScalableTag<uint8_t> bytes;
+  const size_t step = hn::Lanes(bytes);
+  const size_t last = block - step;
+  uint8_t* to = reinterpret_cast<uint8_t*>(y);
+  for (size_t i = 0; i < count; ++i, to += block) {
+    const uint8_t* const from = reinterpret_cast<const uint8_t*>(x) + places[i] * block;
+    size_t at = 0;
+    for (; at + 4 * step <= block; at += 4 * step) {
+      const auto a = hn::LoadU(bytes, from + at), b = hn::LoadU(bytes, from + at + step);
+      const auto c = hn::LoadU(bytes, from + at + 2 * step), d = hn::LoadU(bytes, from + at + 3 * step);
+      hn::StoreU(a, bytes, to + at);
+      hn::StoreU(b, bytes, to + at + step);
+      hn::StoreU(c, bytes, to + at + 2 * step);
+      hn::StoreU(d, bytes, to + at + 3 * step);
+    }
+    for (; at < last; at += step) {
+      hn::StoreU(hn::LoadU(bytes, from + at), bytes, to + at);
+    }
+    hn::StoreU(hn::LoadU(bytes, from + last), bytes, to + last);
+  }
+}
+
+void copy_blocks(const size_t* places, size_t count, const char* x, char* y, size_t block) {
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(y + i * block, x + places[i] * block, block);
+  }
+}
+
+using CopyBlocks = void (*)(const size_t* places, size_t count, const char* x, char* y, size_t block);
+
+// A function for blocks that are `aligned` to their size if that is 8 at most.
+CopyBlocks choose_copy_blocks(size_t block, bool aligned, bool reverses) {
+  if (aligned) {
+    switch (block) {
+      case 1:
+        return reverses ? reverse_units<uint8_t> : copy_units<uint8_t>;
+      case 2:
+        return reverses ? reverse_units<uint16_t> : copy_units<uint16_t>;
+      case 4:
+        return reverses ? reverse_units<uint32_t> : copy_units<uint32_t>;
+      case 8:
+        return reverses ? reverse_units<uint64_t> : copy_units<uint64_t>;
+    }
+  }
+  return block >= hn::Lanes(hn::ScalableTag<uint8_t>()) && block <= 4096 ? copy_runs : copy_blocks;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(choose_copy_blocks);
+
 namespace {
+
+// y[i] = x[i * step + indices[i] * stride]
+template <typename Unit, typename T>
+void gather_row(const T* indices, size_t count, const char* x, size_t step, size_t stride, char* y) {
+  const Unit* const from = reinterpret_cast<const Unit*>(x);
+  Unit* const to = reinterpret_cast<Unit*>(y);
+  if (step == 0 && stride == 1) {
+    for (size_t i = 0; i < count; ++i) {
+      to[i] = from[static_cast<size_t>(indices[i])];
+    }
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = from[i * step + static_cast<size_t>(indices[i]) * stride];
+  }
+}
 
 constexpr size_t kGrain = 65536; // bytes
 
@@ -23,7 +142,11 @@ class Index final : public Kernel {
     places_.reshape(node, 1, axis, attributes.wrap());
     outer_ = x.numel(0, axis);
     indexed_ = x.numel(axis, last);
-    block_bytes_ = x.numel(last, x.rank) * element_size(node.output().dtype);
+    const size_t element = element_size(node.output().dtype);
+    block_bytes_ = x.numel(last, x.rank) * element;
+    const bool aligned = block_bytes_ == element;
+    copy_ = ETX_DISPATCH(choose_copy_blocks)(block_bytes_, aligned, false);
+    reverse_ = ETX_DISPATCH(choose_copy_blocks)(block_bytes_, aligned, true);
     return places_.count() * sizeof(size_t);
   }
 
@@ -36,18 +159,31 @@ class Index final : public Kernel {
     const size_t count = places_.count();
     const char* const x = arguments.input<char>(0);
     char* const y = arguments.output<char>(0);
+    const auto copy = descend(blocks, count) ? reverse_ : copy_;
     parallel_for(arguments.pool, outer_ * count, kGrain / (block_bytes_ + 1) + 1, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        const size_t from = i / count * indexed_ + blocks[i % count];
-        std::memcpy(y + i * block_bytes_, x + from * block_bytes_, block_bytes_);
+      while (begin < end) {
+        const size_t outer = begin / count, first = begin % count;
+        const size_t size = std::min(end - begin, count - first);
+        copy(blocks + first, size, x + outer * indexed_ * block_bytes_, y + begin * block_bytes_, block_bytes_);
+        begin += size;
       }
     });
   }
 
  private:
+  static bool descend(const size_t* places, size_t count) {
+    for (size_t i = 1; i < count; ++i) {
+      if (places[i] + 1 != places[i - 1]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   IndexPlaces places_;
   size_t outer_ = 0, indexed_ = 0; // elements before, blocks on the indexed axes
   size_t block_bytes_ = 0;
+  decltype(ETX_DISPATCH(choose_copy_blocks)(0, false, false)) copy_ = nullptr, reverse_ = nullptr;
 };
 
 class Gather final : public Kernel {
@@ -55,25 +191,47 @@ class Gather final : public Kernel {
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     places_.reshape(node, 1, node.attributes<schema::Gather>().axis());
     element_size_ = element_size(node.output().dtype);
-    return places_.count() * sizeof(size_t);
+    return size_t{0};
   }
 
   void run(const KernelArguments& arguments) override {
-    size_t* const offsets = static_cast<size_t*>(arguments.scratch);
-    *arguments.status = places_.find(arguments, offsets);
+    *arguments.status = places_.check(arguments);
     if (!arguments.status->ok()) {
       return;
     }
-    const char* const x = arguments.input<char>(0);
-    char* const y = arguments.output<char>(0);
-    parallel_for(arguments.pool, places_.count(), kGrain / element_size_, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        std::memcpy(y + i * element_size_, x + offsets[i] * element_size_, element_size_);
+    switch (element_size_) {
+      case 1:
+        return run_as<uint8_t>(arguments);
+      case 2:
+        return run_as<uint16_t>(arguments);
+      case 4:
+        return run_as<uint32_t>(arguments);
+      default:
+        return run_as<uint64_t>(arguments);
+    }
+  }
+
+ private:
+  template <typename Unit>
+  void run_as(const KernelArguments& arguments) const {
+    const size_t row_size = places_.row_size();
+    parallel_for(arguments.pool, places_.count(), kGrain / sizeof(Unit), [&](size_t begin, size_t end) {
+      while (begin < end) {
+        const size_t row = begin / row_size, first = begin % row_size;
+        const size_t size = std::min(end - begin, row_size - first);
+        const size_t base = places_.base(row) + first * places_.step();
+        const char* const x = arguments.input<char>(0) + base * sizeof(Unit);
+        char* const y = arguments.output<char>(0) + begin * sizeof(Unit);
+        if (places_.dtype() == DType::Int32) {
+          gather_row<Unit>(arguments.input<int32_t>(1) + begin, size, x, places_.step(), places_.stride(), y);
+        } else {
+          gather_row<Unit>(arguments.input<int64_t>(1) + begin, size, x, places_.step(), places_.stride(), y);
+        }
+        begin += size;
       }
     });
   }
 
- private:
   AxisPlaces places_;
   size_t element_size_ = 0;
 };
@@ -187,3 +345,4 @@ std::unique_ptr<Kernel> make_embedding_bag(const NodeContext&) {
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

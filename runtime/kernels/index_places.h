@@ -63,6 +63,23 @@ class AxisPlaces {
   size_t count() const {
     return shape_.numel();
   }
+  // Rows along the last axis of the index tensor. In one, index i points to the element
+  // base(row) + i * step() + index * stride().
+  size_t row_size() const {
+    return shape_.rank == 0 ? 1 : shape_[shape_.rank - 1];
+  }
+  size_t base(size_t row) const;
+  size_t step() const {
+    return axis_ + 1 < shape_.rank ? 1 : 0;
+  }
+  size_t stride() const {
+    return strides_[axis_];
+  }
+  DType dtype() const {
+    return dtype_;
+  }
+  // Fails for an index that is out of range.
+  Status check(const KernelArguments& arguments) const;
   // Computes the offsets in elements in row-major order. Fails for an index that is out of range.
   Status find(const KernelArguments& arguments, size_t* offsets) const;
 

@@ -80,6 +80,9 @@ void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Toleran
 // Runs it once. `threads` 0: without a pool.
 Tensor run_kernel(const KernelCase& kernel_case, size_t threads = 0);
 
+// Runs it once without a pool and returns what the kernel says. What fails must not have written.
+Status try_kernel(const KernelCase& kernel_case);
+
 // Calls the function for every instruction set, with kernels made inside using it.
 void for_each_isa(const std::function<void()>& function);
 
