@@ -17,6 +17,9 @@ std::unique_ptr<Kernel> make_size_value(const NodeContext& node);
 // Binary of Int32, Int64 or Bool.
 std::unique_ptr<Kernel> make_integer_binary(const NodeContext& node);
 
+std::unique_ptr<Row> make_compare_row(const NodeContext& node);
+// Null for divisions.
+std::unique_ptr<Row> make_integer_row(const NodeContext& node);
 std::unique_ptr<Row> make_where_row(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

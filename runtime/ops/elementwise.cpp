@@ -317,7 +317,9 @@ const OpImpl kBinaryOp{
     },
     false,
     false,
-    make_binary_row,
+    [](const NodeContext& node) {
+      return node.input(0).dtype == DType::Float32 ? make_binary_row(node) : make_integer_row(node);
+    },
     quantized_binary_in_xnnpack,
     nullptr,
     nullptr,

@@ -69,7 +69,7 @@ Status infer_size_value(const NodeContext& node, Span<TensorType> outputs) {
 
 } // namespace
 
-const OpImpl kCompareOp{infer_compare, nullptr, nullptr, make_compare};
+const OpImpl kCompareOp{infer_compare, nullptr, nullptr, make_compare, false, false, make_compare_row};
 const OpImpl kWhereOp{infer_where, nullptr, nullptr, make_where, false, false, make_where_row};
 const OpImpl kCastOp{infer_cast, nullptr, nullptr, make_cast, false, false, make_cast_row};
 const OpImpl kIotaOp{infer_iota, nullptr, nullptr, make_iota};
