@@ -2,26 +2,130 @@
 #include "resize.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "../ops/op.h"
 #include "cubic.h"
+#include "isa.h"
+#include "resize_blend.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/resize.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The weighted sum of the taps at element `i` of each.
+template <class D>
+HWY_INLINE hn::Vec<D> sum(D d, const float* const* taps, const hn::Vec<D>* weights, size_t count, size_t i) {
+  auto result = hn::Mul(weights[0], hn::LoadU(d, taps[0] + i));
+  for (size_t k = 1; k < count; ++k) {
+    result = hn::MulAdd(weights[k], hn::LoadU(d, taps[k] + i), result);
+  }
+  return result;
+}
+
+void blend_rows(const float* image, size_t row_size, const Taps& taps, float* y) {
+  const hn::ScalableTag<float> f;
+  const size_t lanes = hn::Lanes(f);
+  const float* rows[4] = {image};
+  hn::Vec<decltype(f)> weights[4];
+  for (size_t k = 0; k < taps.count; ++k) {
+    rows[k] = image + taps.at[k] * row_size;
+    weights[k] = hn::Set(f, taps.weight[k]);
+  }
+  size_t i = 0;
+  for (; i + lanes <= row_size; i += lanes) {
+    hn::StoreU(sum(f, rows, weights, taps.count, i), f, y + i);
+  }
+  for (; i < row_size; ++i) {
+    float result = taps.weight[0] * rows[0][i];
+    for (size_t k = 1; k < taps.count; ++k) {
+      result += taps.weight[k] * rows[k][i];
+    }
+    y[i] = result;
+  }
+}
+
+// For pixels of at least one vector.
+template <class D>
+void blend_columns(D d, const float* row, size_t channels, const Taps* columns, size_t count, float* y) {
+  const size_t lanes = hn::Lanes(d);
+  const size_t last = channels - lanes;
+  for (size_t column = 0; column < count; ++column, y += channels) {
+    const Taps& taps = columns[column];
+    const float* pixels[4] = {row};
+    hn::Vec<D> weights[4];
+    for (size_t k = 0; k < taps.count; ++k) {
+      pixels[k] = row + taps.at[k] * channels;
+      weights[k] = hn::Set(d, taps.weight[k]);
+    }
+    for (size_t c = 0; c < last; c += lanes) {
+      hn::StoreU(sum(d, pixels, weights, taps.count, c), d, y + c);
+    }
+    hn::StoreU(sum(d, pixels, weights, taps.count, last), d, y + last);
+  }
+}
+
+// For pixels of less than four floats. Reads up to kRowPadding floats behind the row.
+void blend_narrow_columns(const float* row, size_t channels, const Taps* columns, size_t count, float* y) {
+  const hn::CappedTag<float, 4> d;
+  size_t left = count * channels;
+  for (size_t column = 0; column < count; ++column, y += channels, left -= channels) {
+    const Taps& taps = columns[column];
+    const float* pixels[4] = {row};
+    hn::Vec<decltype(d)> weights[4];
+    for (size_t k = 0; k < taps.count; ++k) {
+      pixels[k] = row + taps.at[k] * channels;
+      weights[k] = hn::Set(d, taps.weight[k]);
+    }
+    const auto result = sum(d, pixels, weights, taps.count, 0);
+    // What it writes too much the next pixels overwrite.
+    if (left >= 4) {
+      hn::StoreU(result, d, y);
+    } else {
+      hn::StoreN(result, d, y, channels);
+    }
+  }
+}
+
+void blend_columns(const float* row, size_t channels, const Taps* columns, size_t count, float* y) {
+  const hn::ScalableTag<float> wide;
+  const hn::CappedTag<float, 4> narrow;
+  if (channels >= hn::Lanes(wide)) {
+    blend_columns(wide, row, channels, columns, count, y);
+  } else if (channels >= hn::Lanes(narrow)) {
+    blend_columns(narrow, row, channels, columns, count, y);
+  } else {
+    blend_narrow_columns(row, channels, columns, count, y);
+  }
+}
+
+Blend choose_blend() {
+  return {blend_rows, blend_columns};
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(choose_blend);
+
 namespace {
 
 using schema::ResizeKind;
 
 constexpr size_t kGrain = 16384; // elements
-
-// The input positions that one output position is a weighted sum of.
-struct Taps {
-  std::array<size_t, 4> at{};
-  std::array<float, 4> weight{};
-};
 
 size_t num_taps(ResizeKind kind) {
   switch (kind) {
@@ -68,14 +172,15 @@ struct Axis {
     const auto first = static_cast<int64_t>(floored);
     const float t = std::min(std::max(x - floored, 0.0f), 1.0f);
     if (num_taps(kind) == 1) {
-      taps.at[0] = clamped(first);
-      taps.weight[0] = 1;
+      taps.add(clamped(first), 1);
     } else if (kind == ResizeKind::Bilinear) {
-      taps.at = {clamped(first), clamped(first + 1), 0, 0};
-      taps.weight = {1 - t, t, 0, 0};
+      taps.add(clamped(first), 1 - t);
+      taps.add(clamped(first + 1), t);
     } else {
-      taps.at = {clamped(first - 1), clamped(first), clamped(first + 1), clamped(first + 2)};
-      taps.weight = {cubic(t + 1), cubic(t), cubic(1 - t), cubic(2 - t)};
+      taps.add(clamped(first - 1), cubic(t + 1));
+      taps.add(clamped(first), cubic(t));
+      taps.add(clamped(first + 1), cubic(1 - t));
+      taps.add(clamped(first + 2), cubic(2 - t));
     }
     return taps;
   }
@@ -83,7 +188,7 @@ struct Axis {
 
 class Resize2d final : public Kernel {
  public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const auto& attributes = node.attributes<schema::Resize2d>();
     x_ = node.input(0).shape;
     y_ = node.output().shape;
@@ -97,22 +202,38 @@ class Resize2d final : public Kernel {
     };
     fill(1, attributes.scale_height(), &rows_);
     fill(2, attributes.scale_width(), &columns_);
-    return size_t{0};
+    blend_ = ETX_DISPATCH(choose_blend)();
+    separates_ = num_taps_ > 1 && x_[2] <= 2 * y_[2];
+    row_floats_ = separates_ ? (x_[2] * x_[3] + 2 * kRowPadding - 1) / kRowPadding * kRowPadding : 0;
+    return row_floats_ * sizeof(float) * std::max<size_t>(num_threads, 1);
   }
 
   void run(const KernelArguments& arguments) override {
     const float* const x = arguments.input<float>(0);
     float* const y = arguments.output<float>(0);
-    const size_t row_size = y_[2] * y_[3];
-    parallel_for(arguments.pool, y_[0] * y_[1], kGrain / (row_size + 1) + 1, [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
+    const size_t row_size = y_[2] * y_[3], rows = y_[0] * y_[1];
+    if (y_.numel() == 0) {
+      return;
+    }
+    const size_t grain = kGrain / row_size + 1;
+    parallel_for_with_thread(arguments.pool, (rows + grain - 1) / grain, [&](size_t thread, size_t part) {
+      float* const blended = static_cast<float*>(arguments.scratch) + thread * row_floats_;
+      for (size_t row = part * grain; row < std::min(rows, (part + 1) * grain); ++row) {
         const float* const image = x + row / y_[1] * x_.numel(1, 4);
-        compute_row(image, rows_[row % y_[1]], y + row * row_size);
+        const Taps& taps = rows_[row % y_[1]];
+        if (separates_) {
+          blend_.rows(image, x_[2] * x_[3], taps, blended);
+          std::fill_n(blended + x_[2] * x_[3], size_t{3}, 0.0f);
+          blend_.columns(blended, x_[3], columns_.data(), y_[2], y + row * row_size);
+        } else {
+          compute_row(image, taps, y + row * row_size);
+        }
       }
     });
   }
 
  private:
+  // Pixel by pixel, for images that become much narrower.
   void compute_row(const float* image, const Taps& row, float* y) const {
     const size_t channels = y_[3];
     for (size_t column = 0; column < y_[2]; ++column, y += channels) {
@@ -122,13 +243,9 @@ class Resize2d final : public Kernel {
         continue;
       }
       std::fill_n(y, channels, 0.0f);
-      for (size_t i = 0; i < num_taps_; ++i) {
-        for (size_t j = 0; j < num_taps_; ++j) {
+      for (size_t i = 0; i < row.count; ++i) {
+        for (size_t j = 0; j < taps.count; ++j) {
           const float weight = row.weight[i] * taps.weight[j];
-          // 0 * inf is not what interpolation at an exact position gives.
-          if (weight == 0) {
-            continue;
-          }
           const float* const from = image + (row.at[i] * x_[2] + taps.at[j]) * channels;
           for (size_t c = 0; c < channels; ++c) {
             y[c] += weight * from[c];
@@ -140,6 +257,9 @@ class Resize2d final : public Kernel {
 
   Shape x_, y_;
   size_t num_taps_ = 1;
+  bool separates_ = false; // rows are blended before columns
+  size_t row_floats_ = 0; // of scratch memory, by thread
+  Blend blend_{};
   std::vector<Taps> rows_, columns_; // by output position
 };
 
@@ -150,3 +270,4 @@ std::unique_ptr<Kernel> make_resize2d(const NodeContext&) {
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE
