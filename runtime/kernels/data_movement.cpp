@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "../ops/op.h"
@@ -208,13 +209,33 @@ class PadByCopies final : public Kernel {
   void run(const KernelArguments& arguments) override {
     const size_t row = y_[last_] * block_;
     parallel_for(arguments.pool, y_.numel(0, last_), kGrain / (row + 1) + 1, [&](size_t begin, size_t end) {
+      std::array<size_t, kMaxRank> at{};
+      for (size_t axis = last_, rest = begin; axis-- > 0; rest /= y_[axis]) {
+        at[axis] = rest % y_[axis];
+      }
       for (size_t i = begin; i < end; ++i) {
-        size_t rest = i, from = 0, stride = 1;
-        for (size_t axis = last_; axis-- > 0; rest /= y_[axis]) {
-          from += source(axis, rest % y_[axis]) * stride;
-          stride *= x_[axis];
+        size_t from = 0;
+        for (size_t axis = 0; axis < last_; ++axis) {
+          from = from * x_[axis] + source(axis, at[axis]);
         }
-        copy_row(arguments.input<char>(0) + from * x_[last_] * block_, arguments.output<char>(0) + i * row);
+        const char* const x = arguments.input<char>(0) + from * x_[last_] * block_;
+        char* const y = arguments.output<char>(0) + i * row;
+        switch (block_) {
+          case 1:
+            copy_row(x, y, std::integral_constant<size_t, 1>());
+            break;
+          case 4:
+            copy_row(x, y, std::integral_constant<size_t, 4>());
+            break;
+          case 8:
+            copy_row(x, y, std::integral_constant<size_t, 8>());
+            break;
+          default:
+            copy_row(x, y, block_);
+        }
+        for (size_t axis = last_; axis-- > 0 && ++at[axis] == y_[axis];) {
+          at[axis] = 0;
+        }
       }
     });
   }
@@ -242,14 +263,16 @@ class PadByCopies final : public Kernel {
     return is_before ? 0 : size - 1;
   }
 
-  void copy_row(const char* x, char* y) const {
+  // `block` is block_, perhaps as a constant.
+  template <typename Block>
+  void copy_row(const char* x, char* y, Block block) const {
     const size_t first = before_[last_], behind = first + x_[last_];
-    std::memcpy(y + first * block_, x, x_[last_] * block_);
+    std::memcpy(y + first * block, x, x_[last_] * block);
     for (size_t i = 0; i < first; ++i) {
-      std::memcpy(y + i * block_, x + source(last_, i) * block_, block_);
+      std::memcpy(y + i * block, x + source(last_, i) * block, block);
     }
     for (size_t i = behind; i < y_[last_]; ++i) {
-      std::memcpy(y + i * block_, x + source(last_, i) * block_, block_);
+      std::memcpy(y + i * block, x + source(last_, i) * block, block);
     }
   }
 

@@ -94,8 +94,20 @@ Status infer_concat(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, node.input(0).dtype, y);
 }
 
+// XNNPACK calls a function for each run of neighbours, which shows where runs are short and many.
+bool has_long_runs(const NodeContext& node) {
+  constexpr size_t kMinRun = 8, kMany = 4096; // elements
+  const size_t axis = node.attributes<schema::Concat>().axis();
+  const Shape& y = node.output().shape;
+  bool result = true;
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    result &= node.input(i).shape.numel(axis, y.rank) >= kMinRun;
+  }
+  return result || y.numel() < kMany;
+}
+
 bool concat_in_xnnpack(const NodeContext& node) {
-  return node.num_inputs() >= 2 && node.num_inputs() <= 5 && fits_xnnpack(node);
+  return node.num_inputs() >= 2 && node.num_inputs() <= 5 && fits_xnnpack(node) && has_long_runs(node);
 }
 
 Status define_concat(const NodeContext& node, SubgraphBuilder& subgraph) {
