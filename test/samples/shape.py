@@ -59,6 +59,7 @@ SAMPLES = [
     Sample("cat_legacy_empty", lambda x, y: torch.cat((y, x, x)), rand(2, 3), rand(0)),
     Sample("cat_dynamic", lambda x, y: torch.cat((x, y), 1), rand(BATCH, 3), rand(BATCH, LENGTH)),
     Sample("stack", lambda x, y: torch.stack((x, y), 1), rand(2, 3), rand(2, 3)),
+    Sample("stack_many", lambda x, y: torch.stack((x, y), -1), rand(65, 64), rand(65, 64)),
     Sample("slice", lambda x: x[:, 1:3], rand(2, 5, 4)),
     Sample("slice_negative", lambda x: x[:, -3:-1], rand(2, 5, 4)),
     Sample("slice_clamped", lambda x: x[:, -99:99] * 2, rand(2, 5, 4)),
