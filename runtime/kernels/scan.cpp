@@ -2,23 +2,18 @@
 #include "scan.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <numeric>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "../ops/op.h"
-#include "strided_copy.h"
+#include "axis_rows.h"
 #include "with_type.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-using schema::ArgReduceKind;
-using schema::ReduceKind;
 using schema::ScanKind;
-
-constexpr size_t kGrain = 16384; // elements
 
 template <typename T>
 bool is_nan(T x) {
@@ -58,235 +53,6 @@ struct ProdOf {
     return product(a, b);
   }
 };
-template <typename T>
-struct MaxOf {
-  static constexpr T kFirst =
-      std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-  static T join(T a, T b) {
-    return a > b || is_nan(a) ? a : b;
-  }
-};
-template <typename T>
-struct MinOf {
-  static constexpr T kFirst =
-      std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-  static T join(T a, T b) {
-    return a < b || is_nan(a) ? a : b;
-  }
-};
-struct AnyOf {
-  static constexpr uint8_t kFirst = 0;
-  static uint8_t join(uint8_t a, uint8_t b) {
-    return a != 0 || b != 0;
-  }
-};
-struct AllOf {
-  static constexpr uint8_t kFirst = 1;
-  static uint8_t join(uint8_t a, uint8_t b) {
-    return a != 0 && b != 0;
-  }
-};
-
-// Some axes of a dense tensor, as if there were no others. Neighbours are merged.
-class Axes {
- public:
-  void clear() {
-    rank_ = 0;
-  }
-  void add(size_t size, size_t stride) {
-    if (rank_ > 0 && strides_[rank_ - 1] == size * stride) {
-      sizes_[rank_ - 1] *= size;
-      strides_[rank_ - 1] = stride;
-    } else {
-      sizes_[rank_] = size;
-      strides_[rank_++] = stride;
-    }
-  }
-  size_t count() const {
-    return std::accumulate(sizes_.begin(), sizes_.begin() + rank_, size_t{1}, std::multiplies<>());
-  }
-  // Where the `i`th element is.
-  size_t offset(size_t i) const {
-    size_t result = 0;
-    for (size_t axis = rank_; axis-- > 0; i /= sizes_[axis]) {
-      result += i % sizes_[axis] * strides_[axis];
-    }
-    return result;
-  }
-  // The last axis: a row of this many elements, so far apart.
-  size_t row_size() const {
-    return rank_ == 0 ? 1 : sizes_[rank_ - 1];
-  }
-  size_t row_stride() const {
-    return rank_ == 0 ? 1 : strides_[rank_ - 1];
-  }
-
- private:
-  size_t rank_ = 0;
-  std::array<size_t, kMaxRank> sizes_{}, strides_{};
-};
-
-class TypedReduce final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::Reduce>();
-    kind_ = attributes.kind();
-    dtype_ = node.input(0).dtype;
-    const Shape& x = node.input(0).shape;
-    const Strides strides = dense_strides(x);
-    kept_.clear();
-    reduced_.clear();
-    for (size_t axis = 0; axis < x.rank; ++axis) {
-      const auto* axes = attributes.axes();
-      const bool reduces = std::find(axes->begin(), axes->end(), axis) != axes->end();
-      (reduces ? reduced_ : kept_).add(x[axis], strides[axis]);
-    }
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    if (dtype_ == DType::Bool) {
-      return kind_ == ReduceKind::Any ? reduce<uint8_t, AnyOf>(arguments) : reduce<uint8_t, AllOf>(arguments);
-    }
-    with_type(dtype_, [&](auto zero) {
-      using T = decltype(zero);
-      switch (kind_) {
-        case ReduceKind::Max:
-          return reduce<T, MaxOf<T>>(arguments);
-        case ReduceKind::Min:
-          return reduce<T, MinOf<T>>(arguments);
-        case ReduceKind::Prod:
-          return reduce<T, ProdOf<T>>(arguments);
-        default:
-          return reduce<T, SumOf<T>>(arguments);
-      }
-    });
-  }
-
- private:
-  static constexpr size_t kColumns = 64;
-
-  template <typename T, typename Function>
-  void reduce(const KernelArguments& arguments) const {
-    const T* const x = arguments.input<T>(0);
-    T* const y = arguments.output<T>(0);
-    const size_t count = reduced_.count();
-    const size_t row = reduced_.row_size(), stride = reduced_.row_stride();
-    const size_t rows = row == 0 ? 0 : count / row;
-    // Neighbouring results from neighbouring elements are computed together.
-    const size_t width = kept_.row_stride() == 1 ? std::min(kColumns, std::max<size_t>(kept_.row_size(), 1)) : 1;
-    parallel_for(arguments.pool, kept_.count(), kGrain / (count + 1) / width * width + width, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end;) {
-        const size_t left = width == 1 ? 1 : kept_.row_size() - i % kept_.row_size();
-        const size_t columns = std::min({width, left, end - i});
-        const T* const from = x + kept_.offset(i);
-        T totals[kColumns];
-        std::fill_n(totals, columns, Function::kFirst);
-        for (size_t r = 0; r < rows; ++r) {
-          const T* p = from + reduced_.offset(r * row);
-          if (columns == 1) {
-            totals[0] = reduce_row<T, Function>(p, row, stride, totals[0]);
-            continue;
-          }
-          for (size_t k = 0; k < row; ++k, p += stride) {
-            for (size_t c = 0; c < columns; ++c) {
-              totals[c] = Function::join(totals[c], p[c]);
-            }
-          }
-        }
-        std::copy_n(totals, columns, y + i);
-        i += columns;
-      }
-    });
-  }
-
-  // Several totals at once, so that one does not wait for the other.
-  template <typename T, typename Function>
-  static T reduce_row(const T* p, size_t count, size_t stride, T total) {
-    constexpr size_t kTotals = 16;
-    size_t k = 0;
-    if (stride == 1 && count >= kTotals) {
-      T totals[kTotals];
-      std::fill_n(totals, kTotals, Function::kFirst);
-      for (; k + kTotals <= count; k += kTotals) {
-        for (size_t c = 0; c < kTotals; ++c) {
-          totals[c] = Function::join(totals[c], p[k + c]);
-        }
-      }
-      for (const T one : totals) {
-        total = Function::join(total, one);
-      }
-    }
-    for (; k < count; ++k) {
-      total = Function::join(total, p[k * stride]);
-    }
-    return total;
-  }
-
-  ReduceKind kind_ = ReduceKind::Sum;
-  DType dtype_ = DType::Float32;
-  Axes kept_, reduced_;
-};
-
-// A dense tensor as rows along one axis, whose elements are `inner` apart.
-struct Rows {
-  size_t outer = 0, size = 0, inner = 0;
-
-  Rows() = default;
-  Rows(const Shape& x, size_t axis) : outer(x.numel(0, axis)), size(x[axis]), inner(x.numel(axis + 1, x.rank)) {}
-  size_t count() const {
-    return outer * inner;
-  }
-  size_t grain() const {
-    return kGrain / (size + 1) + 1;
-  }
-  size_t offset(size_t row) const {
-    return row / inner * size * inner + row % inner;
-  }
-};
-
-class ArgReduce final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::ArgReduce>();
-    finds_max_ = attributes.kind() == ArgReduceKind::Max;
-    dtype_ = node.input(0).dtype;
-    rows_ = Rows(node.input(0).shape, attributes.axis());
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    with_type(dtype_, [&](auto zero) {
-      using T = decltype(zero);
-      const T* const x = arguments.input<T>(0);
-      int64_t* const y = arguments.output<int64_t>(0);
-      parallel_for(arguments.pool, rows_.count(), rows_.grain(), [&](size_t begin, size_t end) {
-        for (size_t row = begin; row < end; ++row) {
-          y[row] = static_cast<int64_t>(find(x + rows_.offset(row)));
-        }
-      });
-    });
-  }
-
- private:
-  template <typename T>
-  size_t find(const T* x) const {
-    size_t best = 0;
-    T value = *x;
-    for (size_t i = 1; i < rows_.size && !is_nan(value); ++i) {
-      const T next = x[i * rows_.inner];
-      if ((finds_max_ ? next > value : next < value) || is_nan(next)) {
-        value = next;
-        best = i;
-      }
-    }
-    return best;
-  }
-
-  bool finds_max_ = true;
-  DType dtype_ = DType::Float32;
-  Rows rows_;
-};
 
 class Scan final : public Kernel {
  public:
@@ -294,7 +60,7 @@ class Scan final : public Kernel {
     const auto& attributes = node.attributes<schema::Scan>();
     kind_ = attributes.kind();
     dtype_ = node.input(0).dtype;
-    rows_ = Rows(node.input(0).shape, attributes.axis());
+    rows_ = AxisRows(node.input(0).shape, attributes.axis());
     return size_t{0};
   }
 
@@ -326,7 +92,60 @@ class Scan final : public Kernel {
 
   ScanKind kind_ = ScanKind::Sum;
   DType dtype_ = DType::Float32;
-  Rows rows_;
+  AxisRows rows_;
+};
+
+// Unsigned integers in the order of numbers: equal for equal ones, the largest for NaN.
+uint32_t key_of(float x) {
+  if (is_nan(x)) {
+    return UINT32_MAX;
+  }
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  bits = bits == 0x80000000u ? 0 : bits; // -0 is 0
+  return bits ^ (static_cast<uint32_t>(static_cast<int32_t>(bits) >> 31) | 0x80000000u);
+}
+uint64_t key_of(int64_t x) {
+  return static_cast<uint64_t>(x) ^ uint64_t{1} << 63;
+}
+template <typename T>
+uint32_t key_of(T x) {
+  return static_cast<uint32_t>(static_cast<int32_t>(x)) ^ 0x80000000u;
+}
+
+// An element to sort, compared by its key, then by its place.
+struct Narrow {
+  using Key = uint32_t;
+  uint64_t value;
+
+  Narrow() = default;
+  Narrow(Key key, uint32_t place) : value(uint64_t{key} << 32 | place) {}
+  Key key() const {
+    return static_cast<Key>(value >> 32);
+  }
+  uint32_t place() const {
+    return static_cast<uint32_t>(value);
+  }
+  bool operator<(const Narrow& other) const {
+    return value < other.value;
+  }
+};
+struct Wide {
+  using Key = uint64_t;
+  Key value;
+  uint32_t at;
+
+  Wide() = default;
+  Wide(Key key, uint32_t place) : value(key), at(place) {}
+  Key key() const {
+    return value;
+  }
+  uint32_t place() const {
+    return at;
+  }
+  bool operator<(const Wide& other) const {
+    return value < other.value || (value == other.value && at < other.at);
+  }
 };
 
 class Sort final : public Kernel {
@@ -335,48 +154,68 @@ class Sort final : public Kernel {
     const auto& attributes = node.attributes<schema::Sort>();
     descending_ = attributes.descending();
     dtype_ = node.input(0).dtype;
-    rows_ = Rows(node.input(0).shape, attributes.axis());
-    // Two arrays of places for each thread.
-    return num_threads * 2 * rows_.size * sizeof(uint32_t);
+    rows_ = AxisRows(node.input(0).shape, attributes.axis());
+    // What is sorted takes turns with a second array.
+    return num_threads * 2 * rows_.size * (dtype_ == DType::Int64 ? sizeof(Wide) : sizeof(Narrow));
   }
 
   void run(const KernelArguments& arguments) override {
     with_type(dtype_, [&](auto zero) {
       using T = decltype(zero);
+      using Entry = std::conditional_t<std::is_same_v<T, int64_t>, Wide, Narrow>;
       const T* const x = arguments.input<T>(0);
       int64_t* const y = arguments.output<int64_t>(0);
       parallel_for_with_thread(arguments.pool, rows_.count(), [&](size_t thread, size_t row) {
-        uint32_t* const places = static_cast<uint32_t*>(arguments.scratch) + thread * 2 * rows_.size;
+        Entry* const entries = static_cast<Entry*>(arguments.scratch) + thread * 2 * rows_.size;
         const size_t offset = rows_.offset(row);
-        const uint32_t* const sorted = sort(x + offset, places, places + rows_.size);
+        const Entry* const sorted = sort(x + offset, entries);
         for (size_t i = 0; i < rows_.size; ++i) {
-          y[offset + i * rows_.inner] = sorted[i];
+          y[offset + i * rows_.inner] = sorted[i].place();
         }
       });
     });
   }
 
  private:
-  // Merges ever longer runs; std::stable_sort would allocate.
-  template <typename T>
-  const uint32_t* sort(const T* x, uint32_t* from, uint32_t* to) const {
-    const auto less = [&](uint32_t a, uint32_t b) {
-      const T p = x[a * rows_.inner], q = x[b * rows_.inner];
-      return descending_ ? p > q || (is_nan(p) && !is_nan(q)) : p < q || (is_nan(q) && !is_nan(p));
-    };
+  template <typename Entry, typename T>
+  Entry entry(const T* x, size_t place) const {
+    const auto key = key_of(x[place * rows_.inner]);
+    return {descending_ ? ~key : key, static_cast<uint32_t>(place)};
+  }
+
+  // By one digit after the other, from the lowest on; std::stable_sort would allocate.
+  template <typename T, typename Entry>
+  const Entry* sort(const T* x, Entry* from) const {
     const size_t size = rows_.size;
-    constexpr size_t kRun = 16;
-    std::iota(from, from + size, 0u);
-    for (size_t begin = 0; begin < size; begin += kRun) {
-      const size_t end = std::min(size, begin + kRun);
-      for (size_t i = begin + 1; i < end; ++i) {
-        std::rotate(std::upper_bound(from + begin, from + i, from[i], less), from + i, from + i + 1);
+    for (size_t i = 0; i < size; ++i) {
+      from[i] = entry<Entry>(x, i);
+    }
+    constexpr size_t kFew = 200;
+    if (size < kFew) {
+      std::sort(from, from + size);
+      return from;
+    }
+    constexpr size_t kBits = 8, kDigits = sizeof(typename Entry::Key);
+    uint32_t counts[kDigits][1 << kBits] = {};
+    for (size_t i = 0; i < size; ++i) {
+      auto key = from[i].key();
+      for (size_t digit = 0; digit < kDigits; ++digit, key >>= kBits) {
+        ++counts[digit][key & 0xff];
       }
     }
-    for (size_t run = kRun; run < size; run *= 2) {
-      for (size_t begin = 0; begin < size; begin += 2 * run) {
-        const size_t middle = std::min(size, begin + run), end = std::min(size, begin + 2 * run);
-        std::merge(from + begin, from + middle, from + middle, from + end, to + begin, less);
+    Entry* to = from + size;
+    for (size_t digit = 0; digit < kDigits; ++digit) {
+      const size_t shift = digit * kBits;
+      uint32_t* const places = counts[digit];
+      if (places[from[0].key() >> shift & 0xff] == size) {
+        continue; // the same everywhere
+      }
+      uint32_t total = 0;
+      for (size_t i = 0; i < 1 << kBits; ++i) {
+        total += std::exchange(places[i], total);
+      }
+      for (size_t i = 0; i < size; ++i) {
+        to[places[from[i].key() >> shift & 0xff]++] = from[i];
       }
       std::swap(from, to);
     }
@@ -385,17 +224,11 @@ class Sort final : public Kernel {
 
   bool descending_ = false;
   DType dtype_ = DType::Float32;
-  Rows rows_;
+  AxisRows rows_;
 };
 
 } // namespace
 
-std::unique_ptr<Kernel> make_typed_reduce(const NodeContext&) {
-  return std::make_unique<TypedReduce>();
-}
-std::unique_ptr<Kernel> make_arg_reduce(const NodeContext&) {
-  return std::make_unique<ArgReduce>();
-}
 std::unique_ptr<Kernel> make_scan(const NodeContext&) {
   return std::make_unique<Scan>();
 }

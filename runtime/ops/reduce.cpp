@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "../kernels/scan.h"
+#include "../kernels/typed_reduce.h"
 #include "../subgraph_builder.h"
 #include "common.h"
 

@@ -1,0 +1,104 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/scan.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "kernel_test.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+// In ascending order, which NaN ends.
+template <typename T>
+bool less(T a, T b) {
+  return a < b || (a == a && b != b);
+}
+
+template <typename T>
+void check_sort(const Tensor& x, uint8_t axis) {
+  for (const bool descending : {false, true}) {
+    SCOPED_TRACE(x.type.to_string() + " along " + std::to_string(axis) + (descending ? ", descending" : ""));
+    const size_t size = x.shape()[axis];
+    const size_t inner = x.shape().numel(axis + 1u, x.shape().rank);
+    Tensor y(DType::Int64, x.shape());
+    for (size_t i = 0; size > 0 && i < x.numel() / size; ++i) {
+      const size_t begin = i / inner * size * inner + i % inner;
+      std::vector<int64_t> places(size);
+      std::iota(places.begin(), places.end(), 0);
+      std::stable_sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
+        const T p = x.data<T>()[begin + static_cast<size_t>(a) * inner];
+        const T q = x.data<T>()[begin + static_cast<size_t>(b) * inner];
+        return descending ? less(q, p) : less(p, q);
+      });
+      for (size_t k = 0; k < size; ++k) {
+        y.data<int64_t>()[begin + k * inner] = places[k];
+      }
+    }
+    check_kernel(
+        {make_sort,
+         schema::Attributes::Sort,
+         [=](auto& builder) { return schema::CreateSort(builder, axis, descending).Union(); },
+         {x},
+         y.type},
+        y);
+  }
+}
+
+// Numbers of all sizes, with ties.
+template <typename T>
+Tensor random_numbers(DType dtype, const Shape& shape) {
+  Tensor x(dtype, shape);
+  std::mt19937_64 random(x.numel());
+  for (size_t i = 0; i < x.numel(); ++i) {
+    const uint64_t bits = random();
+    const unsigned kind = bits % 10;
+    if constexpr (std::is_floating_point_v<T>) {
+      const float few[] = {0, -0.0f, kNaN, -kNaN, kInfinity, -kInfinity, 1e-45f, -1e-45f};
+      const auto pattern = static_cast<uint32_t>(bits >> 32);
+      std::memcpy(&x.data<T>()[i], &pattern, sizeof(pattern));
+      if (kind < 2) {
+        x.data<T>()[i] = few[bits >> 8 & 7];
+      }
+    } else {
+      x.data<T>()[i] = static_cast<T>(kind < 5 ? bits >> 32 : bits >> 8 & 3);
+    }
+  }
+  return x;
+}
+
+template <typename T>
+void check_sorts(DType dtype) {
+  for (const size_t size : {0, 1, 2, 17, 64, 199, 200, 201, 1000, 5000}) {
+    check_sort<T>(random_numbers<T>(dtype, {3, size}), 1);
+    check_sort<T>(random_numbers<T>(dtype, {2, size, 3}), 1);
+  }
+  check_sort<T>(random_numbers<T>(dtype, {300, 5}), 0);
+}
+
+TEST(SortKernel, Floats) {
+  check_sorts<float>(DType::Float32);
+  check_sort<float>(random_floats({2, 1000}), 1);
+  check_sort<float>(repeated({2, 1000}, {kNaN, 1}), 1);
+  check_sort<float>(repeated({2, 1000}, {2}), 1);
+}
+
+TEST(SortKernel, Integers) {
+  check_sorts<int32_t>(DType::Int32);
+  check_sorts<int64_t>(DType::Int64);
+  check_sorts<int8_t>(DType::Int8);
+  check_sorts<uint8_t>(DType::UInt8);
+}
+
+TEST(SortKernel, Booleans) {
+  Tensor x(DType::Bool, {3, 1001});
+  for (size_t i = 0; i < x.numel(); ++i) {
+    x.bytes[i] = i * i % 7 < 3;
+  }
+  check_sort<uint8_t>(x, 1);
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
