@@ -29,7 +29,7 @@ void run_rows(const KernelArguments& arguments, const Broadcast<2>& broadcast, c
   const In* const b = arguments.input<In>(1);
   Out* const y = arguments.output<Out>(0);
   const size_t size = broadcast.row_size();
-  parallel_for(arguments.pool, broadcast.rows(), kGrain / size + 1, [&](size_t begin, size_t end) {
+  parallel_for(arguments.pool, broadcast.rows(), kGrain / (size + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
       const In* const p = a + broadcast.offset(0, row);
       const In* const q = b + broadcast.offset(1, row);
