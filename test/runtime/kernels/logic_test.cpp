@@ -173,7 +173,7 @@ T result(BinaryKind kind, T a, T b) {
     case BinaryKind::FloorDiv:
       return floored();
     case BinaryKind::Remainder:
-      return static_cast<T>(a - floored() * b);
+      return static_cast<T>(p - static_cast<uint64_t>(floored()) * q);
     default:
       return static_cast<T>(a % b);
   }
