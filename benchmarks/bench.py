@@ -56,7 +56,7 @@ def main() -> int:
         "machine": machine(),
         "versions": versions(),
         "product_speed": {threads: product_speed(threads) for threads in arguments.threads},
-        "flop": {name: _flop(folder / name) for name in facts},
+        "flop": {name: _flop(folder / name) for name, prepared in facts.items() if prepared},
         "programs": facts,
         "latency": rows,
         "errors": errors,
@@ -133,7 +133,7 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
 
 def fingerprint(engine: str) -> str:
     digest = hashlib.sha256()
-    files = [HERE / "models.py", *sorted((HERE / "engines").glob("*.py"))]
+    files = [HERE / "models.py", HERE / "worker.py", *sorted((HERE / "engines").glob("*.py"))]
     if engine == OURS:
         files += sorted((ROOT / "aot").rglob("*.py")) + sorted((ROOT / "serialization").glob("*.*"))
     for file in files:

@@ -118,8 +118,10 @@ for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
 # Statistics -----------------------------------------------------------------------------
 
 
-def _variance(c, x, dim, correction, keepdim):
-    """The variance, from the squares of the differences from the mean."""
+def _moments(c, x, dim, correction, keepdim):
+    """The mean, which keeps its axes, and the variance, from the squares of the differences from the mean."""
+    c.require(x.rank > 0, "the variance of a scalar")
+    correction = 1 if correction is None else correction
     mean = reduce(c, ReduceKind.Mean, x, dim, True)
     squares = c.node(schema.Binary(kind=BinaryKind.SquaredDifference), x, mean, shape=x.shape)
     total = reduce(c, ReduceKind.Sum, squares, dim, keepdim)
@@ -131,18 +133,18 @@ def _variance(c, x, dim, correction, keepdim):
         divisor = c.node(clamp, divisor, shape=())
     else:
         divisor = c.constant(np.array(max(count - correction, 0), np.float32))
-    return c.node(schema.Binary(kind=BinaryKind.Div), total, divisor, shape=total.shape)
+    return mean, c.node(schema.Binary(kind=BinaryKind.Div), total, divisor, shape=total.shape)
 
 
 @op("aten.var.correction")
 def var(c, self, dim, correction, keepdim):
-    c.require(self.rank > 0, "the variance of a scalar")
-    return _variance(c, self, dim, 1 if correction is None else correction, keepdim)
+    return _moments(c, self, dim, correction, keepdim)[1]
 
 
 @op("aten.var_mean.correction")
 def var_mean(c, self, dim, correction, keepdim):
-    return var(c, self, dim, correction, keepdim), reduce(c, ReduceKind.Mean, self, dim, keepdim)
+    mean, variance = _moments(c, self, dim, correction, keepdim)
+    return variance, mean if keepdim else c.reshape(mean, variance.shape)
 
 
 @op("aten.std_mean.correction")

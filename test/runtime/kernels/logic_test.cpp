@@ -1,5 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/logic.h>
+#include <runtime/kernels/with_type.h>
 
 #include <algorithm>
 
@@ -46,25 +47,9 @@ T number(size_t i) {
   }
 }
 
-template <typename Function>
-void with_numbers(DType dtype, const Function& function) {
-  switch (dtype) {
-    case DType::Float32:
-      return function(float());
-    case DType::Int32:
-      return function(int32_t());
-    case DType::Int64:
-      return function(int64_t());
-    case DType::Int8:
-      return function(int8_t());
-    default:
-      return function(uint8_t());
-  }
-}
-
 Tensor numbers(DType dtype, const Shape& shape, size_t seed) {
   Tensor x(dtype, shape);
-  with_numbers(dtype, [&](auto zero) {
+  with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     for (size_t i = 0; i < x.numel(); ++i) {
       x.data<T>()[i] = dtype == DType::Bool ? static_cast<T>((i + seed) * 31 % 7 > 3) : number<T>(i * 5 + seed);
@@ -99,7 +84,7 @@ TEST(LogicKernel, Compares) {
         SCOPED_TRACE(std::string(schema::EnumNameCompareKind(kind)) + " of " + numbers(dtype, shapes.y, 0).type.to_string());
         const Tensor a = numbers(dtype, shapes.a, 1), b = numbers(dtype, shapes.b, 2);
         Tensor y(DType::Bool, shapes.y);
-        with_numbers(dtype, [&](auto zero) {
+        with_type(dtype, [&](auto zero) {
           using T = decltype(zero);
           Index index(shapes.y);
           for (size_t i = 0; i < y.numel(); ++i, index.next()) {
@@ -200,7 +185,7 @@ TEST(LogicKernel, ComputesWithIntegers) {
       for (const Shapes& shapes : kShapes) {
         SCOPED_TRACE(std::string(schema::EnumNameBinaryKind(kind)) + " of " + numbers(dtype, shapes.y, 0).type.to_string());
         Tensor a = numbers(dtype, shapes.a, 1), b = numbers(dtype, shapes.b, 2), y(dtype, shapes.y);
-        with_numbers(dtype, [&](auto zero) {
+        with_type(dtype, [&](auto zero) {
           using T = decltype(zero);
           if constexpr (std::is_integral_v<T>) {
             for (size_t i = 0; divides && i < b.numel(); ++i) {
