@@ -194,6 +194,11 @@ def _reduce(a, x):
     return reduce(x, tuple(a.axes), keepdim=a.keep_dims)
 
 
+def _sort(a, x):
+    places = torch.argsort(x, dim=a.axis, descending=a.descending, stable=True)
+    return places.narrow(a.axis, 0, a.count) if a.count else places
+
+
 def _arg_reduce(a, x):
     return {ArgReduceKind.Max: torch.argmax, ArgReduceKind.Min: torch.argmin}[a.kind](x, a.axis)
 
@@ -440,8 +445,8 @@ _OPERATORS = {
     "Reduce": _reduce,
     "ArgReduce": _arg_reduce,
     "Scan": _scan,
-    "Sort": lambda a, x: torch.argsort(x, dim=a.axis, descending=a.descending, stable=True),
-    "Softmax": lambda a, x: torch.softmax(x, a.axis),
+    "Sort": _sort,
+    "Softmax": lambda a, x: (torch.log_softmax if a.log else torch.softmax)(x, a.axis),
     "LayerNorm": _layer_norm,
     "RmsNorm": _rms_norm,
     "GroupNorm": _group_norm,

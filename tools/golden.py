@@ -52,10 +52,11 @@ SAMPLES = """
     adaptive_max_pool2d_nan max_pool2d_indices adaptive_max_pool2d_indices
     lstm_projection gru_both_directions
     sum_integers mean_two_axes amax_nan argmax cumsum prod any_two_axes sort_descending topk_dynamic
+    topk
     bilinear_corners bicubic_smaller nearest1d_dynamic nearest_exact_scale grid_sample_bicubic_reflection
     view_dynamic_split permute_dynamic expand_dynamic cat_dynamic slice_dynamic_step pad_value pad_reflect_1d
     pad_circular_1d roll_dynamic repeat_interleave_dynamic
-    softmax_middle_axis
+    softmax_middle_axis log_softmax_middle_axis
     quantize_unsigned quantize_per_channel_middle dequantize_bias quantized_island int8_conv int8_block
     choose_per_token linear_8da4w_channel rotary_halves
     state_index_put state_bools state_crossed

@@ -265,6 +265,15 @@ def _order(c, x, axis, descending):
     return c.node(schema.Sort(axis=axis, descending=bool(descending)), x, shape=x.shape, dtype=DType.Int64)
 
 
+def _first(c, x, axis, descending, count):
+    """The first ``count`` places of the order."""
+    if not isinstance(count, int) or count == 0:
+        return slice_axis(c, _order(c, x, axis, descending), axis, 0, count)
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+    attributes = schema.Sort(axis=axis, descending=bool(descending), count=count)
+    return c.node(attributes, x, shape=shape, dtype=DType.Int64)
+
+
 def _sort(c, x, dim, descending):
     if not x.rank:
         return x, c.constant(np.zeros((), np.int64))
@@ -283,7 +292,7 @@ def topk(c, self, k, dim, largest):
     if not self.rank:
         return [self, c.constant(np.zeros((), np.int64))]
     axis = c.axis(dim, self.rank)
-    places = slice_axis(c, _order(c, self, axis, largest), axis, 0, k)
+    places = _first(c, self, axis, largest, k)
     return [c.node(schema.Gather(axis=axis), self, places, shape=places.shape, dtype=self.dtype), places]
 
 
@@ -292,6 +301,6 @@ def kthvalue(c, self, k, dim, keepdim):
     if not self.rank:
         return [self, c.constant(np.zeros((), np.int64))]
     axis = c.axis(dim, self.rank)
-    places = slice_axis(c, _order(c, self, axis, False), axis, k - 1, 1)
+    places = slice_axis(c, _first(c, self, axis, False, k), axis, k - 1, 1)
     values = c.node(schema.Gather(axis=axis), self, places, shape=places.shape, dtype=self.dtype)
     return [c.reshape(y, out.shape) for y, out in zip((values, places), c.outs, strict=True)]

@@ -48,7 +48,7 @@ def _attention(r: Rewriter, node: Node) -> Value | None:
     if node.op != "BatchMatMul" or node.attributes.transpose_b:
         return None
     softmax = private(graph, node.inputs[0])
-    if softmax is None or softmax.op != "Softmax":
+    if softmax is None or softmax.op != "Softmax" or softmax.attributes.log:
         return None
     weights = graph.values[softmax.outputs[0]]
     if softmax.attributes.axis != weights.rank - 1:

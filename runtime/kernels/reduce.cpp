@@ -2,6 +2,7 @@
 #include "reduce.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -101,33 +102,38 @@ HWY_INLINE float lowest() {
   return -std::numeric_limits<float>::infinity();
 }
 
+constexpr size_t kBlock = 4096; // exponentials of a row that are summed up in float
+
+// The largest of a row, in every lane.
+HWY_INLINE Vector top_of(const float* x, size_t size) {
+  Vector top0 = hn::Set(kFloats, lowest()), top1 = top0;
+  size_t i = 0;
+  for (; i + 2 * kLanes <= size; i += 2 * kLanes) {
+    top0 = hn::Max(top0, hn::LoadU(kFloats, x + i));
+    top1 = hn::Max(top1, hn::LoadU(kFloats, x + i + kLanes));
+  }
+  if (i + kLanes <= size) {
+    top0 = hn::Max(top0, hn::LoadU(kFloats, x + i));
+    i += kLanes;
+  }
+  if (i < size) {
+    const Vector last = hn::LoadN(kFloats, x + i, size - i);
+    top1 = hn::Max(top1, hn::IfThenElse(hn::FirstN(kFloats, size - i), last, top0));
+  }
+  return hn::Set(kFloats, hn::ReduceMax(kFloats, hn::Max(top0, top1)));
+}
+
 void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
-  constexpr size_t kBlock = 4096; // exponentials that are summed up in float
   for (size_t row = 0; row < rows; ++row, x += size, y += size) {
-    const size_t whole = size / kLanes * kLanes;
-    Vector top0 = hn::Set(kFloats, lowest()), top1 = top0;
-    size_t i = 0;
-    for (; i + 2 * kLanes <= size; i += 2 * kLanes) {
-      top0 = hn::Max(top0, hn::LoadU(kFloats, x + i));
-      top1 = hn::Max(top1, hn::LoadU(kFloats, x + i + kLanes));
-    }
-    for (; i < whole; i += kLanes) {
-      top0 = hn::Max(top0, hn::LoadU(kFloats, x + i));
-    }
-    const size_t rest = size - whole;
-    const auto present = hn::FirstN(kFloats, rest);
-    Vector last = hn::Zero(kFloats);
-    if (rest > 0) {
-      last = hn::LoadN(kFloats, x + whole, rest);
-      top1 = hn::Max(top1, hn::IfThenElse(present, last, top0));
-    }
-    const Vector top = hn::Set(kFloats, hn::ReduceMax(kFloats, hn::Max(top0, top1)));
+    const size_t whole = size / kLanes * kLanes, rest = size - whole;
+    const Vector top = top_of(x, size);
 
     double total = 0;
     for (size_t begin = 0; begin < whole; begin += kBlock) {
       const size_t end = std::min(begin + kBlock, whole);
       Vector sum0 = hn::Zero(kFloats), sum1 = sum0;
-      for (i = begin; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      size_t i = begin;
+      for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
         const Vector e0 = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i), top));
         const Vector e1 = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i + kLanes), top));
         hn::StoreU(e0, kFloats, y + i);
@@ -142,13 +148,14 @@ void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
       }
       total += static_cast<double>(hn::ReduceSum(kFloats, hn::Add(sum0, sum1)));
     }
+    Vector last = hn::Zero(kFloats);
     if (rest > 0) {
-      last = exp_nonpositive(hn::Sub(last, top));
-      total += static_cast<double>(hn::ReduceSum(kFloats, hn::IfThenElseZero(present, last)));
+      last = exp_nonpositive(hn::Sub(hn::LoadN(kFloats, x + whole, rest), top));
+      total += static_cast<double>(hn::ReduceSum(kFloats, hn::IfThenElseZero(hn::FirstN(kFloats, rest), last)));
     }
 
     const Vector factor = hn::Set(kFloats, static_cast<float>(1 / total));
-    for (i = 0; i < whole; i += kLanes) {
+    for (size_t i = 0; i < whole; i += kLanes) {
       hn::StoreU(hn::Mul(hn::LoadU(kFloats, y + i), factor), kFloats, y + i);
     }
     if (rest > 0) {
@@ -157,17 +164,86 @@ void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
   }
 }
 
+void log_softmax_rows(const float* x, size_t rows, size_t size, float* y) {
+  for (size_t row = 0; row < rows; ++row, x += size, y += size) {
+    const Vector top = top_of(x, size);
+    double total = 0;
+    for (size_t begin = 0; begin < size; begin += kBlock) {
+      const size_t end = std::min(begin + kBlock, size);
+      Vector sum0 = hn::Zero(kFloats), sum1 = sum0;
+      size_t i = begin;
+      for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+        sum0 = hn::Add(sum0, exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i), top)));
+        sum1 = hn::Add(sum1, exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i + kLanes), top)));
+      }
+      for (; i < end; i += kLanes) {
+        const Vector e = exp_nonpositive(hn::Sub(load(x + i, end - i), top));
+        sum0 = hn::Add(sum0, end - i >= kLanes ? e : hn::IfThenElseZero(hn::FirstN(kFloats, end - i), e));
+      }
+      total += static_cast<double>(hn::ReduceSum(kFloats, hn::Add(sum0, sum1)));
+    }
+    const Vector log = hn::Set(kFloats, static_cast<float>(std::log(total)));
+    for (size_t i = 0; i < size; i += kLanes) {
+      store(hn::Sub(hn::Sub(load(x + i, size - i), top), log), y + i, size - i);
+    }
+  }
+}
+
+// The largest of each column in N vectors.
 template <size_t N>
-void softmax_strip(const float* x, size_t size, size_t stride, size_t columns, float* y) {
-  Vector top[N], sum[N];
+HWY_INLINE void top_of_strip(const float* x, size_t size, size_t stride, size_t columns, Vector (&top)[N]) {
   for (size_t n = 0; n < N; ++n) {
     top[n] = hn::Set(kFloats, lowest());
-    sum[n] = hn::Zero(kFloats);
   }
   for (size_t k = 0; k < size; ++k) {
     for (size_t n = 0; n < N; ++n) {
       top[n] = hn::Max(top[n], load(x + k * stride + n * kLanes, columns));
     }
+  }
+}
+
+template <size_t N>
+void log_softmax_strip(const float* x, size_t size, size_t stride, size_t columns, float* y) {
+  constexpr size_t kRows = 128; // exponentials that are added up before they are added to the others
+  Vector top[N], total[N], sum[N];
+  top_of_strip(x, size, stride, columns, top);
+  for (size_t n = 0; n < N; ++n) {
+    total[n] = hn::Zero(kFloats);
+  }
+  for (size_t begin = 0; begin < size; begin += kRows) {
+    for (size_t n = 0; n < N; ++n) {
+      sum[n] = hn::Zero(kFloats);
+    }
+    for (size_t k = begin; k < std::min(begin + kRows, size); ++k) {
+      for (size_t n = 0; n < N; ++n) {
+        const Vector v = load(x + k * stride + n * kLanes, columns);
+        sum[n] = hn::Add(sum[n], exp_nonpositive(hn::Sub(v, top[n])));
+      }
+    }
+    for (size_t n = 0; n < N; ++n) {
+      total[n] = hn::Add(total[n], sum[n]);
+    }
+  }
+  HWY_ALIGN float logs[kLanes];
+  for (size_t n = 0; n < N; ++n) {
+    hn::Store(total[n], kFloats, logs);
+    std::transform(logs, logs + kLanes, logs, [](float v) { return std::log(v); });
+    total[n] = hn::Load(kFloats, logs);
+  }
+  for (size_t k = 0; k < size; ++k) {
+    for (size_t n = 0; n < N; ++n) {
+      const size_t at = k * stride + n * kLanes;
+      store(hn::Sub(hn::Sub(load(x + at, columns), top[n]), total[n]), y + at, columns);
+    }
+  }
+}
+
+template <size_t N>
+void softmax_strip(const float* x, size_t size, size_t stride, size_t columns, float* y) {
+  Vector top[N], sum[N];
+  top_of_strip(x, size, stride, columns, top);
+  for (size_t n = 0; n < N; ++n) {
+    sum[n] = hn::Zero(kFloats);
   }
   for (size_t k = 0; k < size; ++k) {
     for (size_t n = 0; n < N; ++n) {
@@ -199,6 +275,16 @@ void softmax_columns(const float* x, size_t size, size_t stride, size_t columns,
   }
 }
 
+void log_softmax_columns(const float* x, size_t size, size_t stride, size_t columns, float* y) {
+  size_t c = 0;
+  for (; c + kStripVectors * kLanes <= columns; c += kStripVectors * kLanes) {
+    log_softmax_strip<kStripVectors>(x + c, size, stride, columns - c, y + c);
+  }
+  for (; c < columns; c += kLanes) {
+    log_softmax_strip<1>(x + c, size, stride, columns - c, y + c);
+  }
+}
+
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
@@ -210,6 +296,8 @@ HWY_EXPORT(sum_row);
 HWY_EXPORT(sum_columns);
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(softmax_columns);
+HWY_EXPORT(log_softmax_rows);
+HWY_EXPORT(log_softmax_columns);
 
 namespace {
 
@@ -326,7 +414,10 @@ class Reduce final : public Kernel {
 class Softmax final : public Kernel {
  public:
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const size_t axis = node.attributes<schema::Softmax>().axis();
+    const auto& attributes = node.attributes<schema::Softmax>();
+    const size_t axis = attributes.axis();
+    rows_ = attributes.log() ? ETX_DISPATCH(log_softmax_rows) : ETX_DISPATCH(softmax_rows);
+    columns_ = attributes.log() ? ETX_DISPATCH(log_softmax_columns) : ETX_DISPATCH(softmax_columns);
     const Shape& shape = node.input(0).shape;
     outer_ = shape.numel(0, axis);
     size_ = shape[axis];
@@ -357,8 +448,8 @@ class Softmax final : public Kernel {
   }
 
  private:
-  const decltype(ETX_DISPATCH(softmax_rows)) rows_ = ETX_DISPATCH(softmax_rows);
-  const decltype(ETX_DISPATCH(softmax_columns)) columns_ = ETX_DISPATCH(softmax_columns);
+  void (*rows_)(const float* x, size_t rows, size_t size, float* y) = nullptr;
+  void (*columns_)(const float* x, size_t size, size_t stride, size_t columns, float* y) = nullptr;
   size_t outer_ = 0, size_ = 0, inner_ = 0;
 };
 

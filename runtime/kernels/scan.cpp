@@ -8,9 +8,51 @@
 
 #include "../ops/op.h"
 #include "axis_rows.h"
+#include "isa.h"
 #include "with_type.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/scan.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// How many elements from the first on do not come before `last`, an element before them, when all
+// are sorted; or fewer.
+size_t count_behind(const float* x, size_t count, float last, bool descending) {
+  if (last != last) {
+    return descending ? count : 0;
+  }
+  const Vector bound = hn::Set(kFloats, last);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Vector v = hn::LoadU(kFloats, x + i);
+    const intptr_t lane =
+        hn::FindFirstTrue(kFloats, descending ? hn::Not(hn::Le(v, bound)) : hn::Lt(v, bound));
+    if (lane >= 0) {
+      return i + static_cast<size_t>(lane);
+    }
+  }
+  while (i < count && (descending ? x[i] <= last : !(x[i] < last))) {
+    ++i;
+  }
+  return i;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(count_behind);
+
 namespace {
 
 using schema::ScanKind;
@@ -155,8 +197,11 @@ class Sort final : public Kernel {
     descending_ = attributes.descending();
     dtype_ = node.input(0).dtype;
     rows_ = AxisRows(node.input(0).shape, attributes.axis());
-    // What is sorted takes turns with a second array.
-    return num_threads * 2 * rows_.size * (dtype_ == DType::Int64 ? sizeof(Wide) : sizeof(Narrow));
+    count_ = attributes.count() == 0 ? rows_.size : attributes.count();
+    selects_ = 4 * count_ + kMoreEntries < rows_.size;
+    // What is sorted takes turns with a second array; a selection happens in one.
+    entries_ = selects_ ? 2 * count_ + kMoreEntries : 2 * rows_.size;
+    return num_threads * entries_ * (dtype_ == DType::Int64 ? sizeof(Wide) : sizeof(Narrow));
   }
 
   void run(const KernelArguments& arguments) override {
@@ -166,17 +211,20 @@ class Sort final : public Kernel {
       const T* const x = arguments.input<T>(0);
       int64_t* const y = arguments.output<int64_t>(0);
       parallel_for_with_thread(arguments.pool, rows_.count(), [&](size_t thread, size_t row) {
-        Entry* const entries = static_cast<Entry*>(arguments.scratch) + thread * 2 * rows_.size;
-        const size_t offset = rows_.offset(row);
-        const Entry* const sorted = sort(x + offset, entries);
-        for (size_t i = 0; i < rows_.size; ++i) {
-          y[offset + i * rows_.inner] = sorted[i].place();
+        Entry* const entries = static_cast<Entry*>(arguments.scratch) + thread * entries_;
+        const T* const from = x + rows_.offset(row);
+        const Entry* const sorted = selects_ ? select(from, entries) : sort(from, entries);
+        int64_t* const to = y + row / rows_.inner * count_ * rows_.inner + row % rows_.inner;
+        for (size_t i = 0; i < count_; ++i) {
+          to[i * rows_.inner] = sorted[i].place();
         }
       });
     });
   }
 
  private:
+  static constexpr size_t kMoreEntries = 64;
+
   template <typename Entry, typename T>
   Entry entry(const T* x, size_t place) const {
     const auto key = key_of(x[place * rows_.inner]);
@@ -222,9 +270,48 @@ class Sort final : public Kernel {
     return from;
   }
 
-  bool descending_ = false;
+  // Collects what comes before the last of the first `count_` so far, and drops what no longer
+  // does when there is too much.
+  template <typename T, typename Entry>
+  const Entry* select(const T* x, Entry* entries) const {
+    const size_t size = rows_.size;
+    const auto drop = [&](size_t held) { std::nth_element(entries, entries + count_ - 1, entries + held); };
+    size_t i = 0;
+    for (; i < entries_; ++i) {
+      entries[i] = entry<Entry>(x, i);
+    }
+    drop(i);
+    size_t held = count_;
+    Entry last = entries[count_ - 1];
+    for (; i < size; ++i) {
+      if constexpr (std::is_same_v<T, float>) {
+        if (rows_.inner == 1) {
+          i += skip_(x + i, size - i, x[last.place()], descending_);
+          if (i == size) {
+            break;
+          }
+        }
+      }
+      const Entry next = entry<Entry>(x, i);
+      if (next < last) {
+        entries[held++] = next;
+        if (held == entries_) {
+          drop(held);
+          held = count_;
+          last = entries[count_ - 1];
+        }
+      }
+    }
+    drop(held);
+    std::sort(entries, entries + count_);
+    return entries;
+  }
+
+  const decltype(ETX_DISPATCH(count_behind)) skip_ = ETX_DISPATCH(count_behind);
+  bool descending_ = false, selects_ = false;
   DType dtype_ = DType::Float32;
   AxisRows rows_;
+  size_t count_ = 0, entries_ = 0;
 };
 
 } // namespace
@@ -237,3 +324,4 @@ std::unique_ptr<Kernel> make_sort(const NodeContext&) {
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

@@ -124,14 +124,20 @@ Status infer_scan(const NodeContext& node, Span<TensorType> outputs) {
 
 Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
-  const unsigned axis = node.attributes<schema::Sort>().axis();
+  const auto& attributes = node.attributes<schema::Sort>();
+  const unsigned axis = attributes.axis();
   ETX_RETURN_IF_ERROR(check_axis(node, axis));
   const DType dtype = node.input(0).dtype;
   ETX_CHECK(
       is_number(dtype) || dtype == DType::Bool, InvalidProgram, "of %s", schema::EnumNameDType(dtype));
   const Shape& x = node.input(0).shape;
   ETX_CHECK(x[axis] <= UINT32_MAX, InvalidProgram, "axis of %zu elements", x[axis]);
-  return set_output(outputs, DType::Int64, x);
+  ETX_CHECK(attributes.count() <= x[axis], InvalidProgram, "the first %u of %zu", attributes.count(), x[axis]);
+  Shape y = x;
+  if (attributes.count() != 0) {
+    y[axis] = attributes.count();
+  }
+  return set_output(outputs, DType::Int64, y);
 }
 
 Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
@@ -144,7 +150,8 @@ Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
 }
 
 bool softmax_in_xnnpack(const NodeContext& node) {
-  return node.attributes<schema::Softmax>().axis() + 1u == node.input(0).shape.rank && fits_xnnpack(node);
+  const auto& attributes = node.attributes<schema::Softmax>();
+  return !attributes.log() && attributes.axis() + 1u == node.input(0).shape.rank && fits_xnnpack(node);
 }
 
 Status define_softmax(const NodeContext&, SubgraphBuilder& subgraph) {

@@ -913,6 +913,8 @@ const BadNode kBadNodes[] = {
      one_node(reduce(schema::ReduceKind::Mean, std::vector<uint8_t>(200, 0)), {{2, 3}}, {3}),
      "ascend"},
     {"ReduceUnknownKind", one_node(reduce(static_cast<schema::ReduceKind>(9), {0}), {{2, 3}}, {3}), "kind 9"},
+    {"SortCount", one_node(sort(1, true, 4), {{2, 3}}, {2, 4}), "the first 4 of 3"},
+    {"SortHugeCount", one_node(sort(1, false, ~0u), {{2, 3}}, {2, 3}), "the first 4294967295 of 3"},
     {"SoftmaxRankZero", one_node(softmax(0), {{}}, {}), "axis 0"},
     {"PoolRank", one_node(max_pool2d({2, 2}, {1, 1}), {{4, 4, 3}}, {3, 3, 3}), "rank 4"},
     {"PoolWindowZero", one_node(avg_pool2d({0, 2}, {1, 1}), {{1, 4, 4, 3}}, {1, 5, 3, 3}), "kernel 0"},

@@ -229,8 +229,8 @@ AttributesDef scan(schema::ScanKind kind, uint8_t axis) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateScan(b, kind, axis); });
 }
 
-AttributesDef sort(uint8_t axis, bool descending) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSort(b, axis, descending); });
+AttributesDef sort(uint8_t axis, bool descending, uint32_t count) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSort(b, axis, descending, count); });
 }
 
 AttributesDef softmax(uint8_t axis) {

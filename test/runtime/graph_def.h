@@ -139,7 +139,7 @@ AttributesDef adaptive_pool2d(schema::AdaptivePoolKind kind, schema::Size2D outp
 AttributesDef reduce(schema::ReduceKind kind, std::vector<uint8_t> axes, bool keep_dims = false);
 AttributesDef arg_reduce(schema::ArgReduceKind kind, uint8_t axis);
 AttributesDef scan(schema::ScanKind kind, uint8_t axis);
-AttributesDef sort(uint8_t axis, bool descending = false);
+AttributesDef sort(uint8_t axis, bool descending = false, uint32_t count = 0);
 AttributesDef softmax(uint8_t axis);
 AttributesDef layer_norm(uint8_t axes = 1, float epsilon = 1e-5f);
 AttributesDef rms_norm(uint8_t axes = 1, float epsilon = 1e-5f);

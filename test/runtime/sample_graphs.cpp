@@ -208,6 +208,7 @@ GraphDef orders() {
   const uint32_t total = g.node(scan(schema::ScanKind::Sum, 0), {x}, {rows, 3});
   const uint32_t sorted = g.node(sort(1), {total}, {rows, 3}, DType::Int64);
   g.output(g.node(gather(1), {x, sorted}, {rows, 3}));
+  g.output(g.node(sort(1, true, 2), {x}, {rows, 2}, DType::Int64));
   g.output(g.node(arg_reduce(schema::ArgReduceKind::Max, 1), {x}, {rows}, DType::Int64));
   g.output(g.node(reduce(schema::ReduceKind::Max, {1}), {x}, {rows}));
   return g;

@@ -120,5 +120,13 @@ SAMPLES = [
     Sample("topk", lambda x: tuple(x.topk(3)), rand(4, 50)),
     Sample("topk_smallest", lambda x: tuple(x.topk(2, 0, largest=False)), rand(6, 5)),
     Sample("topk_dynamic", lambda x: x.topk(2, -1).values, rand(BATCH, 9)),
+    Sample("topk_few_of_many", lambda x: x.topk(5).values, rand(BATCH, 300)),
+    Sample("topk_columns", lambda x: x.topk(3, 1, largest=False).values, rand(2, 200, BATCH)),
+    Sample("topk_all", lambda x: tuple(x.topk(7)), rand(3, 7)),
+    Sample("topk_nothing", lambda x: x.topk(0).values, rand(3, 7)),
+    Sample("topk_integers", lambda x: x.topk(4).values, integers(BATCH, 300)),
+    Sample("topk_nan", lambda x: x.topk(3).values, values(2, NAN, 1, INF, NAN, -INF)),
+    Sample("topk_dynamic_axis", lambda x: x.topk(1, 0).values, rand(LENGTH, 3)),
+    Sample("kthvalue_of_many", lambda x: x.kthvalue(20).values, rand(BATCH, 300)),
     Sample("sum_dynamic_all", torch.sum, rand(BATCH, HEIGHT, LENGTH), rtol=1e-4, atol=1e-4),
 ]

@@ -18,12 +18,17 @@ bool less(T a, T b) {
 }
 
 template <typename T>
-void check_sort(const Tensor& x, uint8_t axis) {
+void check_sort(const Tensor& x, uint8_t axis, uint32_t count = 0) {
   for (const bool descending : {false, true}) {
-    SCOPED_TRACE(x.type.to_string() + " along " + std::to_string(axis) + (descending ? ", descending" : ""));
+    SCOPED_TRACE(
+        x.type.to_string() + " along " + std::to_string(axis) + (descending ? ", descending" : "") +
+        (count == 0 ? "" : ", the first " + std::to_string(count)));
     const size_t size = x.shape()[axis];
     const size_t inner = x.shape().numel(axis + 1u, x.shape().rank);
-    Tensor y(DType::Int64, x.shape());
+    const size_t kept = count == 0 ? size : count;
+    Shape shape = x.shape();
+    shape[axis] = kept;
+    Tensor y(DType::Int64, shape);
     for (size_t i = 0; size > 0 && i < x.numel() / size; ++i) {
       const size_t begin = i / inner * size * inner + i % inner;
       std::vector<int64_t> places(size);
@@ -33,14 +38,14 @@ void check_sort(const Tensor& x, uint8_t axis) {
         const T q = x.data<T>()[begin + static_cast<size_t>(b) * inner];
         return descending ? less(q, p) : less(p, q);
       });
-      for (size_t k = 0; k < size; ++k) {
-        y.data<int64_t>()[begin + k * inner] = places[k];
+      for (size_t k = 0; k < kept; ++k) {
+        y.data<int64_t>()[(i / inner * kept + k) * inner + i % inner] = places[k];
       }
     }
     check_kernel(
         {make_sort,
          schema::Attributes::Sort,
-         [=](auto& builder) { return schema::CreateSort(builder, axis, descending).Union(); },
+         [=](auto& builder) { return schema::CreateSort(builder, axis, descending, count).Union(); },
          {x},
          y.type},
         y);
@@ -78,6 +83,26 @@ void check_sorts(DType dtype) {
   check_sort<T>(random_numbers<T>(dtype, {300, 5}), 0);
 }
 
+// Some are sorted, some selected.
+template <typename T>
+void check_selections(DType dtype) {
+  for (const size_t size : {1, 2, 68, 69, 70, 200, 1000, 5000}) {
+    for (const uint32_t count : {1u, 2u, 3u, 17u, 50u, 233u, 234u, 5000u}) {
+      if (count <= size) {
+        check_sort<T>(random_numbers<T>(dtype, {3, size}), 1, count);
+        check_sort<T>(random_numbers<T>(dtype, {2, size, 3}), 1, count);
+      }
+    }
+  }
+  check_sort<T>(random_numbers<T>(dtype, {300, 5}), 0, 7);
+  check_sort<T>(random_numbers<T>(dtype, {150, 300}), 1, 4);
+  for (const uint32_t count : {1u, 20u}) {
+    check_sort<T>(iota(dtype, {1, 1000}), 1, count); // every element or none comes before those so far
+    check_sort<T>(Tensor(dtype, {2, 1000}), 1, count);
+    check_sort<T>(Tensor(dtype, {0, 1000}), 1, count);
+  }
+}
+
 TEST(SortKernel, Floats) {
   check_sorts<float>(DType::Float32);
   check_sort<float>(random_floats({2, 1000}), 1);
@@ -98,6 +123,32 @@ TEST(SortKernel, Booleans) {
     x.bytes[i] = i * i % 7 < 3;
   }
   check_sort<uint8_t>(x, 1);
+  check_sort<uint8_t>(x, 1, 10);
+}
+
+TEST(SortKernel, FirstFloats) {
+  check_selections<float>(DType::Float32);
+  check_sort<float>(random_floats({2, 32000}), 1, 50);
+  for (const uint32_t count : {1u, 5u, 40u, 100u}) {
+    check_sort<float>(repeated({2, 1000}, {kNaN, 1}), 1, count);
+    check_sort<float>(repeated({2, 1000}, {kNaN}), 1, count);
+    check_sort<float>(repeated({2, 1000}, {0.0f, -0.0f}), 1, count);
+    check_sort<float>(repeated({2, 1000}, {kInfinity, -kInfinity, 3}), 1, count);
+    // Fewer numbers than are wanted at the beginning, at the end or in the middle, NaN in all other places.
+    for (const size_t begin : {0, 500, 997}) {
+      Tensor x = repeated({1, 1000}, {kNaN});
+      const float numbers[] = {2, -1, 2};
+      std::copy_n(numbers, 3, x.data<float>() + begin);
+      check_sort<float>(x, 1, count);
+    }
+  }
+}
+
+TEST(SortKernel, FirstIntegers) {
+  check_selections<int32_t>(DType::Int32);
+  check_selections<int64_t>(DType::Int64);
+  check_selections<int8_t>(DType::Int8);
+  check_selections<uint8_t>(DType::UInt8);
 }
 
 } // namespace

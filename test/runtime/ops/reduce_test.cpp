@@ -15,8 +15,8 @@ OpCase reduce(ReduceKind kind, std::vector<uint8_t> axes, bool keep_dims, Operan
   return OpCase(attributes, {std::move(x)});
 }
 
-OpCase softmax(uint8_t axis, Operand x) {
-  return OpCase([&](Builder& builder) { return schema::CreateSoftmax(builder, axis); }, {std::move(x)});
+OpCase softmax(uint8_t axis, Operand x, bool log = false) {
+  return OpCase([&](Builder& builder) { return schema::CreateSoftmax(builder, axis, log); }, {std::move(x)});
 }
 
 TEST(Reduce, DropsOrKeepsAxes) {
@@ -72,12 +72,19 @@ TEST(Scan, Refuses) {
 }
 
 TEST(Sort, Refuses) {
-  const auto sort = [](uint8_t axis, Operand x) {
-    return OpCase([=](Builder& builder) { return schema::CreateSort(builder, axis); }, {std::move(x)});
+  const auto sort = [](uint8_t axis, Operand x, uint32_t count = 0) {
+    return OpCase([=](Builder& builder) { return schema::CreateSort(builder, axis, false, count); }, {std::move(x)});
   };
+  expect_types(sort(1, tensor({2, 3, 4})), {"Int64[2, 3, 4]"});
+  expect_types(sort(1, tensor({2, 3, 4}), 1), {"Int64[2, 1, 4]"});
+  expect_types(sort(1, tensor({2, 3, 4}), 3), {"Int64[2, 3, 4]"});
+  expect_types(sort(1, tensor({2, 0, 4})), {"Int64[2, 0, 4]"});
   expect_refused(sort(2, tensor({2, 3})), "axis 2 is not below rank 2");
   expect_refused(sort(0, typed(DType::Float16, {2})), "of Float16");
   expect_refused(sort(0, typed(DType::Int32, {size_t{1} << 33})), "axis of");
+  expect_refused(sort(1, tensor({2, 3}), 4), "the first 4 of 3");
+  expect_refused(sort(1, tensor({2, 3}), ~0u), "the first 4294967295 of 3");
+  expect_refused(sort(1, tensor({2, 0}), 1), "the first 1 of 0");
 }
 
 TEST(Softmax, HasTheShapeOfItsInput) {
@@ -116,6 +123,7 @@ TEST(Softmax, XnnpackAgrees) {
     expect_agreement(softmax(0, tensor({150}, x)));
   }
   EXPECT_FALSE(softmax(0, tensor({2, 3})).in_xnnpack());
+  EXPECT_FALSE(softmax(1, tensor({2, 3}), true).in_xnnpack());
 }
 
 } // namespace
