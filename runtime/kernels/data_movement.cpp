@@ -209,33 +209,15 @@ class PadByCopies final : public Kernel {
   void run(const KernelArguments& arguments) override {
     const size_t row = y_[last_] * block_;
     parallel_for(arguments.pool, y_.numel(0, last_), kGrain / (row + 1) + 1, [&](size_t begin, size_t end) {
-      std::array<size_t, kMaxRank> at{};
-      for (size_t axis = last_, rest = begin; axis-- > 0; rest /= y_[axis]) {
-        at[axis] = rest % y_[axis];
-      }
-      for (size_t i = begin; i < end; ++i) {
-        size_t from = 0;
-        for (size_t axis = 0; axis < last_; ++axis) {
-          from = from * x_[axis] + source(axis, at[axis]);
-        }
-        const char* const x = arguments.input<char>(0) + from * x_[last_] * block_;
-        char* const y = arguments.output<char>(0) + i * row;
-        switch (block_) {
-          case 1:
-            copy_row(x, y, std::integral_constant<size_t, 1>());
-            break;
-          case 4:
-            copy_row(x, y, std::integral_constant<size_t, 4>());
-            break;
-          case 8:
-            copy_row(x, y, std::integral_constant<size_t, 8>());
-            break;
-          default:
-            copy_row(x, y, block_);
-        }
-        for (size_t axis = last_; axis-- > 0 && ++at[axis] == y_[axis];) {
-          at[axis] = 0;
-        }
+      switch (block_) {
+        case 1:
+          return copy_rows(arguments, begin, end, std::integral_constant<size_t, 1>());
+        case 4:
+          return copy_rows(arguments, begin, end, std::integral_constant<size_t, 4>());
+        case 8:
+          return copy_rows(arguments, begin, end, std::integral_constant<size_t, 8>());
+        default:
+          return copy_rows(arguments, begin, end, block_);
       }
     });
   }
@@ -263,17 +245,71 @@ class PadByCopies final : public Kernel {
     return is_before ? 0 : size - 1;
   }
 
-  // `block` is block_, perhaps as a constant.
+  // Rows [begin, end) of the output along the last axis with a border; `block` is block_, perhaps as a constant.
+  template <typename Block>
+  void copy_rows(const KernelArguments& arguments, size_t begin, size_t end, Block block) const {
+    const size_t x_row = x_[last_] * block, y_row = y_[last_] * block;
+    char* y = arguments.output<char>(0) + begin * y_row;
+    for (size_t i = begin; i < end;) {
+      // Those that differ on the axis before only.
+      const size_t size = last_ == 0 ? 1 : y_[last_ - 1];
+      size_t part = 0, stride = 1;
+      for (size_t axis = last_, rest = i / size; axis-- > 1; rest /= y_[axis - 1]) {
+        stride *= x_[axis];
+        part += source(axis - 1, rest % y_[axis - 1]) * stride;
+      }
+      const char* const x = arguments.input<char>(0) + part * x_row;
+      const size_t first = i % size, count = std::min(end - i, size - first);
+      for (size_t k = 0; k < count; ++k, y += y_row) {
+        copy_row(x + (last_ == 0 ? 0 : source(last_ - 1, first + k)) * x_row, y, block);
+      }
+      i += count;
+    }
+  }
+
   template <typename Block>
   void copy_row(const char* x, char* y, Block block) const {
-    const size_t first = before_[last_], behind = first + x_[last_];
-    std::memcpy(y + first * block, x, x_[last_] * block);
+    const size_t size = x_[last_], first = before_[last_], behind = y_[last_] - first - size;
+    char* const middle = y + first * block;
+    char* const after = middle + size * block;
+    copy_run(x, middle, size * block);
+    switch (mode_) {
+      case schema::PadMode::Reflect:
+        for (size_t i = 1; i <= first; ++i) {
+          std::memcpy(middle - i * block, x + i * block, block);
+        }
+        for (size_t i = 0; i < behind; ++i) {
+          std::memcpy(after + i * block, x + (size - 2 - i) * block, block);
+        }
+        return;
+      case schema::PadMode::Circular:
+        std::memcpy(y, x + (size - first) * block, first * block);
+        std::memcpy(after, x, behind * block);
+        return;
+      case schema::PadMode::Replicate:
+      case schema::PadMode::Constant:
+        break;
+    }
     for (size_t i = 0; i < first; ++i) {
-      std::memcpy(y + i * block, x + source(last_, i) * block, block);
+      std::memcpy(y + i * block, x, block);
     }
-    for (size_t i = behind; i < y_[last_]; ++i) {
-      std::memcpy(y + i * block, x + source(last_, i) * block, block);
+    for (size_t i = 0; i < behind; ++i) {
+      std::memcpy(after + i * block, x + (size - 1) * block, block);
     }
+  }
+
+  // Short runs without a call; their last two steps overlap.
+  static void copy_run(const char* x, char* y, size_t bytes) {
+    constexpr size_t kStep = 32, kShort = 1024;
+    if (bytes < kStep || bytes > kShort) {
+      std::memcpy(y, x, bytes);
+      return;
+    }
+    const size_t last = bytes - kStep;
+    for (size_t i = 0; i < last; i += kStep) {
+      std::memcpy(y + i, x + i, kStep);
+    }
+    std::memcpy(y + last, x + last, kStep);
   }
 
   Shape x_, y_;

@@ -36,9 +36,34 @@ HWY_INLINE Vector keep_nan(Vector x, Vector y) {
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
-HWY_INLINE Vector exponential(Vector x) {
+constexpr float kLargestExponent = 87; // of either sign; the exponential is a normal number
+
+// exp(x) within 1 ulp. REQUIRES: |x| <= kLargestExponent
+HWY_INLINE Vector exp_within(Vector x) {
+  const hn::RebindToSigned<Floats> integers;
+  // As in exp_nonpositive.
+  const Vector magic = set(12582912.0f + 127.0f);
+  const Vector t = hn::MulAdd(x, set(1.44269504f), magic);
+  const Vector n = hn::Sub(t, magic);
+  Vector r = hn::NegMulAdd(n, set(0x1.62e4p-1f), x);
+  r = hn::NegMulAdd(n, set(0x1.7f7d1cp-20f), r);
+  const Vector square = hn::Mul(r, r);
+  const Vector low = hn::MulAdd(r, set(0x1.55548cp-3f), set(0x1.fffffcp-2f));
+  Vector high = hn::MulAdd(r, set(0x1.123e5cp-7f), set(0x1.5558bap-5f));
+  high = hn::MulAdd(square, set(0x1.6a4b96p-10f), high);
+  const Vector p = hn::MulAdd(hn::MulAdd(square, high, low), square, r);
+  const Vector scale = hn::BitCast(kFloats, hn::ShiftLeft<23>(hn::BitCast(integers, t)));
+  return hn::MulAdd(p, scale, scale);
+}
+
+HWY_NOINLINE Vector exp_of_any(Vector x) {
   // Highway's loses its way far above where infinity begins.
   return keep_nan(x, hn::Exp(kFloats, hn::Min(x, set(100))));
+}
+
+HWY_INLINE Vector exponential(Vector x) {
+  const bool within = hn::AllTrue(kFloats, hn::Le(hn::Abs(x), set(kLargestExponent)));
+  return HWY_LIKELY(within) ? exp_within(x) : exp_of_any(x);
 }
 
 // Max and Min give their second operand if one is NaN, or NaN.
@@ -190,12 +215,38 @@ ETX_UNARY(Silu) {
   const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, e), x), hn::Add(set(1), e));
 }
+#if HWY_NATIVE_FMA
+// REQUIRES: |x| <= kLargestAngle
+HWY_INLINE Vector sin_within(Vector x) {
+  const hn::RebindToSigned<Floats> integers;
+  const Vector a = hn::Abs(x);
+  // Adding this rounds to an integer n, whose lowest bit becomes the lowest.
+  const Vector magic = set(12582912.0f);
+  const Vector t = hn::MulAdd(a, set(0x1.45f306p-2f), magic);
+  const Vector n = hn::Sub(t, magic);
+  // a - n pi; the first product is taken off exactly.
+  Vector r = hn::NegMulAdd(n, set(0x1.921fb6p+1f), a);
+  r = hn::MulAdd(n, set(0x1.777a5cp-24f), r);
+  r = hn::MulAdd(n, set(0x1.ee59dap-49f), r);
+  const Vector square = hn::Mul(r, r);
+  const Vector low = hn::MulAdd(square, set(0x1.110edap-7f), set(-0x1.55554cp-3f));
+  const Vector high = hn::MulAdd(square, set(0x1.5dc754p-19f), set(-0x1.9f70e2p-13f));
+  const Vector p = hn::MulAdd(hn::Mul(square, square), high, low);
+  const Vector sine = clamped(hn::MulAdd(p, hn::Mul(square, r), r), set(-1), set(1));
+  const Vector odd = hn::BitCast(kFloats, hn::ShiftLeft<31>(hn::BitCast(integers, t)));
+  return hn::Xor(sine, hn::Xor(odd, hn::Xor(a, x)));
+}
+#endif
 ETX_UNARY(Sin) {
   if (HWY_UNLIKELY(!hn::AllTrue(kFloats, hn::Le(hn::Abs(x), set(kLargestAngle))))) {
     return by_scalars<std::sin>(x);
   }
+#if HWY_NATIVE_FMA
+  return sin_within(x);
+#else
   // sin(x) is x for small ones, -0 among them.
-  return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0x1p-12f)), x, hn::Sin(kFloats, x));
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0x1p-12f)), x, clamped(hn::Sin(kFloats, x), set(-1), set(1)));
+#endif
 }
 ETX_UNARY(Sqrt) {
   return hn::Sqrt(x);

@@ -274,5 +274,61 @@ TEST(PadKernel, Borders) {
   check_pad(iota(DType::Float32, {4}), {1}, {1}, kInfinity);
 }
 
+// Where a border of this mode takes its element `i` from, counted from the first element of the input.
+size_t source_of(schema::PadMode mode, int64_t i, size_t size) {
+  const auto n = static_cast<int64_t>(size);
+  switch (mode) {
+    case schema::PadMode::Reflect:
+      i = i < 0 ? -i : i;
+      return static_cast<size_t>(i >= n ? 2 * (n - 1) - i : i);
+    case schema::PadMode::Circular:
+      return static_cast<size_t>((i + n) % n);
+    default:
+      return static_cast<size_t>(std::clamp<int64_t>(i, 0, n - 1));
+  }
+}
+
+void check_copies(const Tensor& x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after) {
+  for (const auto mode : {schema::PadMode::Reflect, schema::PadMode::Replicate, schema::PadMode::Circular}) {
+    SCOPED_TRACE(x.type.to_string() + ", " + schema::EnumNamePadMode(mode));
+    Shape shape = x.shape();
+    for (size_t axis = 0; axis < shape.rank; ++axis) {
+      shape[axis] += before[axis] + after[axis];
+    }
+    Tensor y(x.type.dtype, shape);
+    for_each_element(shape, [&](size_t i, std::vector<size_t> at) {
+      for (size_t axis = 0; axis < shape.rank; ++axis) {
+        at[axis] = source_of(mode, static_cast<int64_t>(at[axis]) - before[axis], x.shape()[axis]);
+      }
+      copy_element(x, offset_of(x.shape(), at), y, i);
+    });
+    check_kernel(
+        {make_pad,
+         schema::Attributes::Pad,
+         [=](auto& builder) { return schema::CreatePadDirect(builder, &before, &after, 0, mode).Union(); },
+         {x},
+         y.type},
+        y);
+  }
+}
+
+TEST(PadKernel, BordersOfCopies) {
+  for (const DType dtype : kDTypes) {
+    check_copies(iota(dtype, {6}), {2}, {5});
+    check_copies(iota(dtype, {1}), {0}, {0});
+    check_copies(iota(dtype, {2, 3}), {0, 0}, {0, 0});
+    check_copies(iota(dtype, {1, 5, 6, 3}), {0, 1, 2, 0}, {0, 2, 1, 0});
+    check_copies(iota(dtype, {2, 5, 6, 3}), {1, 0, 2, 2}, {0, 2, 0, 1});
+    check_copies(iota(dtype, {3, 4, 2, 5, 7}), {2, 0, 1, 0, 3}, {0, 3, 0, 0, 6});
+    check_copies(iota(dtype, {4, 3, 300}), {3, 1, 0}, {1, 2, 0});
+    for (const size_t size : {4, 7, 8, 9, 31, 32, 33, 64, 255, 256, 257, 1024, 1030}) {
+      check_copies(iota(dtype, {2, 3, size}), {0, 1, 3}, {0, 2, 1});
+    }
+  }
+  check_copies(iota(DType::Float32, {8, 60, 60}), {0, 3, 3}, {0, 3, 3});
+  check_copies(iota(DType::Float32, {0, 3}), {0, 1}, {0, 2});
+  check_copies(iota(DType::Float32, {3, 0}), {1, 0}, {2, 0});
+}
+
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

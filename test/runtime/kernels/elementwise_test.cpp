@@ -160,6 +160,44 @@ TEST(UnaryKernel, GeluKeepsItsTail) {
   check_unary(UnaryKind::Gelu, random_floats({4001}, -13, -3), {1e-37f, 5e-6f});
 }
 
+TEST(UnaryKernel, Exponentials) {
+  check_unary(UnaryKind::Exp, random_floats({100003}, -86.9f, 86.9f), {0, 1.2e-7f});
+  check_unary(UnaryKind::Exp, random_floats({20003}, -1, 1), {0, 1.2e-7f});
+  // Numbers of a vector in which others need more care.
+  for (const float special : {87.001f, 88.7f, 89.0f, -87.001f, -100.0f, -104.5f, kNaN, kInfinity, -kInfinity, 1e30f, -1e30f}) {
+    Tensor x = random_floats({163}, -86.9f, 86.9f);
+    for (size_t i = 0; i < x.numel(); i += 5) {
+      x.data<float>()[i] = special;
+    }
+    check_unary(UnaryKind::Exp, x, {1e-44f, 3e-7f});
+  }
+  check_unary(UnaryKind::Exp, repeated({40}, {0.0f, -0.0f, 1e-45f, -1e-45f, 87.0f, -87.0f}), {0, 1.2e-7f});
+}
+
+TEST(UnaryKernel, Sines) {
+  check_unary(UnaryKind::Sin, random_floats({100003}, -7, 7), {1.4e-7f, 0});
+  check_unary(UnaryKind::Sin, random_floats({100003}, -39000, 39000), {1.4e-7f, 0});
+  check_unary(UnaryKind::Sin, random_floats({4001}, -0.1f, 0.1f), {0, 3e-7f});
+  check_unary(UnaryKind::Sin, repeated({40}, {0.0f, -0.0f, 1e-45f, -1e-45f, 1e-38f, -1e-20f, 2e-4f, -3e-4f}), {0, 2e-7f});
+  // Near multiples of pi.
+  check_unary(UnaryKind::Sin, repeated({40}, {3.14159274f, -6.28318548f, 355, 710, 9.42477798f, 31415.9258f}), {0, 5e-7f});
+  // None above 1.
+  for_each_isa([] {
+    Tensor x(DType::Float32, {40000});
+    for (size_t i = 0; i < x.numel(); ++i) {
+      x.data<float>()[i] = 1.5688f + static_cast<float>(i) * 0x1p-23f;
+    }
+    const KernelCase sine{
+        make_unary,
+        schema::Attributes::Unary,
+        [](auto& builder) { return schema::CreateUnary(builder, UnaryKind::Sin).Union(); },
+        {x},
+        x.type};
+    const Tensor y = run_kernel(sine);
+    EXPECT_LE(*std::max_element(y.data<float>(), y.data<float>() + y.numel()), 1) << isa_name();
+  });
+}
+
 TEST(UnaryKernel, LargeAngles) {
   for (const UnaryKind kind : {UnaryKind::Sin, UnaryKind::Cos}) {
     check_unary(kind, random_floats({4001}, -38000, 38000), {1e-7f, 5e-7f});
