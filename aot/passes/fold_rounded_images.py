@@ -37,7 +37,7 @@ def fold_rounded_images(graph: Graph) -> Graph:
 
 def _convolution(r: Rewriter, node: Node) -> Value | None:
     x, weight, *bias = (r[i] for i in node.inputs)
-    weight = _by_channel(r, weight, node.attributes.groups)
+    weight = _by_channel(r, weight)
     if weight is None or any(b is not None and (b.constant is None or b.quantization is not None) for b in bias):
         return None
     moves = []
@@ -54,14 +54,13 @@ def _convolution(r: Rewriter, node: Node) -> Value | None:
     return r.node(attributes, source, weight, *bias, shape=r.graph.values[node.outputs[0]].shape)
 
 
-def _by_channel(r: Rewriter, weight: Value, groups: int) -> Value | None:
+def _by_channel(r: Rewriter, weight: Value) -> Value | None:
     """The weight with a scale for each output channel; None if it is not one of integers that are multiplied."""
     q = weight.quantization
     if weight.constant is None or q is None or q.dtype != DType.Int8 or q.zero_point.any():
         return None
-    depthwise = groups > 1 and weight.shape[3] == 1
     scale = q.scale if q.scale.ndim else q.scale.reshape(1, 1, 1, 1)
-    if depthwise or scale.shape[0] not in (1, weight.shape[0]) or scale.shape[1:] != (1, 1, 1):
+    if scale.shape[0] not in (1, weight.shape[0]) or scale.shape[1:] != (1, 1, 1):
         return None
     if not (np.isfinite(scale) & (scale >= np.finfo(np.float32).tiny)).all():
         return None

@@ -10,6 +10,7 @@
 #include "../ops/op.h"
 #include "depthwise.h"
 #include "matrix_product.h"
+#include "narrow_product.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -140,15 +141,19 @@ class Conv final : public Kernel {
 
 class DepthwiseConv final : public Kernel {
  public:
+  DepthwiseConv() = default;
+  // The weight stays as it is.
+  explicit DepthwiseConv(const TensorType& weight) : type_(weight.stored), scales_(weight, weight.shape[0]) {}
+
   std::optional<std::string> packed_layout(const NodeContext&, size_t i) const override {
-    return i == 1 ? std::optional<std::string>("taps, channels") : std::nullopt;
+    return i == 1 ? std::optional(std::string(schema::EnumNameDType(type_)) + " taps, channels") : std::nullopt;
   }
   size_t packed_bytes(const NodeContext& node, size_t) const override {
-    return node.input(1).bytes();
+    return node.input(1).shape.numel() * element_size(type_);
   }
   Status pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
     const Shape& weight = node.input(1).shape;
-    pack_depthwise(static_cast<const float*>(original), weight[0], weight[1] * weight[2], static_cast<float*>(packed));
+    pack_depthwise(type_, original, weight[0], weight[1] * weight[2], packed);
     return {};
   }
 
@@ -157,6 +162,9 @@ class DepthwiseConv final : public Kernel {
     const Shape& x = node.input(0).shape;
     const Shape& weight = node.input(1).shape;
     const Shape& y = node.output().shape;
+    conv_.type = type_;
+    conv_.scale = scales_.scales();
+    conv_.zero_point = scales_.zero_points();
     conv_.images = x[0];
     conv_.channels = x[3];
     conv_.height = {
@@ -176,11 +184,10 @@ class DepthwiseConv final : public Kernel {
     }
     const size_t taps = conv.height.kernel * conv.width.kernel;
     conv.input = arguments.input<float>(0);
-    conv.weight = arguments.input<float>(1);
+    conv.weight = arguments.input<void>(1);
     if (!is_packed_) {
-      float* packed = static_cast<float*>(arguments.scratch);
-      pack_depthwise(conv.weight, conv.channels, taps, packed);
-      conv.weight = packed;
+      pack_depthwise(type_, conv.weight, conv.channels, taps, arguments.scratch);
+      conv.weight = arguments.scratch;
     }
     conv.bias = arguments.input<float>(2);
     conv.output = arguments.output<float>(0);
@@ -195,6 +202,8 @@ class DepthwiseConv final : public Kernel {
  private:
   static constexpr size_t kGrain = 65536; // multiplications
 
+  const DType type_ = DType::Float32;
+  const NarrowScales scales_;
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;
   bool is_packed_ = false;
@@ -202,9 +211,17 @@ class DepthwiseConv final : public Kernel {
 
 } // namespace
 
-std::unique_ptr<Kernel> make_conv2d(const NodeContext& node) {
+bool is_depthwise(const NodeContext& node) {
   const Shape& weight = node.input(1).shape;
-  if (weight[3] == 1 && weight[0] == node.input(0).shape[3]) {
+  return weight[3] == 1 && weight[0] == node.input(0).shape[3];
+}
+
+std::unique_ptr<Kernel> make_narrow_depthwise(const NodeContext& node) {
+  return std::make_unique<DepthwiseConv>(node.input(1));
+}
+
+std::unique_ptr<Kernel> make_conv2d(const NodeContext& node) {
+  if (is_depthwise(node)) {
     return std::make_unique<DepthwiseConv>();
   }
   return std::make_unique<Conv<schema::Conv2d>>();

@@ -2,7 +2,9 @@
 #include "depthwise.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "half.h"
 #include "isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +12,7 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "narrow-inl.h"
 #include "vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -53,7 +56,7 @@ HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
 
 // kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial
 // vector holds the last channels.
-template <size_t kCount, size_t N, bool kPartial>
+template <typename Weights, size_t kCount, size_t N, bool kPartial>
 HWY_NOINLINE void convolve(
     const Depthwise& conv,
     const float* input, // where tap (0, 0) of the first pixel would be
@@ -67,22 +70,24 @@ HWY_NOINLINE void convolve(
   const size_t tap_step = conv.width.dilation * channels;
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
   Vector sum[kCount][N];
+  Weights weights[N];
   HWY_UNROLL(4)
   for (size_t n = 0; n < N; ++n) {
-    const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<kPartial>(conv.bias + channel + n * kLanes, left);
+    weights[n].set_channels(conv.zero_point, channel + n * kLanes, kPartial ? left : kLanes);
     HWY_UNROLL(12)
     for (size_t i = 0; i < kCount; ++i) {
-      sum[i][n] = bias;
+      sum[i][n] = hn::Zero(kFloats);
     }
   }
   for (size_t r = rows.begin; r < rows.end; ++r) {
-    const float* weight = conv.weight + (r * conv.width.kernel + columns.begin) * channels + channel;
+    const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) +
+        (r * conv.width.kernel + columns.begin) * channels + channel;
     const float* x = input + static_cast<ptrdiff_t>(r) * row_step +
         static_cast<ptrdiff_t>(columns.begin * tap_step + channel);
     for (size_t c = columns.begin; c < columns.end; ++c, weight += channels, x += tap_step) {
       HWY_UNROLL(4)
       for (size_t n = 0; n < N; ++n) {
-        const Vector w = load<kPartial>(weight + n * kLanes, left);
+        const Vector w = kPartial ? weights[n].load(weight + n * kLanes, left) : weights[n].load(weight + n * kLanes);
         const float* pixel = x + n * kLanes;
         HWY_UNROLL(12)
         for (size_t i = 0; i < kCount; ++i) {
@@ -91,12 +96,15 @@ HWY_NOINLINE void convolve(
       }
     }
   }
-  HWY_UNROLL(12)
-  for (size_t i = 0; i < kCount; ++i) {
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      const Vector y = finish(conv, sum[i][n]);
-      float* to = output + i * channels + channel + n * kLanes;
+  HWY_UNROLL(4)
+  for (size_t n = 0; n < N; ++n) {
+    const size_t from = channel + n * kLanes;
+    const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<kPartial>(conv.bias + from, left);
+    const Vector scale = conv.scale == nullptr ? hn::Set(kFloats, 1) : load<kPartial>(conv.scale + from, left);
+    HWY_UNROLL(12)
+    for (size_t i = 0; i < kCount; ++i) {
+      const Vector y = finish(conv, hn::MulAdd(sum[i][n], scale, bias));
+      float* to = output + i * channels + from;
       if (kPartial) {
         hn::StoreN(y, kFloats, to, left);
       } else {
@@ -119,35 +127,37 @@ struct Row {
 };
 
 // Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
-template <size_t kCount, size_t N>
+template <typename Weights, size_t kCount, size_t N>
 void convolve_inner(const Row& row, size_t begin, size_t end, size_t channels_begin, size_t channels_end) {
   const Taps all{0, row.conv.width.kernel};
   for (size_t channel = channels_begin; channel < channels_end; channel += N * kLanes) {
     for (size_t i = begin; i < end; i += kCount) {
       const size_t column = std::min(i, end - kCount); // the last ones overlap those before
-      convolve<kCount, N, false>(
+      convolve<Weights, kCount, N, false>(
           row.conv, row.input_at(column), row.taps, all, channel, row.output + column * row.conv.channels);
     }
   }
 }
 
+template <typename Weights>
 void convolve_pixel(const Row& row, size_t column, size_t channel) {
   const size_t channels = row.conv.channels;
   const Taps columns = taps_inside(row.conv.width, origin_of(row.conv.width, column));
   const float* input = row.input_at(column);
   float* output = row.output + column * channels;
   for (; channel + kEdgeVectors * kLanes <= channels; channel += kEdgeVectors * kLanes) {
-    convolve<1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
+    convolve<Weights, 1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
   }
   for (; channel + kLanes <= channels; channel += kLanes) {
-    convolve<1, 1, false>(row.conv, input, row.taps, columns, channel, output);
+    convolve<Weights, 1, 1, false>(row.conv, input, row.taps, columns, channel, output);
   }
   if (channel < channels) {
-    convolve<1, 1, true>(row.conv, input, row.taps, columns, channel, output);
+    convolve<Weights, 1, 1, true>(row.conv, input, row.taps, columns, channel, output);
   }
 }
 
-void depthwise_row(const Depthwise& conv, size_t index) {
+template <typename Weights>
+void convolve_row(const Depthwise& conv, size_t index) {
   const Depthwise::Axis &height = conv.height, &width = conv.width;
   const size_t channels = conv.channels;
   const ptrdiff_t top = origin_of(height, index % height.output);
@@ -170,19 +180,23 @@ void depthwise_row(const Depthwise& conv, size_t index) {
   const size_t pairs = channels / (2 * kLanes) * (2 * kLanes);
   size_t inner_channels = whole;
   if (count >= kPixels) {
-    convolve_inner<kPixels, 1>(row, begin, end, 0, whole);
+    convolve_inner<Weights, kPixels, 1>(row, begin, end, 0, whole);
   } else if (kPixels > 8 && count >= 8) {
-    convolve_inner<8, 1>(row, begin, end, 0, whole);
+    convolve_inner<Weights, 8, 1>(row, begin, end, 0, whole);
   } else if (count >= 4) {
-    convolve_inner<4, 2>(row, begin, end, 0, pairs);
-    convolve_inner<4, 1>(row, begin, end, pairs, whole);
+    convolve_inner<Weights, 4, 2>(row, begin, end, 0, pairs);
+    convolve_inner<Weights, 4, 1>(row, begin, end, pairs, whole);
   } else {
     inner_channels = 0;
   }
   for (size_t i = 0; i < width.output; ++i) {
     const bool inside = i >= begin && i < end;
-    convolve_pixel(row, i, inside ? inner_channels : 0);
+    convolve_pixel<Weights>(row, i, inside ? inner_channels : 0);
   }
+}
+
+void depthwise_row(const Depthwise& conv, size_t index) {
+  with_weights(conv.type, [&](auto weights) HWY_ATTR { convolve_row<decltype(weights)>(conv, index); });
 }
 
 } // namespace HWY_NAMESPACE
@@ -194,11 +208,22 @@ namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(depthwise_row);
 
-void pack_depthwise(const float* weight, size_t channels, size_t taps, float* packed) {
-  for (size_t c = 0; c < channels; ++c) {
-    for (size_t t = 0; t < taps; ++t) {
-      packed[t * channels + c] = weight[c * taps + t];
+void pack_depthwise(DType type, const void* weight, size_t channels, size_t taps, void* packed) {
+  const auto transpose = [=](const auto* from, auto* to) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t t = 0; t < taps; ++t) {
+        to[t * channels + c] = from[c * taps + t];
+      }
     }
+  };
+  if (type == DType::Int8) {
+    transpose(static_cast<const int8_t*>(weight), static_cast<int8_t*>(packed));
+  } else if (is_half(type)) {
+    std::vector<float> numbers(channels * taps);
+    transpose(static_cast<const float*>(weight), numbers.data());
+    narrow(type, numbers.data(), packed, numbers.size());
+  } else {
+    transpose(static_cast<const float*>(weight), static_cast<float*>(packed));
   }
 }
 

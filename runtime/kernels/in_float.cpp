@@ -16,10 +16,12 @@ namespace {
 
 constexpr size_t kGrain = 32768; // elements
 
-// A node as if nothing in it were quantized. Borrows the node and its sizes.
+constexpr size_t kWeight = 1;
+
+// A node as if nothing in it were quantized, or nothing but its weight. Borrows the node and its sizes.
 class FloatNode {
  public:
-  explicit FloatNode(const NodeContext& node)
+  FloatNode(const NodeContext& node, bool but_weight)
       : types_(node.num_inputs()),
         inputs_(node.num_inputs()),
         constant_(std::make_unique<bool[]>(node.num_inputs())),
@@ -33,6 +35,9 @@ class FloatNode {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (node.has_input(i)) {
         types_[i] = {node.input(i).dtype, node.input(i).shape};
+        if (but_weight && i == kWeight) {
+          types_[i] = node.input(i);
+        }
         inputs_[i] = &types_[i];
         constant_[i] = node.is_constant(i);
       }
@@ -128,19 +133,15 @@ class Part {
   size_t channels_, count_, run_;
 };
 
-bool is_quantized(const NodeContext& node, size_t i) {
-  return node.has_input(i) && node.input(i).quantization != nullptr;
-}
-
 class InFloat final : public Kernel {
  public:
-  explicit InFloat(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+  InFloat(std::unique_ptr<Kernel> kernel, bool but_weight) : kernel_(std::move(kernel)), but_weight_(but_weight) {}
 
   // Constants are packed as the kernel would have them, of Float32.
   std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
-    const FloatNode in_float(node);
+    const FloatNode in_float(node, but_weight_);
     std::optional<std::string> layout = kernel_->packed_layout(in_float.context(), i);
-    if (!is_quantized(node, i)) {
+    if (!is_converted(node, i)) {
       return layout;
     }
     const schema::Quantization& quantization = *node.input(i).quantization;
@@ -153,13 +154,13 @@ class InFloat final : public Kernel {
     return "Float32 " + std::to_string(checksum(parts, sizeof(parts))) + " " + layout.value_or("");
   }
   size_t packed_bytes(const NodeContext& node, size_t i) const override {
-    const FloatNode in_float(node);
+    const FloatNode in_float(node, but_weight_);
     return kernel_->packed_layout(in_float.context(), i).has_value() ? kernel_->packed_bytes(in_float.context(), i)
                                                                      : in_float.context().input(i).bytes();
   }
   Status pack(const NodeContext& node, size_t i, const void* original, void* packed) const override {
-    const FloatNode in_float(node);
-    if (!is_quantized(node, i)) {
+    const FloatNode in_float(node, but_weight_);
+    if (!is_converted(node, i)) {
       return kernel_->pack(in_float.context(), i, original, packed);
     }
     const Part part(i, node.input(i), 0);
@@ -173,13 +174,13 @@ class InFloat final : public Kernel {
   }
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
-    const FloatNode in_float(node);
+    const FloatNode in_float(node, but_weight_);
     ETX_ASSIGN_OR_RETURN(size_t bytes, kernel_->reshape(in_float.context(), num_threads));
     bytes = round_up_to_alignment(bytes);
     inputs_.clear();
     outputs_.clear();
     for (size_t i = 0; i < node.num_inputs(); ++i) {
-      if (is_quantized(node, i) && !node.is_constant(i)) {
+      if (is_converted(node, i) && !node.is_constant(i)) {
         inputs_.emplace_back(i, node.input(i), bytes);
         bytes += inputs_.back().bytes();
       }
@@ -218,7 +219,12 @@ class InFloat final : public Kernel {
   }
 
  private:
+  bool is_converted(const NodeContext& node, size_t i) const {
+    return node.has_input(i) && node.input(i).quantization != nullptr && !(but_weight_ && i == kWeight);
+  }
+
   const std::unique_ptr<Kernel> kernel_;
+  const bool but_weight_;
   std::vector<Part> inputs_, outputs_;
   std::vector<const void*> input_data_;
   std::vector<void*> output_data_;
@@ -227,8 +233,17 @@ class InFloat final : public Kernel {
 } // namespace
 
 std::unique_ptr<Kernel> make_in_float(const OpImpl& op, const NodeContext& node) {
-  std::unique_ptr<Kernel> kernel = op.kernel(FloatNode(node).context());
-  return kernel == nullptr ? nullptr : std::make_unique<InFloat>(std::move(kernel));
+  std::unique_ptr<Kernel> kernel = op.kernel(FloatNode(node, /*but_weight=*/false).context());
+  return kernel == nullptr ? nullptr : std::make_unique<InFloat>(std::move(kernel), /*but_weight=*/false);
+}
+
+std::unique_ptr<Kernel> make_in_float_but_weight(
+    std::unique_ptr<Kernel> (*make)(const NodeContext&), const NodeContext& node) {
+  if (!node.has_input(kWeight) || !node.is_constant(kWeight)) {
+    return nullptr;
+  }
+  std::unique_ptr<Kernel> kernel = make(FloatNode(node, /*but_weight=*/true).context());
+  return kernel == nullptr ? nullptr : std::make_unique<InFloat>(std::move(kernel), /*but_weight=*/true);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -2,7 +2,9 @@
 #include "matmul.h"
 
 #include "../ops/op.h"
+#include "in_float.h"
 #include "matrix_product.h"
+#include "narrow_product.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -40,6 +42,55 @@ class Linear final : public MatMul {
   }
 };
 
+// The weight stays in 16 or 8 bits.
+class NarrowLinear final : public Kernel {
+ public:
+  explicit NarrowLinear(const NodeContext& node) : scales_(node.input(1), node.input(1).shape[0]) {}
+
+  std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
+    return i == 1 ? std::optional(narrow_layout(node.input(1).stored)) : std::nullopt;
+  }
+  size_t packed_bytes(const NodeContext& node, size_t) const override {
+    const Shape& weight = node.input(1).shape;
+    return narrow_panels_bytes(node.input(1).stored, weight[0], weight[1]);
+  }
+  Status pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
+    const Shape& weight = node.input(1).shape;
+    const size_t whole = 0;
+    pack_narrow(node.input(1).stored, original, weight[0], weight[1], {&whole, 1}, weight[1], packed);
+    return {};
+  }
+
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
+    const Shape& x = node.input(0).shape;
+    product_ = {};
+    product_.type = node.input(1).stored;
+    product_.scale = scales_.scales();
+    product_.zero_point = scales_.zero_points();
+    product_.rows = x.numel(0, x.rank - 1);
+    product_.depth = product_.x_stride = x.last();
+    product_.columns = product_.y_stride = node.input(1).shape[0];
+    if (const auto* clamp = node.attributes<schema::Linear>().clamp(); clamp != nullptr) {
+      product_.min = clamp->min();
+      product_.max = clamp->max();
+    }
+    return narrow_product_scratch(product_, num_threads);
+  }
+
+  void run(const KernelArguments& arguments) override {
+    NarrowProduct product = product_;
+    product.x = arguments.input<float>(0);
+    product.panels = arguments.input<void>(1);
+    product.bias = arguments.input<float>(2);
+    product.y = arguments.output<float>(0);
+    multiply_narrow(product, arguments.scratch, arguments.pool);
+  }
+
+ private:
+  const NarrowScales scales_;
+  NarrowProduct product_;
+};
+
 class BatchMatMul final : public MatMul {
  public:
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
@@ -63,8 +114,23 @@ class BatchMatMul final : public MatMul {
 
 } // namespace
 
+bool keeps_linear_weight(const NodeContext& node) {
+  return node.is_constant(1) && is_narrow(node.input(1));
+}
+
 std::unique_ptr<Kernel> make_linear(const NodeContext& node) {
-  return has_half_weight(node) ? make_half_linear(node) : std::make_unique<Linear>();
+  if (keeps_linear_weight(node)) {
+    return std::make_unique<NarrowLinear>(node);
+  }
+  return std::make_unique<Linear>();
+}
+
+std::unique_ptr<Kernel> make_linear_of_integers(const NodeContext& node) {
+  return make_in_float_but_weight(
+      [](const NodeContext& in_float) -> std::unique_ptr<Kernel> {
+        return keeps_linear_weight(in_float) ? std::make_unique<NarrowLinear>(in_float) : nullptr;
+      },
+      node);
 }
 
 std::unique_ptr<Kernel> make_batch_matmul(const NodeContext&) {

@@ -8,10 +8,10 @@
 namespace executorch::backends::et_xnnpack {
 
 std::unique_ptr<Kernel> make_linear(const NodeContext& node);
-// Whether the program has the weight, of Float32, in 16 bits.
-bool has_half_weight(const NodeContext& node);
-// Leaves it so. REQUIRES: has_half_weight(node)
-std::unique_ptr<Kernel> make_half_linear(const NodeContext& node);
+// Whether make_linear() leaves the weight in the 16 or 8 bits in which the program has it.
+bool keeps_linear_weight(const NodeContext& node);
+// For a weight of integers that stays so between other operands of any kind; null if it is none.
+std::unique_ptr<Kernel> make_linear_of_integers(const NodeContext& node);
 std::unique_ptr<Kernel> make_batch_matmul(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "../kernels/conv.h"
+#include "../kernels/in_float.h"
+#include "../kernels/narrow_product.h"
 #include "../quantization.h"
 #include "../subgraph_builder.h"
 #include "common.h"
@@ -77,6 +79,46 @@ bool weights_fit_xnnpack(const NodeContext& node) {
       node.input(0).shape[3] <= kMaxChannels && node.input(1).shape[0] <= kMaxChannels;
 }
 
+// Smaller products of floats are faster in XNNPACK, and need little memory.
+constexpr size_t kMinKeptWeights = 16384; // of a group
+
+// Whether our kernels multiply with the weight as the program has it, of 16 or 8 bits, which XNNPACK would
+// widen to 32 bits.
+template <typename Attributes>
+bool keeps_weight(const NodeContext& node) {
+  const TensorType& weight = node.input(1);
+  if (!is_narrow(weight) || !weights_fit_xnnpack(node) ||
+      !fits_xnnpack(window_height<Attributes>(node), window_width<Attributes>(node))) {
+    return false;
+  }
+  const bool depthwise = std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node);
+  return weight.quantization != nullptr || depthwise ||
+      weight.shape.numel() / node.attributes<Attributes>().groups() >= kMinKeptWeights;
+}
+
+std::unique_ptr<Kernel> make_conv2d_keeping_weight(const NodeContext& node) {
+  if (!keeps_weight<schema::Conv2d>(node)) {
+    return nullptr;
+  }
+  return is_depthwise(node) ? make_narrow_depthwise(node) : make_narrow_conv2d(node);
+}
+
+std::unique_ptr<Kernel> make_conv_transpose2d_keeping_weight(const NodeContext& node) {
+  return keeps_weight<schema::ConvTranspose2d>(node) ? make_narrow_conv_transpose2d(node) : nullptr;
+}
+
+// The kernel that keeps the weight as it is, else the one that wants Float32.
+template <std::unique_ptr<Kernel> (*kKeeping)(const NodeContext&), std::unique_ptr<Kernel> (*kFloat)(const NodeContext&)>
+std::unique_ptr<Kernel> make_either(const NodeContext& node) {
+  std::unique_ptr<Kernel> kernel = kKeeping(node);
+  return kernel != nullptr ? std::move(kernel) : kFloat(node);
+}
+
+template <std::unique_ptr<Kernel> (*kKeeping)(const NodeContext&)>
+std::unique_ptr<Kernel> make_quantized(const NodeContext& node) {
+  return make_in_float_but_weight(kKeeping, node);
+}
+
 struct ConvOperands {
   uint32_t x;
   uint32_t weight;
@@ -115,7 +157,7 @@ constexpr uint32_t kMaxDepthwiseTaps = 25;
 
 bool is_large_depthwise(const NodeContext& node) {
   const Shape& weight = node.input(1).shape;
-  return weight[3] == 1 && weight[0] == node.input(0).shape[3] && weight[1] * weight[2] > kMaxDepthwiseTaps;
+  return is_depthwise(node) && weight[1] * weight[2] > kMaxDepthwiseTaps;
 }
 
 bool conv2d_in_xnnpack(const NodeContext& node) {
@@ -154,6 +196,11 @@ Status define_conv2d(const NodeContext& node, SubgraphBuilder& subgraph) {
           ids.y,
           0),
       "xnn_define_convolution_2d");
+}
+
+template <typename Attributes, bool (*kRule)(const NodeContext&)>
+bool float_in_xnnpack(const NodeContext& node) {
+  return !keeps_weight<Attributes>(node) && kRule(node);
 }
 
 // Whether XNNPACK has images that it rounds itself for this weight. It has none for depthwise windows.
@@ -258,21 +305,23 @@ Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgrap
 
 const OpImpl kConv2dOp{
     infer_conv2d,
-    conv2d_in_xnnpack,
+    float_in_xnnpack<schema::Conv2d, conv2d_in_xnnpack>,
     define_conv2d,
-    make_conv2d,
+    make_either<make_conv2d_keeping_weight, make_conv2d>,
     false,
     false,
     nullptr,
-    quantized_in_xnnpack<schema::Conv2d, conv2d_in_xnnpack>};
+    quantized_in_xnnpack<schema::Conv2d, conv2d_in_xnnpack>,
+    make_quantized<make_conv2d_keeping_weight>};
 const OpImpl kConvTranspose2dOp{
     infer_conv_transpose2d,
-    conv_transpose2d_in_xnnpack,
+    float_in_xnnpack<schema::ConvTranspose2d, conv_transpose2d_in_xnnpack>,
     define_conv_transpose2d,
-    make_conv_transpose2d,
+    make_either<make_conv_transpose2d_keeping_weight, make_conv_transpose2d>,
     false,
     false,
     nullptr,
-    quantized_in_xnnpack<schema::ConvTranspose2d, conv_transpose2d_in_xnnpack>};
+    quantized_in_xnnpack<schema::ConvTranspose2d, conv_transpose2d_in_xnnpack>,
+    make_quantized<make_conv_transpose2d_keeping_weight>};
 
 } // namespace executorch::backends::et_xnnpack

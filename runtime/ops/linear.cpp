@@ -43,9 +43,9 @@ Status define_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_fully_connected");
 }
 
-// XNNPACK would have to keep a weight of 16 bits in 32.
+// XNNPACK would widen the weight to 32 bits.
 bool linear_in_xnnpack(const NodeContext& node) {
-  return fits_xnnpack(node) && !has_half_weight(node);
+  return fits_xnnpack(node) && !keeps_linear_weight(node);
 }
 
 bool quantized_linear_in_xnnpack(const NodeContext& node) {
@@ -100,7 +100,7 @@ const OpImpl kLinearOp{
     false,
     nullptr,
     quantized_linear_in_xnnpack,
-    nullptr,
+    make_linear_of_integers,
     nullptr,
     is_constant};
 const OpImpl kBatchMatMulOp{

@@ -54,7 +54,10 @@ def test_folds_to_the_smallest_weights(name, bits, groups):
     assert graph.values[products[0].inputs[2]].shape[1] == groups
 
 
-@pytest.mark.parametrize("name", ("conv2d", "conv2d_dynamic", "conv2d_groups", "conv2d_per_tensor", "conv_transpose2d"))
+@pytest.mark.parametrize(
+    "name",
+    ("conv2d", "conv2d_dynamic", "conv2d_groups", "conv2d_per_tensor", "conv2d_depthwise", "conv_transpose2d"),
+)
 def test_convolutions_round_their_images(name):
     lowered = harness.lower_sample(SAMPLES[f"choose_{name}"])
     (graph,) = lowered.optimized.values()
@@ -69,6 +72,22 @@ def test_weights_of_4_bits_take_4_bits_in_the_file():
     program = torch.export.export(model, (torch.randn(1, 512),))
     size = len(harness.lower_exported(program, _check_ir_validity=False).buffer)
     assert size < 512 * 512 // 2 + 512 * 16 * 4 + 16000
+
+
+@needs_runtime
+@pytest.mark.parametrize(
+    "name",
+    ("choose_conv2d_large_depthwise", *(n for n in SAMPLES if n.startswith("quantized_weights_"))),
+)
+def test_weights_of_convolutions_stay_integers(name, tmp_path):
+    lowered = harness.lower_sample(SAMPLES[name])
+    (graph,) = lowered.optimized.values()
+    assert all(
+        v.constant.array.dtype.itemsize == 1 for v in graph.values.values() if v.constant is not None and v.rank > 1
+    )
+    with et_xnnpack.load_options(packed_cache_path=str(tmp_path / "packed")):
+        Runtime.get().load_program(lowered.buffer).load_method("forward")
+    assert b"Int8" in (tmp_path / "packed").read_bytes()
 
 
 @needs_runtime

@@ -59,6 +59,25 @@ SAMPLES = [
     Sample("conv2d_depthwise_stride", new(nn.Conv2d, 6, 6, 5, stride=2, padding=2, groups=6), rand(2, 6, 9, 8)),
     Sample("conv2d_depthwise_7x7", new(nn.Conv2d, 6, 6, 7, padding=3, groups=6), rand(1, 6, 9, 8)),
     Sample("conv2d_many_channels", new(nn.Conv2d, 37, 41, 3, padding=1), rand(1, 37, 6, 5), atol=1e-4),
+    # In 16 bits these have kernels of their own.
+    Sample("conv2d_large", new(nn.Conv2d, 48, 40, 3, padding=1), rand(BATCH, 48, 7, 6), atol=1e-4),
+    Sample("conv2d_large_1x1", new(nn.Conv2d, 160, 112, 1), rand(2, 160, HEIGHT, 3), atol=1e-4),
+    Sample(
+        "conv2d_large_groups",
+        new(nn.Conv2d, 96, 80, 3, stride=2, padding=(1, 2), dilation=(1, 2), groups=2),
+        rand(2, 96, 9, 8),
+        atol=1e-4,
+    ),
+    Sample("conv1d_large", new(nn.Conv1d, 80, 70, 3, padding=1), rand(BATCH, 80, LENGTH), atol=1e-4),
+    Sample(
+        "conv_transpose2d_large",
+        new(nn.ConvTranspose2d, 40, 36, 4, stride=(2, 3), padding=1),
+        rand(BATCH, 40, HEIGHT, 4),
+        atol=1e-4,
+    ),
+    Sample(
+        "conv_transpose1d_large", new(nn.ConvTranspose1d, 48, 64, 16, stride=8, padding=4), rand(2, 48, 7), atol=1e-4
+    ),
     Sample("conv2d_runtime_bias", new(RuntimeBias), rand(2, 3, 9, 8), rand(5)),
     Sample("conv2d_channels_last", new(nn.Conv2d, 3, 5, 3), rand(2, 3, 9, 8, channels_last=True)),
     Sample("conv2d_dynamic_batch", new(nn.Conv2d, 3, 5, 3), rand(BATCH, 3, 9, 8)),

@@ -89,16 +89,16 @@ class Grouped(nn.Module):
 
 
 class Convolution(nn.Module):
-    """A convolution of ``cls`` whose weights and images are rounded to 8 bits."""
+    """A convolution of ``cls`` whose weights, and perhaps images, are rounded to 8 bits."""
 
-    def __init__(self, cls, *sizes, axis=0, per_tensor=False, **options):
+    def __init__(self, cls, *sizes, axis=0, per_tensor=False, images=True, zero_points=False, **options):
         super().__init__()
-        self.layer, self.axis = cls(*sizes, **options), axis
+        self.layer, self.axis, self.images = cls(*sizes, **options), axis, images
         count = 1 if per_tensor else self.layer.weight.shape[axis]
         self.per_tensor = per_tensor
         self.register_buffer("weight", torch.randint(-127, 128, self.layer.weight.shape, dtype=torch.int8))
         self.register_buffer("scales", torch.rand(count) * 0.002 + 0.001)
-        self.register_buffer("zeros", torch.zeros(count, dtype=torch.int64))
+        self.register_buffer("zeros", torch.randint(-9, 9, (count,)) * zero_points)
         self.layer.weight = None
 
     def forward(self, x):
@@ -106,7 +106,7 @@ class Convolution(nn.Module):
             weight = _q.dequantize_per_tensor.default(self.weight, 0.002, 0, -127, 127, torch.int8)
         else:
             weight = _q.dequantize_per_channel(self.weight, self.scales, self.zeros, self.axis, -127, 127, torch.int8)
-        layer, x = self.layer, _per_tensor(x)
+        layer, x = self.layer, _per_tensor(x) if self.images else x
         common = (layer.stride, layer.padding)
         if isinstance(layer, nn.ConvTranspose2d):
             rest = (layer.output_padding, layer.groups, layer.dilation)
@@ -263,6 +263,33 @@ SAMPLES = [
         rand(1, 6, 5, 6),
         **ROUGH,
         **MIXED,
+    ),
+    Sample(
+        "choose_conv2d_large_depthwise",
+        new(Convolution, nn.Conv2d, 20, 20, 7, groups=20, padding=3, stride=2),
+        rand(BATCH, 20, HEIGHT, 9),
+        **ROUGH,
+        **MIXED,
+    ),
+    Sample(
+        "choose_conv1d_depthwise",
+        new(Convolution, nn.Conv1d, 6, 6, 5, groups=6, padding=2, per_tensor=True),
+        rand(2, 6, LENGTH),
+        **ROUGH,
+        **MIXED,
+    ),
+    *(
+        Sample(
+            f"quantized_weights_{name}", new(Convolution, *a, images=False, **o), shape, rtol=1e-4, atol=1e-4, **MIXED
+        )
+        for name, a, o, shape in (
+            ("conv2d", (nn.Conv2d, 6, 9, 3), dict(padding=1, zero_points=True), rand(BATCH, 6, 9, 8)),
+            ("conv2d_per_tensor", (nn.Conv2d, 6, 9, 1), dict(per_tensor=True), rand(1, 6, HEIGHT, WIDTH)),
+            ("conv2d_groups", (nn.Conv2d, 8, 12, 3), dict(groups=4, stride=2), rand(1, 8, 9, 8)),
+            ("conv2d_depthwise", (nn.Conv2d, 20, 20, 3), dict(groups=20, zero_points=True), rand(BATCH, 20, 9, 8)),
+            ("conv1d", (nn.Conv1d, 6, 8, 5), dict(padding=2, dilation=2), rand(BATCH, 6, 11)),
+            ("conv_transpose2d", (nn.ConvTranspose2d, 6, 5, 3), dict(axis=1, stride=2), rand(BATCH, 6, 7, 6)),
+        )
     ),
     Sample("choose_conv1d", new(Convolution, nn.Conv1d, 6, 8, 5, padding=2), rand(BATCH, 6, LENGTH), **ROUGH, **MIXED),
     Sample(

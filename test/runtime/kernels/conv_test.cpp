@@ -1,9 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/conv.h>
+#include <runtime/kernels/half.h>
 
 #include <algorithm>
 
-#include "kernel_test.h"
+#include "quantized.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -102,6 +103,32 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   check_kernel(kernel_case, y, tolerance);
   kernel_case.constants = {1};
   check_kernel(kernel_case, y, tolerance);
+
+  // Weights of fewer bits, which stay so.
+  const bool depthwise = !o.transposed && w_shape[3] == 1 && w_shape[0] == x_shape[3];
+  kernel_case.make = o.transposed ? make_narrow_conv_transpose2d : depthwise ? make_narrow_depthwise : make_narrow_conv2d;
+  for (const DType stored : {DType::Float16, DType::BFloat16}) {
+    Tensor rounded = w;
+    rounded.type.stored = stored;
+    std::vector<uint16_t> halves(w.numel());
+    narrow(stored, w.data<float>(), halves.data(), halves.size());
+    widen(stored, halves.data(), rounded.data<float>(), halves.size());
+    kernel_case.inputs[1] = rounded;
+    check_kernel(kernel_case, reference(x, rounded, bias, o, shape), tolerance);
+  }
+  std::vector<float> scales(w_shape[0]);
+  std::vector<int32_t> zero_points(w_shape[0]);
+  for (size_t i = 0; i < w_shape[0]; ++i) {
+    scales[i] = 0.01f + 0.001f * static_cast<float>(i % 11);
+    zero_points[i] = i % 3 == 0 ? 0 : static_cast<int32_t>(i * 7 % 200) - 100;
+  }
+  const Quantized by_tensor(DType::Int8, 0.02f, -3), by_channel(DType::Int8, scales, zero_points, 0);
+  for (const Quantized* quantized : {&by_tensor, &by_channel}) {
+    const Tensor integers = quantized->every(w_shape);
+    kernel_case.inputs[1] = integers;
+    const Tensor expected = reference(x, floats(w_shape, quantized->numbers(integers)), bias, o, shape);
+    check_kernel(kernel_case, expected, {2 * tolerance.absolute, 2e-6f});
+  }
 }
 
 Options options(uint32_t stride, uint32_t padding, uint32_t dilation, uint32_t groups = 1) {
@@ -174,6 +201,36 @@ TEST(ConvTranspose2dKernel, Windows) {
   o = options(3, 0, 1, 4);
   o.transposed = true;
   check({1, 5, 6, 4}, {4, 2, 2, 1}, o);
+}
+
+// Steps that share no tap, that have several, and that have none.
+TEST(ConvTranspose2dKernel, Strides) {
+  Options o;
+  o.transposed = true;
+  for (const uint32_t stride : {1, 2, 3, 4, 5}) {
+    for (const uint32_t dilation : {1, 2, 3}) {
+      for (const uint32_t padding : {0, 1, 2}) {
+        o.stride = {stride, stride == 1 ? 2 : stride - 1};
+        o.dilation = {dilation, 1};
+        o.padding = {padding, 0, 1, padding};
+        o.output_padding = {stride > 2 ? 1u : 0u, 0};
+        o.clamp = stride == 3 ? std::optional(schema::Clamp(-1, 1)) : std::nullopt;
+        check({1, 4, 5, 3}, {5, 4, 3, 3}, o);
+      }
+    }
+  }
+}
+
+TEST(ConvTranspose2dKernel, ManyPixels) {
+  Options o = options(2, 1, 1);
+  o.transposed = true;
+  check({1, 30, 41, 12}, {20, 4, 4, 12}, o);
+  check({0, 5, 6, 12}, {20, 4, 4, 12}, o);
+}
+
+TEST(Conv2dKernel, WideGroups) {
+  check({1, 9, 10, 40}, {68, 3, 3, 20}, options(1, 1, 1, 2));
+  check({2, 9, 10, 40}, {34, 1, 1, 20}, options(1, 0, 1, 2));
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 #include <runtime/kernels/half.h>
 #include <runtime/kernels/matmul.h>
 
-#include "kernel_test.h"
+#include "quantized.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -66,6 +66,40 @@ TEST(LinearKernel, WeightsOf16Bits) {
     check_linear({0, 5}, 3, true, std::nullopt, stored);
     check_linear({12, 0}, 4, true, std::nullopt, stored);
     check_linear({3, 0}, 4, true, std::nullopt, stored);
+  }
+}
+
+// Operands of integers or floats, a weight of integers.
+TEST(LinearKernel, WeightsOfIntegers) {
+  const Quantized integers(DType::Int8, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 1, -1, -128, 127}, 0);
+  const Quantized rows(DType::Int8, 0.25f, 5), sums(DType::Int32, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 0, 0, 0, 0}, 0);
+  for (const size_t count : {1, 6, 67}) {
+    for (const size_t depth : {1, 33}) {
+      const Tensor weight = integers.every({5, depth}), bias = sums.tensor({5}, {1, -2, 70, -6, 8});
+      const Tensor x = rows.every({count, depth});
+      const std::vector<float> w = integers.numbers(weight), a = rows.numbers(x), b = sums.numbers(bias);
+      Tensor y(DType::Float32, {count, 5});
+      for (size_t i = 0; i < y.numel(); ++i) {
+        double sum = static_cast<double>(b[i % 5]);
+        for (size_t k = 0; k < depth; ++k) {
+          sum += static_cast<double>(a[i / 5 * depth + k]) * static_cast<double>(w[i % 5 * depth + k]);
+        }
+        y.data<float>()[i] = static_cast<float>(sum);
+      }
+      for (const Tensor& operand : {x, floats(x.shape(), a)}) {
+        check_kernel(
+            {make_linear_of_integers,
+             schema::Attributes::Linear,
+             [](auto& builder) { return schema::CreateLinear(builder).Union(); },
+             {operand, weight, bias},
+             y.type,
+             {},
+             0,
+             {1, 2}},
+            y,
+            {1e-2f, 1e-6f});
+      }
+    }
   }
 }
 

@@ -175,6 +175,26 @@ TEST(Conv2d, KernelTakesWhatXnnpackDoesNot) {
   EXPECT_FALSE(conv(stride(1 << 20, 1), {kImage, kWeight}).in_xnnpack());
 }
 
+Operand stored(DType dtype, const Shape& shape) {
+  Operand operand = weight(shape);
+  operand.type->stored = dtype;
+  return operand;
+}
+
+// But for small ones, which XNNPACK has in Float32.
+TEST(Conv2d, WeightsOf16BitsStaySo) {
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    EXPECT_FALSE(conv({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})}).in_xnnpack());
+    EXPECT_FALSE(conv(groups(2), {tensor({1, 5, 5, 128}), stored(dtype, {64, 3, 3, 64})}).in_xnnpack());
+    EXPECT_FALSE(conv(groups(4), {kImage, stored(dtype, {4, 3, 3, 1})}).in_xnnpack());
+    EXPECT_FALSE(transposed({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})}).in_xnnpack());
+    EXPECT_TRUE(conv(groups(4), {tensor({1, 5, 5, 128}), stored(dtype, {128, 3, 3, 32})}).in_xnnpack());
+    expect_agreement(conv({}, {kImage, stored(dtype, {6, 3, 2, 4})}));
+    expect_agreement(transposed({}, {kImage, stored(dtype, {6, 3, 2, 4})}));
+  }
+  EXPECT_TRUE(conv({}, {tensor({1, 5, 5, 64}), weight({32, 3, 3, 64})}).in_xnnpack());
+}
+
 TEST(ConvTranspose2d, GrowsTheImage) {
   expect_shape(transposed({}, {kImage, kWeight}), {2, 11, 9, 6});
   expect_shape(transposed(stride(2, 3), {kImage, kWeight}), {2, 19, 23, 6});
