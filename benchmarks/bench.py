@@ -294,7 +294,7 @@ def _summary(results) -> str:
     headers = ["model", "ms", *(f"x {_title(n)}" for n in others), "of a matrix product's GFLOP/s"]
     return (
         f"et_xnnpack with {threads} threads: the time of a call, how many times as fast as the others that is, and the "
-        "floating point operations a second of linear layers and convolutions (not attention) beside those of one "
+        "floating point operations a second of linear layers, convolutions and attention beside those of one "
         f"large matrix product (1024 x 1024, eager PyTorch: {peak} GFLOP/s).\n\n" + _table(headers, lines)
     )
 

@@ -76,11 +76,14 @@ class _Server:
         import models
         import numpy as np
         import torch
-        from torch.utils.flop_counter import FlopCounterMode
+        from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
         found = models.get(model)
         inputs = found.example()
-        counter = FlopCounterMode(display=False)
+        attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        counter = FlopCounterMode(
+            display=False, custom_mapping={attention: lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v)}
+        )
         with torch.no_grad(), counter:
             expected = found.build()(*inputs)
         named = {f"input{i}": t.numpy() for i, t in enumerate(inputs)}
