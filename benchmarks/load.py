@@ -18,6 +18,7 @@ ROOT = HERE.parent
 OURS, BASE = "et_xnnpack", "official"
 MODELS = ("mobilenet_v2", "resnet50", "minilm", "bert_base")
 LONGEST, SHORT = 512, 128  # tokens, of the model with dynamic sizes
+THREADS = 2  # of what is said to load with threads; all else has one
 
 
 def main() -> int:
@@ -68,11 +69,12 @@ def measure_model(model: str, folders: dict[str, Path], rounds: int) -> dict:
     kinds = [(OURS, "call"), (BASE, "call")] if model == "one_op" else [(OURS, "cold"), (BASE, "cold")]
     if model not in ("one_op", "dynamic"):
         kinds += [(OURS, "packed"), (OURS, "warm"), (BASE, "warm")]
+        kinds += [(OURS, "cold threads"), (BASE, "cold threads"), (OURS, "packed threads")]
         ask("--measure", OURS, "packed", folders[OURS])  # writes the file
     if model == "dynamic":
         kinds += [(OURS, "short"), (BASE, "short")]
     samples = {kind: [] for kind in kinds}
-    for _ in range(rounds):
+    for _ in range(3 * rounds if model == "one_op" else rounds):
         for engine, what in kinds:
             samples[engine, what].append(ask("--measure", engine, what, folders[engine]))
         kinds.append(kinds.pop(0))
@@ -147,11 +149,11 @@ def measure(engine: str, what: str, folder: str) -> int:
     if engine == OURS:
         from executorch.backends import et_xnnpack
 
-        if what == "packed":
+        if what.startswith("packed"):
             et_xnnpack.set_option("packed_cache_path", str(Path(folder) / "packed"))
     inputs = torch.load(Path(folder) / "inputs.pt")
     torch.set_num_threads(1)
-    portable_lib._unsafe_reset_threadpool(1)
+    portable_lib._unsafe_reset_threadpool(THREADS if what.endswith("threads") else 1)
 
     def load():
         program = portable_lib._load_program(str(Path(folder) / "model.pte"))
@@ -178,6 +180,7 @@ def measure(engine: str, what: str, folder: str) -> int:
     result["file_mb"] = after["RssFile"] - before["RssFile"]
     result["peak_with_run_mb"] = run["VmHWM"] - start
     result["run_mb"] = run_after["RssAnon"] - before["RssAnon"]
+    result["resident_mb"] = run_after["RssAnon"] + run_after["RssFile"] - start
     result["activations_mb"] = run_after["RssAnon"] - after["RssAnon"]
     print(json.dumps(result))
     return 0
@@ -206,6 +209,9 @@ def report(results) -> str:
         if f"{OURS} packed" not in r:
             continue
         ours, base, packed, warm = (r[k] for k in (f"{OURS} cold", f"{BASE} cold", f"{OURS} packed", f"{OURS} warm"))
+        threads, base_threads, packed_threads = (
+            r[f"{k} threads"]["load_ms"] for k in (f"{OURS} cold", f"{BASE} cold", f"{OURS} packed")
+        )
         rows.append(
             [
                 model,
@@ -214,9 +220,12 @@ def report(results) -> str:
                 f"{1 / r['ratio cold']['load_cpu_ms']:.2f}",
                 f"{warm['load_ms']:.1f} / {r[f'{BASE} warm']['load_ms']:.1f}",
                 f"{packed['load_ms']:.1f} ({ours['load_ms'] / packed['load_ms']:.1f}x)",
+                f"{threads:.0f} / {base_threads:.0f}, {packed_threads:.1f}",
                 f"{ours['peak_loading_mb']:.0f} / {base['peak_loading_mb']:.0f}",
                 " / ".join(f"{e['anonymous_mb']:.0f} + {e['file_mb']:.0f}" for e in (ours, base)),
                 f"{ours['peak_with_run_mb']:.0f} / {base['peak_with_run_mb']:.0f}",
+                f"{ours['activations_mb']:.1f}",
+                f"{ours['resident_mb'] / (r['program_mb'][OURS] + ours['activations_mb']):.2f}",
             ]
         )
     headers = [
@@ -226,9 +235,12 @@ def report(results) -> str:
         "cold CPU ratio",
         "warm load ms",
         "load with packed file ms",
+        f"with {THREADS} threads: cold, packed file",
         "peak MB while loading",
         "MB after load: own + of files",
         "peak MB with first run",
+        "MB the first run adds",
+        "MB after it / (program + those)",
     ]
     parts = ["# Loading: ours / official", tabulate(rows, headers, tablefmt="github", disable_numparse=True)]
     if "dynamic" in results:

@@ -26,6 +26,11 @@ elseif(NOT TARGET XNNPACK)
     set(XNNPACK_ENABLE_ARM_SME2 OFF)
   endif()
   add_subdirectory("${XNNPACK_SOURCE_DIR}" xnnpack EXCLUDE_FROM_ALL SYSTEM)
+  if(NOT MSVC)
+    target_sources(XNNPACK PRIVATE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.c")
+    set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/runtime.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
+      COMPILE_OPTIONS -include "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.h")
+  endif()
   # Microkernels by the number of output channels (xnnpack_tiles.h). Each operator calls that number otherwise.
   if(TARGET microkernels-prod AND NOT MSVC)
     target_sources(XNNPACK PRIVATE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_tiles.c")

@@ -90,6 +90,28 @@ TEST_F(WorkspaceTest, IsAsLargeAsTheSizesOfTheCallsNeed) {
   EXPECT_EQ(executable->workspace().arena_bytes(), large);
 }
 
+// Of a chain of layers two tensors live at a time, with a sum at its end one more.
+TEST_F(WorkspaceTest, ReusesWhatLayersBehindHaveLeft) {
+  constexpr int32_t kRows = 64, kLayers = 16;
+  GraphDef g;
+  const uint32_t x = g.input({kRows, kWidth});
+  const uint32_t w = g.named({kWidth, kWidth}, "w");
+  const uint32_t first = g.node(linear(), {x, w}, {kRows, kWidth});
+  uint32_t y = first;
+  for (int32_t i = 1; i < kLayers; ++i) {
+    y = g.node(linear(), {y, w}, {kRows, kWidth});
+  }
+  const uint32_t sum = g.node(binary(schema::BinaryKind::Add), {first, y}, {kRows, kWidth});
+  g.output(g.node(linear(), {sum, w}, {kRows, kWidth}));
+  blob_ = g.build();
+  const auto executable = create(nullptr);
+  Method alone(backend_, blob_, &weights_);
+  expected_[kRows] = run(alone, kRows);
+  expected_[kRows].resize(kRows * kWidth);
+  expect_right(*executable, kRows);
+  EXPECT_LT(executable->workspace().xnnpack_bytes(), 4 * kRows * kWidth * sizeof(float));
+}
+
 TEST_F(WorkspaceTest, ShrinksIfAsked) {
   const auto executable = create(nullptr, true);
   expect_right(*executable, 7);
