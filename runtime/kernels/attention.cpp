@@ -314,6 +314,203 @@ void attention_block(const AttentionProblem& problem, size_t head, size_t begin,
   }
 }
 
+// For few rows the keys are not packed: what counts is that keys and values are read once, in order. The
+// keys of a head are taken in parts of kKeys, whose results are joined when all are there.
+
+// What attention_part writes for each row: the sum of weighted values, then the highest score and the
+// sum of weights.
+size_t part_row(const AttentionProblem& p) {
+  return round_up(p.value_width, 16) + 16;
+}
+size_t part_highest(const AttentionProblem& p) {
+  return round_up(p.value_width, 16);
+}
+
+AttentionFewSizes attention_few_sizes(const AttentionProblem& p) {
+  AttentionFewSizes sizes;
+  sizes.part_keys = kKeys;
+  sizes.part = p.rows_per_head() * part_row(p);
+  sizes.scratch = p.rows_per_head() * (round_up(p.width, 16) + kKeys);
+  return sizes;
+}
+
+// A vector of scores: the products of a query and each of `count` keys. REQUIRES: zeros behind the query, 1 to kLanes keys
+HWY_INLINE Vector score_keys(const float* query, const float* keys, size_t width, size_t count) {
+  const Floats f;
+  Vector sum[kLanes];
+  HWY_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) {
+    sum[i] = hn::Zero(f);
+  }
+  const size_t whole = count == kLanes ? width / kLanes * kLanes : 0;
+  for (size_t c = 0; c < whole; c += kLanes) {
+    const Vector q = hn::Load(f, query + c);
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kLanes; ++i) {
+      sum[i] = hn::MulAdd(hn::LoadU(f, keys + i * width + c), q, sum[i]);
+    }
+  }
+  for (size_t c = whole; c < width; c += kLanes) {
+    const Vector q = hn::Load(f, query + c);
+    const size_t rest = std::min(kLanes, width - c);
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kLanes; ++i) {
+      if (i < count) {
+        sum[i] = hn::MulAdd(hn::LoadN(f, keys + i * width + c, rest), q, sum[i]);
+      }
+    }
+  }
+  transpose_square(sum);
+  HWY_UNROLL(4)
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    HWY_UNROLL(8)
+    for (size_t i = 0; i < half; ++i) {
+      sum[i] = hn::Add(sum[i], sum[i + half]);
+    }
+  }
+  return sum[0];
+}
+
+// to[r * stride + j] = sum over k of weights[r * kKeys + k] * values[k * width + j] for N vectors, or
+// with kPartial for `rest` columns.
+template <size_t R, size_t N, bool kPartial>
+HWY_INLINE void weigh_columns(
+    const float* weights, const float* values, size_t width, size_t count, size_t rest, float* to, size_t stride) {
+  const Floats f;
+  Vector sum[R][N];
+  for (size_t r = 0; r < R; ++r) {
+    for (size_t n = 0; n < N; ++n) {
+      sum[r][n] = hn::Zero(f);
+    }
+  }
+  for (size_t k = 0; k < count; ++k, values += width) {
+    Vector v[N];
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      v[n] = kPartial ? hn::LoadN(f, values, rest) : hn::LoadU(f, values + n * kLanes);
+    }
+    HWY_UNROLL(4)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector weight = hn::Set(f, weights[r * kKeys + k]);
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::MulAdd(weight, v[n], sum[r][n]);
+      }
+    }
+  }
+  for (size_t r = 0; r < R; ++r) {
+    for (size_t n = 0; n < N; ++n) {
+      hn::StoreU(sum[r][n], f, to + r * stride + n * kLanes);
+    }
+  }
+}
+
+template <size_t R>
+void weigh_values(const float* weights, const float* values, size_t width, size_t count, float* to, size_t stride) {
+  constexpr size_t N = R * 4 <= kRows ? 4 : 2;
+  size_t c = 0;
+  for (; c + N * kLanes <= width; c += N * kLanes) {
+    weigh_columns<R, N, false>(weights, values + c, width, count, 0, to + c, stride);
+  }
+  for (; c + kLanes <= width; c += kLanes) {
+    weigh_columns<R, 1, false>(weights, values + c, width, count, 0, to + c, stride);
+  }
+  if (c < width) {
+    weigh_columns<R, 1, true>(weights, values + c, width, count, width - c, to + c, stride);
+  }
+}
+
+template <MaskKind kMask>
+void attend_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
+  const size_t rows = p.rows_per_head(), count = end - begin;
+  const size_t query_stride = round_up(p.width, 16);
+  float* const query = scratch;
+  float* const scores = scratch + rows * query_stride;
+  const float* const keys = p.key + (head * p.keys + begin) * p.width;
+  const float* const values = p.value + (head * p.keys + begin) * p.value_width;
+  for (size_t r = 0; r < rows; ++r) {
+    const float* const from = p.query + (head * rows + r) * p.width;
+    float* const to = query + r * query_stride;
+    std::transform(from, from + p.width, to, [&p](float q) { return q * p.scale; });
+    std::fill(to + p.width, to + query_stride, 0.0f);
+  }
+  // A tile of keys stays in the cache for all rows.
+  for (size_t k = 0; k < count; k += kLanes) {
+    for (size_t r = 0; r < rows; ++r) {
+      const Vector tile =
+          score_keys(query + r * query_stride, keys + k * p.width, p.width, std::min(kLanes, count - k));
+      hn::StoreU(tile, kFloats, scores + r * kKeys + k);
+    }
+  }
+  for (size_t r = 0; r < rows; ++r) {
+    RowMask mask;
+    if (kMask != MaskKind::None) {
+      const size_t element = kMask == MaskKind::Float ? sizeof(float) : 1;
+      mask.uniform = p.mask_key_stride == 0;
+      mask.data = static_cast<const char*>(p.mask) + element * (p.mask_offset(head, r) + (mask.uniform ? 0 : begin));
+    }
+    const float top = highest_score<kMask>(scores + r * kKeys, count, mask, kLowest);
+    float* const to = part + r * part_row(p) + part_highest(p);
+    to[0] = top;
+    to[1] = exponentials(scores + r * kKeys, count, count, top == kLowest ? 0 : top);
+  }
+  switch (rows) {
+    case 1:
+      return weigh_values<1>(scores, values, p.value_width, count, part, part_row(p));
+    case 2:
+      return weigh_values<2>(scores, values, p.value_width, count, part, part_row(p));
+    case 3:
+      return weigh_values<3>(scores, values, p.value_width, count, part, part_row(p));
+    default:
+      return weigh_values<4>(scores, values, p.value_width, count, part, part_row(p));
+  }
+}
+
+// Keys [begin, end) of a head for all rows of it. REQUIRES: kMaxFewRows at most, not causal, kKeys keys at most
+void attention_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
+  if (p.mask == nullptr) {
+    attend_part<MaskKind::None>(p, head, begin, end, scratch, part);
+  } else if (p.mask_is_bool) {
+    attend_part<MaskKind::Bool>(p, head, begin, end, scratch, part);
+  } else {
+    attend_part<MaskKind::Float>(p, head, begin, end, scratch, part);
+  }
+}
+
+// Joins the parts of one row, `stride` floats apart.
+void join_parts(const AttentionProblem& p, const float* parts, size_t count, size_t stride, float* to) {
+  const Floats f;
+  const size_t at = part_highest(p);
+  float top = kLowest;
+  for (size_t i = 0; i < count; ++i) {
+    top = std::max(top, parts[i * stride + at]); // a part with NaN has a sum that is NaN
+  }
+  const auto weight = [&](size_t i) HWY_ATTR {
+    const float highest = parts[i * stride + at];
+    return highest == kLowest ? 0 : hn::GetLane(exp_nonpositive(hn::Set(f, highest - top)));
+  };
+  float total = 0;
+  for (size_t i = 0; i < count; ++i) {
+    total += weight(i) * parts[i * stride + at + 1];
+  }
+  if (total == 0) {
+    std::fill_n(to, p.value_width, 0.0f);
+    return;
+  }
+  for (size_t c = 0; c < p.value_width; c += kLanes) {
+    Vector sum = hn::Zero(f);
+    for (size_t i = 0; i < count; ++i) {
+      sum = hn::MulAdd(hn::Set(f, weight(i)), hn::LoadU(f, parts + i * stride + c), sum);
+    }
+    sum = hn::Mul(sum, hn::Set(f, 1 / total));
+    if (p.value_width - c >= kLanes) {
+      hn::StoreU(sum, f, to + c);
+    } else {
+      hn::StoreN(sum, f, to + c, p.value_width - c);
+    }
+  }
+}
+
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
@@ -323,6 +520,9 @@ namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(attention_scratch);
 HWY_EXPORT(attention_block);
+HWY_EXPORT(attention_few_sizes);
+HWY_EXPORT(attention_part);
+HWY_EXPORT(join_parts);
 
 namespace {
 
@@ -355,6 +555,15 @@ class Attention final : public Kernel {
       problem_.query_shape = query;
     }
 
+    few_ = problem_.rows_per_head() <= kMaxFewRows && !problem_.causal;
+    if (few_) {
+      sizes_ = ETX_DISPATCH(attention_few_sizes)(problem_);
+      parts_ = (problem_.keys + sizes_.part_keys - 1) / sizes_.part_keys;
+      scratch_per_thread_ = (sizes_.scratch + 15) / 16 * 16;
+      parts_offset_ = scratch_per_thread_ * num_threads;
+      return (parts_offset_ + heads_ * parts_ * sizes_.part) * sizeof(float);
+    }
+
     // Long blocks pack keys less often; short ones keep all threads busy.
     const size_t total = problem_.rows_per_head();
     size_t blocks = (total + kMaxRows - 1) / kMaxRows;
@@ -379,10 +588,14 @@ class Attention final : public Kernel {
     if (heads_ == 0 || total == 0 || problem.value_width == 0) {
       return;
     }
-    const size_t blocks = (total + block_rows_ - 1) / block_rows_;
     const size_t work = heads_ * total * problem.keys * (problem.width + problem.value_width);
+    const pthreadpool_t pool = work < kMinParallelWork ? nullptr : arguments.pool;
+    if (few_) {
+      return run_few(problem, static_cast<float*>(arguments.scratch), pool);
+    }
+    const size_t blocks = (total + block_rows_ - 1) / block_rows_;
     parallel_for_with_thread(
-        work < kMinParallelWork ? nullptr : arguments.pool, heads_ * blocks, [&](size_t thread, size_t i) {
+        pool, heads_ * blocks, [&](size_t thread, size_t i) {
           const size_t begin = i % blocks * block_rows_;
           const size_t end = std::min(begin + block_rows_, total);
           float* scratch = static_cast<float*>(arguments.scratch) + thread * scratch_per_thread_;
@@ -395,9 +608,33 @@ class Attention final : public Kernel {
   static constexpr size_t kMaxRows = 240, kMinRows = 48, kRowMultiple = 24;
   static constexpr size_t kMinParallelWork = 100000; // multiplications
 
+  static constexpr size_t kMaxFewRows = 4;
+
+  void run_few(const AttentionProblem& problem, float* scratch, pthreadpool_t pool) const {
+    const size_t rows = problem.rows_per_head();
+    float* const parts = scratch + parts_offset_; // behind what the threads have for themselves
+    parallel_for_with_thread(pool, heads_ * parts_, [&](size_t thread, size_t i) {
+      const size_t begin = i % parts_ * sizes_.part_keys;
+      const size_t end = std::min(begin + sizes_.part_keys, problem.keys);
+      part_(problem, i / parts_, begin, end, scratch + thread * scratch_per_thread_, parts + i * sizes_.part);
+    });
+    const size_t width = problem.value_width, part_row = sizes_.part / rows;
+    parallel_for(pool, heads_ * rows, kMinParallelWork / (parts_ * width + 1) + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const float* const first = parts + i / rows * parts_ * sizes_.part + i % rows * part_row;
+        join_(problem, first, parts_, sizes_.part, problem.output + i * width);
+      }
+    });
+  }
+
   const decltype(ETX_DISPATCH(attention_scratch)) scratch_ = ETX_DISPATCH(attention_scratch);
   const decltype(ETX_DISPATCH(attention_block)) block_ = ETX_DISPATCH(attention_block);
+  const decltype(ETX_DISPATCH(attention_part)) part_ = ETX_DISPATCH(attention_part);
+  const decltype(ETX_DISPATCH(join_parts)) join_ = ETX_DISPATCH(join_parts);
   AttentionProblem problem_;
+  bool few_ = false; // rows
+  AttentionFewSizes sizes_;
+  size_t parts_ = 0, parts_offset_ = 0;
   size_t heads_ = 0; // of keys, over all batches
   size_t block_rows_ = 0;
   size_t scratch_per_thread_ = 0;

@@ -44,4 +44,9 @@ struct AttentionProblem {
   }
 };
 
+// Of attention of few rows: keys of a part, and floats of its results and of the scratch memory of a thread.
+struct AttentionFewSizes {
+  size_t part_keys = 1, part = 0, scratch = 0;
+};
+
 } // namespace executorch::backends::et_xnnpack
