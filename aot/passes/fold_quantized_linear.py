@@ -1,5 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,7 @@ from ...serialization.schema import BinaryKind, DType, ReduceKind
 from ..ir import Graph, Node, Rewriter, Value
 
 _OFFSET = 128  # that torchao adds to make signed integers unsigned
+_MAX_BATCHES = 64
 
 
 def fold_quantized_linear(graph: Graph) -> Graph:
@@ -71,6 +73,49 @@ def _linear(r: Rewriter, node: Node) -> Value | None:
     source = rounded_source(r, x, _whole_rows)
     clamp = node.attributes.clamp
     return _node(r, source or x, integers, scales, zeros, *(bias or [None]), source is not None, clamp)
+
+
+def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
+    """A product of each matrix of ``x`` with one of integers."""
+    x, weight = (r[i] for i in node.inputs)
+    found = _integers(r, weight)
+    if found is None or _is_static(r, x):
+        return None
+    q = found[0]
+    leading, columns = q.shape[:-2], q.shape[-2 if node.attributes.transpose_b else -1]
+    batches = math.prod(leading)
+    fits = q.dtype in (np.int8, np.uint8) and 0 < batches <= _MAX_BATCHES and q.size and q.ndim == x.rank
+    if not fits or x.shape[:-2] != leading:
+        return None
+
+    def matrices(array):
+        array = array if array.ndim else array.reshape(1, 1)
+        array = np.broadcast_to(array, leading + array.shape[-2:]).reshape(batches, *array.shape[-2:])
+        return array if node.attributes.transpose_b else array.swapaxes(1, 2)  # [B, N, K]
+
+    integers, scales, zeros = (
+        matrices(a).astype(t) for a, t in zip(found, (np.int32, np.float32, np.int32), strict=True)
+    )
+    if scales.shape[2] != 1 or scales.shape[1] not in (1, columns) or zeros.shape != scales.shape:
+        return None
+    if q.dtype == np.uint8:
+        integers, zeros = integers - _OFFSET, zeros - _OFFSET
+    source = rounded_source(r, x, _whole_rows)
+    round_rows, x = source is not None, source or x
+    rows = r.reshape(x, (batches, *x.shape[-2:]))
+    products = []
+    for batch in range(batches):
+        at = schema.Slice(axis=0, start=batch, size=1)
+        row = r.node(at, rows, shape=(1, *rows.shape[1:])) if batches > 1 else rows
+        by_column = [np.broadcast_to(a[batch], (columns, 1)) for a in (scales, zeros)]
+        y = _node(r, row, integers[batch], *by_column, None, round_rows, None)
+        if y is None:
+            return None
+        products.append(y)
+    shape = r.graph.values[node.outputs[0]].shape
+    together = (batches, *shape[-2:])
+    y = r.node(schema.Concat(axis=0), *products, shape=together) if batches > 1 else products[0]
+    return r.reshape(y, shape)
 
 
 def _integers(r: Rewriter, weight: Value) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -269,4 +314,4 @@ def _biased(r: Rewriter, node: Node, a: Value, b: Value) -> Value | None:
     return y if y.shape == a.shape else r.reshape(y, a.shape)
 
 
-_FOLDS = {"Linear": _linear, "Binary": _binary}
+_FOLDS = {"Linear": _linear, "BatchMatMul": _batch_matmul, "Binary": _binary}

@@ -9,6 +9,7 @@ from executorch.backends.et_xnnpack.serialization.schema import DType
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.runtime import Runtime
 from samples import all_samples
+from samples.dynamic import _per_tensor
 from torch import nn
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -52,6 +53,37 @@ def test_folds_to_the_smallest_weights(name, bits, groups):
     assert products[0].attributes.bits == bits
     assert products[0].attributes.round_rows == ("dynamic" in name or "8da" in name)
     assert graph.values[products[0].inputs[2]].shape[1] == groups
+
+
+@pytest.mark.parametrize(
+    "name,count,rounds",
+    (
+        ("choose_bmm_weights", 3, True),
+        ("choose_bmm_one", 1, True),
+        ("quantized_weights_bmm", 6, False),
+        ("quantized_weights_bmm_batches", 5, False),
+    ),
+)
+def test_products_with_several_matrices_of_integers(name, count, rounds):
+    lowered = harness.lower_sample(SAMPLES[name])
+    (graph,) = lowered.optimized.values()
+    products = [n for n in graph.nodes if n.op == "QuantizedLinear"]
+    assert len(products) == count and all(n.attributes.round_rows == rounds for n in products), str(graph)
+    assert not lowered.report.in_float
+
+
+def test_products_of_two_activations_are_in_the_report():
+    class Attention(nn.Module):
+        def forward(self, x, y):
+            return torch.bmm(_per_tensor(x), _per_tensor(y))
+
+    lowered = harness.lower_exported(
+        torch.export.export(Attention(), (torch.rand(2, 3, 8), torch.rand(2, 8, 3))), _check_ir_validity=False
+    )
+    assert lowered.outside == []
+    assert ("Quantize", "a scale that is computed at run time") in {
+        (r.target, r.reason) for r in lowered.report.in_float
+    }
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,21 @@ class Convolution(nn.Module):
         return convolve(x, weight, layer.bias, *common, layer.dilation, layer.groups)
 
 
+class Products(nn.Module):
+    """A product of each matrix of the input with one of 8 bits."""
+
+    def __init__(self, *shape, axis=-1, rows=False, zero_points=False):
+        super().__init__()
+        self.axis, self.rows = axis % len(shape), rows
+        self.register_buffer("weight", torch.randint(-127, 128, shape, dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(shape[axis]) * 0.002 + 0.001)
+        self.register_buffer("zeros", torch.randint(-9, 9, (shape[axis],)) * zero_points)
+
+    def forward(self, x):
+        weight = _q.dequantize_per_channel(self.weight, self.scales, self.zeros, self.axis, -127, 127, torch.int8)
+        return (_per_tensor(x) if self.rows else x) @ weight
+
+
 class Embedding(nn.Module):
     """A table of so many bits."""
 
@@ -298,6 +313,25 @@ SAMPLES = [
         rand(BATCH, 6, 7, 6),
         **ROUGH,
         **MIXED,
+    ),
+    Sample(
+        "choose_bmm_weights", new(Products, 3, 33, 20, rows=True), rand(3, LENGTH, 33, low=-1, high=4), **ROUGH, **MIXED
+    ),
+    Sample("choose_bmm_one", new(Products, 1, 32, 9, rows=True), rand(1, LENGTH, 32), **ROUGH, **MIXED),
+    Sample(
+        "quantized_weights_bmm",
+        new(Products, 2, 3, 17, 8, zero_points=True),
+        rand(2, 3, LENGTH, 17),
+        rtol=1e-4,
+        atol=1e-4,
+        **MIXED,
+    ),
+    Sample(
+        "quantized_weights_bmm_batches", new(Products, 5, 16, 8, axis=0), rand(5, 4, 16), rtol=1e-4, atol=1e-4, **MIXED
+    ),
+    # A scale for each index that is summed over: in float32.
+    Sample(
+        "quantized_weights_bmm_rows", new(Products, 5, 16, 8, axis=1), rand(5, 4, 16), rtol=1e-4, atol=1e-4, **MIXED
     ),
     Sample("embedding_byte", new(Embedding, 8, 1), _places(BATCH, 3), **MIXED),
     Sample("embedding_byte_groups", new(Embedding, 8, 3, True, **FLOAT), _places(LENGTH), **MIXED),
