@@ -109,7 +109,7 @@ def test_weights_of_4_bits_take_4_bits_in_the_file():
 @needs_runtime
 @pytest.mark.parametrize(
     "name",
-    ("choose_conv2d_large_depthwise", *(n for n in SAMPLES if n.startswith("quantized_weights_"))),
+    ("choose_conv2d_large_depthwise", *(n for n in SAMPLES if n.startswith("quantized_weights_conv"))),
 )
 def test_weights_of_convolutions_stay_integers(name, tmp_path):
     lowered = harness.lower_sample(SAMPLES[name])
