@@ -120,16 +120,39 @@ class Scan final : public Kernel {
   void scan(const KernelArguments& arguments) const {
     const T* const x = arguments.input<T>(0);
     T* const y = arguments.output<T>(0);
+    // Rows at once: the next element of one need not wait for the last of another.
+    constexpr size_t kRows = 4, kColumns = 16;
+    const bool dense = rows_.inner == 1;
     parallel_for(arguments.pool, rows_.count(), rows_.grain(), [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
+      for (size_t row = begin; row < end;) {
         const size_t offset = rows_.offset(row);
-        auto total = Function::kFirst;
-        for (size_t i = 0; i < rows_.size; ++i) {
-          total = Function::join(total, x[offset + i * rows_.inner]);
-          y[offset + i * rows_.inner] = static_cast<T>(total);
+        const size_t left = std::min(end - row, dense ? end : rows_.inner - row % rows_.inner);
+        if (dense && left >= kRows) {
+          scan_together<Function, kRows>(x + offset, rows_.size, size_t{1}, rows_.size, y + offset);
+          row += kRows;
+        } else if (!dense && left >= kColumns) {
+          const std::integral_constant<size_t, 1> next;
+          scan_together<Function, kColumns>(x + offset, rows_.size, rows_.inner, next, y + offset);
+          row += kColumns;
+        } else {
+          scan_together<Function, 1>(x + offset, rows_.size, rows_.inner, size_t{0}, y + offset);
+          ++row;
         }
       }
     });
+  }
+
+  // R rows, `next` apart, of elements `stride` apart.
+  template <typename Function, size_t R, typename T, typename Next>
+  static void scan_together(const T* HWY_RESTRICT x, size_t size, size_t stride, Next next, T* HWY_RESTRICT y) {
+    std::decay_t<decltype(Function::kFirst)> totals[R];
+    std::fill_n(totals, R, Function::kFirst);
+    for (size_t i = 0; i < size; ++i, x += stride, y += stride) {
+      for (size_t r = 0; r < R; ++r) {
+        totals[r] = Function::join(totals[r], x[r * next]);
+        y[r * next] = static_cast<T>(totals[r]);
+      }
+    }
   }
 
   ScanKind kind_ = ScanKind::Sum;

@@ -20,7 +20,9 @@ using schema::UpdateKind;
 
 template <UpdateKind kKind, typename T>
 T updated(T old, T value) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (kKind == UpdateKind::Assign) {
+    return value;
+  } else if constexpr (std::is_same_v<T, bool>) {
     return kKind == UpdateKind::Add || kKind == UpdateKind::Maximum ? old || value : old && value;
   } else if constexpr (std::is_integral_v<T> && (kKind == UpdateKind::Add || kKind == UpdateKind::Multiply)) {
     using Unsigned = std::make_unsigned_t<T>; // wraps around
@@ -49,46 +51,76 @@ void update_row(char* y, const char* values, size_t count) {
   }
 }
 
-// Updates `count` neighbouring elements.
-using UpdateRow = void (*)(char* y, const char* values, size_t count);
+template <UpdateKind kKind, typename T>
+void update_each(char* y, const size_t* places, const char* values, size_t count) {
+  T* const to = reinterpret_cast<T*>(y);
+  const T* const from = reinterpret_cast<const T*>(values);
+  for (size_t i = 0; i < count; ++i) {
+    T& element = to[places[i]];
+    element = updated<kKind>(element, from[i]);
+  }
+}
+
+struct Update {
+  // Of `count` neighbouring elements.
+  void (*row)(char* y, const char* values, size_t count);
+  // Of the elements at `count` places.
+  void (*each)(char* y, const size_t* places, const char* values, size_t count);
+};
+
+template <UpdateKind kKind, typename T>
+constexpr Update kUpdate{update_row<kKind, T>, update_each<kKind, T>};
 
 template <UpdateKind kKind>
-UpdateRow update_row_of(DType dtype) {
+Update update_of(DType dtype) {
   switch (dtype) {
     case DType::Float32:
-      return update_row<kKind, float>;
+      return kUpdate<kKind, float>;
     case DType::Int32:
-      return update_row<kKind, int32_t>;
+      return kUpdate<kKind, int32_t>;
     case DType::Int64:
-      return update_row<kKind, int64_t>;
+      return kUpdate<kKind, int64_t>;
     case DType::Bool:
-      return update_row<kKind, bool>;
+      return kUpdate<kKind, bool>;
     case DType::Int8:
-      return update_row<kKind, int8_t>;
+      return kUpdate<kKind, int8_t>;
     case DType::UInt8:
-      return update_row<kKind, uint8_t>;
+      return kUpdate<kKind, uint8_t>;
     case DType::Float16:
     case DType::BFloat16:
       break; // are assigned only
   }
-  return nullptr;
+  return {};
 }
 
-// Null for Assign.
-UpdateRow update_row_of(UpdateKind kind, DType dtype) {
+// Whatever has so many bytes is assigned in the same way.
+Update assignment_of(size_t element_size) {
+  switch (element_size) {
+    case 1:
+      return kUpdate<UpdateKind::Assign, uint8_t>;
+    case 2:
+      return kUpdate<UpdateKind::Assign, uint16_t>;
+    case 4:
+      return kUpdate<UpdateKind::Assign, uint32_t>;
+    default:
+      return kUpdate<UpdateKind::Assign, uint64_t>;
+  }
+}
+
+Update update_of(UpdateKind kind, DType dtype) {
   switch (kind) {
     case UpdateKind::Assign:
-      return nullptr;
+      return assignment_of(element_size(dtype));
     case UpdateKind::Add:
-      return update_row_of<UpdateKind::Add>(dtype);
+      return update_of<UpdateKind::Add>(dtype);
     case UpdateKind::Multiply:
-      return update_row_of<UpdateKind::Multiply>(dtype);
+      return update_of<UpdateKind::Multiply>(dtype);
     case UpdateKind::Minimum:
-      return update_row_of<UpdateKind::Minimum>(dtype);
+      return update_of<UpdateKind::Minimum>(dtype);
     case UpdateKind::Maximum:
-      return update_row_of<UpdateKind::Maximum>(dtype);
+      return update_of<UpdateKind::Maximum>(dtype);
   }
-  return nullptr;
+  return {};
 }
 
 void copy(const void* from, void* to, size_t bytes, pthreadpool_t pool) {
@@ -146,7 +178,8 @@ class BlockUpdate : public Kernel {
   // Returns the scratch memory needed.
   size_t set(UpdateKind kind, DType dtype, size_t outer, size_t part, size_t count, size_t block) {
     element_size_ = element_size(dtype);
-    update_row_ = update_row_of(kind, dtype);
+    update_ = update_of(kind, dtype);
+    assigns_ = kind == UpdateKind::Assign;
     outer_ = outer;
     part_bytes_ = part * element_size_;
     count_ = count;
@@ -189,17 +222,21 @@ class BlockUpdate : public Kernel {
   void update_part(const KernelArguments& arguments, const size_t* places, size_t part, size_t first, size_t bytes) const {
     char* const y = arguments.output<char>(0) + part * part_bytes_ + first;
     const char* values = arguments.input<char>(1) + part * count_ * block_bytes_ + first;
+    if (block_bytes_ == element_size_) {
+      return update_.each(y, places, values, count_);
+    }
     for (size_t i = 0; i < count_; ++i, values += block_bytes_) {
       char* const to = y + places[i] * block_bytes_;
-      if (update_row_ == nullptr) {
+      if (assigns_) {
         std::memcpy(to, values, bytes);
       } else {
-        update_row_(to, values, bytes / element_size_);
+        update_.row(to, values, bytes / element_size_);
       }
     }
   }
 
-  UpdateRow update_row_ = nullptr;
+  Update update_{};
+  bool assigns_ = true;
   size_t outer_ = 0, part_bytes_ = 0, count_ = 0, block_bytes_ = 0, element_size_ = 1;
 };
 

@@ -2,6 +2,7 @@
 #include <runtime/kernels/scan.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -10,6 +11,71 @@
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
+
+// Adds up and multiplies floats in double precision, integers with wrapping.
+template <typename T>
+void check_scan(const Tensor& x, uint8_t axis) {
+  using Total = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+  const size_t size = x.shape()[axis];
+  const size_t inner = x.shape().numel(axis + 1u, x.shape().rank);
+  for (const auto kind : {schema::ScanKind::Sum, schema::ScanKind::Prod}) {
+    SCOPED_TRACE(x.type.to_string() + " along " + std::to_string(axis) + ", " + schema::EnumNameScanKind(kind));
+    const bool sums = kind == schema::ScanKind::Sum;
+    Tensor y(x.type.dtype, x.shape());
+    for (size_t i = 0; size > 0 && i < x.numel() / size; ++i) {
+      const size_t begin = i / inner * size * inner + i % inner;
+      Total total = sums ? 0 : 1;
+      for (size_t k = 0; k < size; ++k) {
+        const auto v = static_cast<Total>(x.data<T>()[begin + k * inner]);
+        total = sums ? total + v : total * v;
+        y.data<T>()[begin + k * inner] = static_cast<T>(total);
+      }
+    }
+    check_kernel(
+        {make_scan,
+         schema::Attributes::Scan,
+         [=](auto& builder) { return schema::CreateScan(builder, kind, axis).Union(); },
+         {x},
+         y.type},
+        y);
+  }
+}
+
+template <typename T>
+void check_scans(const std::function<Tensor(const Shape&)>& make) {
+  for (const size_t rows : {1, 2, 3, 4, 5, 8, 11}) {
+    check_scan<T>(make({rows, 37}), 1);
+    check_scan<T>(make({37, rows}), 0);
+  }
+  for (const size_t inner : {1, 2, 15, 16, 17, 33, 64}) {
+    check_scan<T>(make({3, 21, inner}), 1);
+  }
+  check_scan<T>(make({2, 3, 4, 5}), 0);
+  check_scan<T>(make({2, 3, 4, 5}), 2);
+  check_scan<T>(make({300, 130}), 1);
+  check_scan<T>(make({130, 300}), 0);
+  check_scan<T>(make({7}), 0);
+  check_scan<T>(make({0, 3}), 0);
+  check_scan<T>(make({0, 3}), 1);
+  check_scan<T>(make({3, 0}), 1);
+}
+
+TEST(ScanKernel, Floats) {
+  check_scans<float>([](const Shape& shape) { return random_floats(shape); });
+  Tensor special = random_floats({6, 40});
+  special.data<float>()[47] = kNaN;
+  special.data<float>()[90] = kInfinity;
+  special.data<float>()[95] = -kInfinity;
+  check_scan<float>(special, 1);
+  check_scan<float>(special, 0);
+}
+
+TEST(ScanKernel, Integers) {
+  check_scans<int32_t>([](const Shape& shape) { return iota(DType::Int32, shape); });
+  check_scans<int64_t>([](const Shape& shape) { return iota(DType::Int64, shape); });
+  check_scans<int8_t>([](const Shape& shape) { return iota(DType::Int8, shape); });
+  check_scans<uint8_t>([](const Shape& shape) { return iota(DType::UInt8, shape); });
+}
 
 // In ascending order, which NaN ends.
 template <typename T>

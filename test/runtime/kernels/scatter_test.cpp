@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/scatter.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include <runtime/kernels/index.h>
@@ -214,6 +215,66 @@ TEST(ScatterKernel, UpdatesElementsOneAfterTheOther) {
   check(scatter(x, values, index, 1, UpdateKind::Minimum), floats({2, 3}, {1, 2, 3, kNaN, -2, 6}));
   check(scatter(x, values, index, 1, UpdateKind::Maximum), floats({2, 3}, {1, 2, 20, kNaN, 5, 6}));
   check(scatter(x, floats({1, 2}, {7, 8}), int32s({1, 2}, {1, 0}), 0), floats({2, 3}, {1, 8, 3, 7, 5, 6}));
+}
+
+// Rows along an axis of 5, with many values for one place.
+template <typename T>
+void check_kinds(DType dtype, std::initializer_list<UpdateKind> kinds) {
+  Tensor x(dtype, {40, 5, 3}), values(dtype, {37, 9, 2}), index(DType::Int64, {37, 9, 2});
+  for (size_t i = 0; i < x.numel(); ++i) {
+    x.data<T>()[i] = static_cast<T>(i % 7);
+  }
+  for (size_t i = 0; i < values.numel(); ++i) {
+    values.data<T>()[i] = static_cast<T>(i * i % 5);
+    index.data<int64_t>()[i] = static_cast<int64_t>(i * 2654435761u / 7 % 5);
+  }
+  if (dtype == DType::Bool) {
+    std::transform(x.bytes.begin(), x.bytes.end(), x.bytes.begin(), [](uint8_t v) { return v % 2; });
+    std::transform(values.bytes.begin(), values.bytes.end(), values.bytes.begin(), [](uint8_t v) { return v % 2; });
+  }
+  for (const UpdateKind kind : kinds) {
+    SCOPED_TRACE(x.type.to_string() + ", " + schema::EnumNameUpdateKind(kind));
+    Tensor expected = x;
+    Index at(values.shape());
+    for (size_t i = 0; i < values.numel(); ++i, at.next()) {
+      T& to = expected.data<T>()[(at[0] * 5 + static_cast<size_t>(index.data<int64_t>()[i])) * 3 + at[2]];
+      const T value = values.data<T>()[i];
+      switch (kind) {
+        case UpdateKind::Assign:
+          to = value;
+          break;
+        case UpdateKind::Add:
+          to = dtype == DType::Bool ? static_cast<T>(to != 0 || value != 0) : static_cast<T>(to + value);
+          break;
+        case UpdateKind::Multiply: // of a wide unsigned type, as it may wrap
+          if constexpr (std::is_floating_point_v<T>) {
+            to *= value;
+          } else {
+            to = static_cast<T>(static_cast<uint64_t>(to) * static_cast<uint64_t>(value));
+          }
+          break;
+        case UpdateKind::Minimum:
+          to = std::min(to, value);
+          break;
+        case UpdateKind::Maximum:
+          to = std::max(to, value);
+          break;
+      }
+    }
+    check(scatter(x, values, index, 1, kind), expected);
+  }
+}
+
+TEST(ScatterKernel, EveryTypeAndKind) {
+  const auto all = {UpdateKind::Assign, UpdateKind::Add, UpdateKind::Multiply, UpdateKind::Minimum, UpdateKind::Maximum};
+  check_kinds<float>(DType::Float32, all);
+  check_kinds<int32_t>(DType::Int32, all);
+  check_kinds<int64_t>(DType::Int64, all);
+  check_kinds<int8_t>(DType::Int8, all);
+  check_kinds<uint8_t>(DType::UInt8, all);
+  check_kinds<uint8_t>(DType::Bool, all);
+  check_kinds<uint16_t>(DType::Float16, {UpdateKind::Assign});
+  check_kinds<uint16_t>(DType::BFloat16, {UpdateKind::Assign});
 }
 
 TEST(ScatterKernel, FailsForIndicesOutOfRange) {
