@@ -1,6 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "matmul.h"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "../ops/op.h"
 #include "in_float.h"
 #include "matrix_product.h"
@@ -112,7 +116,89 @@ class BatchMatMul final : public MatMul {
   }
 };
 
+// Operand b, a constant, stays in 16 bits.
+class NarrowBatchMatMul final : public Kernel {
+ public:
+  std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
+    if (i != 1) {
+      return std::nullopt;
+    }
+    return narrow_layout(node.input(1).stored) + (is_transposed(node) ? " of rows" : " of columns");
+  }
+  size_t packed_bytes(const NodeContext& node, size_t) const override {
+    const Shape& b = node.input(1).shape;
+    return b.numel(0, b.rank - 2) * matrix_bytes(node);
+  }
+  Status pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
+    const Shape& b = node.input(1).shape;
+    const size_t rows = b[b.rank - 2], columns = b.last();
+    std::vector<size_t> taps{0};
+    if (!is_transposed(node)) {
+      taps.resize(rows);
+      for (size_t k = 0; k < rows; ++k) {
+        taps[k] = k * columns;
+      }
+    }
+    const size_t outputs = is_transposed(node) ? rows : columns;
+    const size_t stride = is_transposed(node) ? columns : 1, run = is_transposed(node) ? columns : 1;
+    for (size_t i = 0; i < b.numel(0, b.rank - 2); ++i) {
+      pack_narrow(
+          node.input(1).stored,
+          static_cast<const float*>(original) + i * rows * columns,
+          outputs,
+          stride,
+          {taps.data(), taps.size()},
+          run,
+          static_cast<char*>(packed) + i * matrix_bytes(node));
+    }
+    return {};
+  }
+
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
+    const Shape& a = node.input(0).shape;
+    const Shape& b = node.input(1).shape;
+    batch_ = a.numel(0, a.rank - 2);
+    matrix_bytes_ = matrix_bytes(node);
+    product_ = {};
+    product_.type = node.input(1).stored;
+    product_.rows = a[a.rank - 2];
+    product_.depth = product_.x_stride = a.last();
+    product_.columns = product_.y_stride = is_transposed(node) ? b[b.rank - 2] : b.last();
+    return narrow_product_scratch(product_, num_threads);
+  }
+
+  void run(const KernelArguments& arguments) override {
+    NarrowProduct product = product_;
+    for (size_t i = 0; i < batch_; ++i) {
+      product.x = arguments.input<float>(0) + i * product.rows * product.depth;
+      product.panels = arguments.input<char>(1) + i * matrix_bytes_;
+      product.y = arguments.output<float>(0) + i * product.rows * product.columns;
+      multiply_narrow(product, arguments.scratch, arguments.pool);
+    }
+  }
+
+ private:
+  static bool is_transposed(const NodeContext& node) {
+    return node.attributes<schema::BatchMatMul>().transpose_b();
+  }
+  static size_t matrix_bytes(const NodeContext& node) {
+    const Shape& b = node.input(1).shape;
+    const size_t rows = b[b.rank - 2], columns = b.last();
+    const bool transposed = is_transposed(node);
+    return narrow_panels_bytes(node.input(1).stored, transposed ? rows : columns, transposed ? columns : rows);
+  }
+
+  size_t batch_ = 0, matrix_bytes_ = 0;
+  NarrowProduct product_;
+};
+
 } // namespace
+
+bool keeps_batch_matmul_weight(const NodeContext& node) {
+  const TensorType& b = node.input(1);
+  return node.is_constant(1) && b.quantization == nullptr && is_narrow(b) &&
+      b.shape.numel(b.shape.rank - 2, b.shape.rank) >= kMinKeptWeights;
+}
 
 bool keeps_linear_weight(const NodeContext& node) {
   return node.is_constant(1) && is_narrow(node.input(1));
@@ -133,7 +219,10 @@ std::unique_ptr<Kernel> make_linear_of_integers(const NodeContext& node) {
       node);
 }
 
-std::unique_ptr<Kernel> make_batch_matmul(const NodeContext&) {
+std::unique_ptr<Kernel> make_batch_matmul(const NodeContext& node) {
+  if (keeps_batch_matmul_weight(node)) {
+    return std::make_unique<NarrowBatchMatMul>();
+  }
   return std::make_unique<BatchMatMul>();
 }
 

@@ -12,6 +12,8 @@ std::unique_ptr<Kernel> make_linear(const NodeContext& node);
 bool keeps_linear_weight(const NodeContext& node);
 // For a weight of integers that stays so between other operands of any kind; null if it is none.
 std::unique_ptr<Kernel> make_linear_of_integers(const NodeContext& node);
+// The same of a constant operand 1 in 16 bits and make_batch_matmul().
+bool keeps_batch_matmul_weight(const NodeContext& node);
 std::unique_ptr<Kernel> make_batch_matmul(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

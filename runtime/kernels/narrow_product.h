@@ -17,6 +17,9 @@ using executorch::runtime::Span;
 
 // Products with weights that stay in the 16 or 8 bits in which the program has them.
 
+// Convolutions and products in batches of smaller weights are faster with floats, and need little memory.
+constexpr size_t kMinKeptWeights = 16384; // of one matrix
+
 // Whether there are such products with a weight like this.
 bool is_narrow(const TensorType& weight);
 

@@ -79,9 +79,6 @@ bool weights_fit_xnnpack(const NodeContext& node) {
       node.input(0).shape[3] <= kMaxChannels && node.input(1).shape[0] <= kMaxChannels;
 }
 
-// Smaller products of floats are faster in XNNPACK, and need little memory.
-constexpr size_t kMinKeptWeights = 16384; // of a group
-
 // Whether our kernels multiply with the weight as the program has it, of 16 or 8 bits, which XNNPACK would
 // widen to 32 bits.
 template <typename Attributes>

@@ -74,6 +74,11 @@ Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, shape);
 }
 
+// XNNPACK would widen the constant to 32 bits.
+bool batch_matmul_in_xnnpack(const NodeContext& node) {
+  return fits_xnnpack(node) && !keeps_batch_matmul_weight(node);
+}
+
 Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
   ETX_ASSIGN_OR_RETURN(const uint32_t a, subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t b, subgraph.input(1, node.is_constant(1) ? Use::Packed : Use::Kept));
@@ -105,7 +110,7 @@ const OpImpl kLinearOp{
     is_constant};
 const OpImpl kBatchMatMulOp{
     infer_batch_matmul,
-    fits_xnnpack,
+    batch_matmul_in_xnnpack,
     define_batch_matmul,
     make_batch_matmul,
     false,

@@ -11,6 +11,7 @@ import torch
 from executorch.backends import et_xnnpack
 from executorch.runtime import Runtime
 from samples import ANY_OPERATOR, Argument, Sample, all_samples, bools, in_dtype, integers, new, rand
+from samples.linear import WithConstant
 from torch import nn
 
 #: What eager PyTorch computes in several steps, each rounded to the type: positions, and integers off by one.
@@ -132,28 +133,28 @@ def test_large_weights_are_not_widened_at_run_time(dtype, make):
 
 @BOTH
 @pytest.mark.parametrize(
-    "make",
+    "make,shape",
     (
-        lambda: nn.Linear(300, 200),
-        lambda: nn.Conv2d(60, 80, 5),
-        lambda: nn.Conv2d(300, 200, 1),
-        lambda: nn.Conv1d(128, 64, 8),
-        lambda: nn.Conv2d(128, 128, 3, groups=2),
-        lambda: nn.Conv2d(4000, 4000, 5, groups=4000),
-        lambda: nn.ConvTranspose2d(64, 80, 4, 2),
+        (lambda: nn.Linear(300, 200), (1, 300)),
+        (lambda: nn.Conv2d(60, 80, 5), (1, 60, 6, 6)),
+        (lambda: nn.Conv2d(300, 200, 1), (1, 300, 6, 6)),
+        (lambda: nn.Conv1d(128, 64, 8), (1, 128, 9)),
+        (lambda: nn.Conv2d(128, 128, 3, groups=2), (1, 128, 6, 6)),
+        (lambda: nn.Conv2d(4000, 4000, 5, groups=4000), (1, 4000, 6, 6)),
+        (lambda: nn.ConvTranspose2d(64, 80, 4, 2), (1, 64, 6, 6)),
+        (lambda: WithConstant(torch.bmm, 3, 128, 160), (3, 5, 128)),
     ),
-    ids=("linear", "conv", "1x1", "conv1d", "groups", "depthwise", "transposed"),
+    ids=("linear", "conv", "1x1", "conv1d", "groups", "depthwise", "transposed", "bmm"),
 )
 @pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
-def test_large_weights_take_16_bits_in_memory(dtype, make, tmp_path):
+def test_large_weights_take_16_bits_in_memory(dtype, make, shape, tmp_path):
     model = make().eval().to(dtype)
-    axes = dict(Linear=(300,), Conv1d=(9,)).get(type(model).__name__, (6, 6))
-    shape = (1, *axes) if isinstance(model, nn.Linear) else (1, model.in_channels, *axes)
     program = torch.export.export(model, (torch.rand(shape).to(dtype),))
     path = tmp_path / "packed"
     with et_xnnpack.load_options(packed_cache_path=str(path)):
         Runtime.get().load_program(harness.lower_exported(program).buffer).load_method("forward")
-    assert 2 * model.weight.numel() <= path.stat().st_size < 2.2 * model.weight.numel() + 5000
+    count = max(p.numel() for p in model.parameters())
+    assert 2 * count <= path.stat().st_size < 2.2 * count + 5000
 
 
 @BOTH

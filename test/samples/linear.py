@@ -91,6 +91,13 @@ SAMPLES = [
     Sample("linear", new(nn.Linear, 7, 5), rand(3, 7)),
     Sample("linear_no_bias", new(nn.Linear, 7, 5, bias=False), rand(3, 7)),
     Sample("linear_decomposed", new(nn.Linear, 7, 5), rand(2, 3, 7), preserve=False),
+    Sample("matmul_large_constant", new(WithConstant, torch.matmul, 3, 130, 140), rand(3, LENGTH, 130), atol=1e-4),
+    Sample(
+        "matmul_large_constant_transposed",
+        new(WithConstant, lambda x, w: x @ w.transpose(1, 2), 2, 140, 130),
+        rand(2, LENGTH, 130),
+        atol=1e-4,
+    ),
     Sample("linear_rank1", new(nn.Linear, 7, 5), rand(7)),
     Sample("linear_rank3", new(nn.Linear, 7, 5), rand(2, 3, 7)),
     Sample("linear_rank5", new(nn.Linear, 7, 5), rand(2, 1, 2, 3, 7)),

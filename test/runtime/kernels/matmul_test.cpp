@@ -7,6 +7,16 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
+// A constant that the program has in this type.
+Tensor rounded(Tensor w, DType stored) {
+  if (w.type.stored = stored; is_half(stored)) {
+    std::vector<uint16_t> halves(w.numel());
+    narrow(stored, w.data<float>(), halves.data(), halves.size());
+    widen(stored, halves.data(), w.data<float>(), halves.size());
+  }
+  return w;
+}
+
 // Rows of x, each times all rows of w.
 void check_linear(
     const Shape& x_shape,
@@ -18,12 +28,7 @@ void check_linear(
   const size_t depth = x_shape.last();
   const size_t rows = x_shape.numel(0, x_shape.rank - 1);
   const Tensor x = random_floats(x_shape), b = random_floats({columns});
-  Tensor w = random_floats({columns, depth});
-  if (w.type.stored = stored; is_half(stored)) {
-    std::vector<uint16_t> halves(w.numel());
-    narrow(stored, w.data<float>(), halves.data(), halves.size());
-    widen(stored, halves.data(), w.data<float>(), halves.size());
-  }
+  const Tensor w = rounded(random_floats({columns, depth}), stored);
   Shape shape = x_shape;
   shape[shape.rank - 1] = columns;
   Tensor y(DType::Float32, shape);
@@ -131,14 +136,15 @@ TEST(LinearKernel, Clamp) {
   check_linear({20, 30}, 20, true, schema::Clamp(0, kInfinity));
 }
 
-void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b) {
+void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, DType stored = DType::Float32) {
   SCOPED_TRACE(a_shape.to_string() + " to " + std::to_string(columns));
   const size_t rank = a_shape.rank, rows = a_shape[rank - 2], depth = a_shape.last();
   Shape b_shape = a_shape, shape = a_shape;
   b_shape[rank - 2] = transpose_b ? columns : depth;
   b_shape[rank - 1] = transpose_b ? depth : columns;
   shape[rank - 1] = columns;
-  const Tensor a = random_floats(a_shape), b = random_floats(b_shape);
+  const Tensor a = random_floats(a_shape);
+  const Tensor b = rounded(random_floats(b_shape), stored);
   Tensor y(DType::Float32, shape);
   for (size_t i = 0; columns > 0 && i < y.numel(); ++i) {
     const size_t j = i % columns, row = i / columns, batch = row / rows;
@@ -154,7 +160,10 @@ void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b) 
        schema::Attributes::BatchMatMul,
        [=](auto& builder) { return schema::CreateBatchMatMul(builder, transpose_b).Union(); },
        {a, b},
-       y.type},
+       y.type,
+       {},
+       0,
+       stored == DType::Float32 ? std::vector<size_t>{} : std::vector<size_t>{1}},
       y,
       {1e-6f * static_cast<float>(depth + 10), 1e-6f});
 }
@@ -172,6 +181,18 @@ TEST(BatchMatMulKernel, Sizes) {
     check_batch_matmul({5, 6}, 7, transpose_b);
     check_batch_matmul({0, 5, 6}, 7, transpose_b);
     check_batch_matmul({2, 150, 300}, 140, transpose_b);
+  }
+}
+
+TEST(BatchMatMulKernel, WeightsOf16Bits) {
+  for (const DType stored : {DType::Float16, DType::BFloat16}) {
+    for (const bool transpose_b : {false, true}) {
+      for (const size_t rows : {0, 1, 7, 60}) {
+        check_batch_matmul({2, rows, 130}, 131, transpose_b, stored);
+      }
+      check_batch_matmul({1, 2, 3, 500}, 33, transpose_b, stored);
+      check_batch_matmul({2, 3, 20}, 9, transpose_b, stored); // too few: widened
+    }
   }
 }
 
