@@ -147,11 +147,22 @@ void transpose_floats(const CopyPiece& piece, const char* from_bytes, char* to_b
     return;
   }
   // The last tiles overlap those before.
-  for (size_t i = 0; i < rows; i += kLanes) {
-    const size_t r = std::min(i, rows - kLanes);
+  const auto tile = [=](size_t i, size_t j) HWY_ATTR {
+    const size_t r = std::min(i, rows - kLanes), c = std::min(j, columns - kLanes);
+    transpose_whole_tile(from + r + c * from_stride, from_stride, to + r * to_stride + c, to_stride);
+  };
+  // Along the side whose rows are farther apart.
+  if (from_stride > to_stride) {
     for (size_t j = 0; j < columns; j += kLanes) {
-      const size_t c = std::min(j, columns - kLanes);
-      transpose_whole_tile(from + r + c * from_stride, from_stride, to + r * to_stride + c, to_stride);
+      for (size_t i = 0; i < rows; i += kLanes) {
+        tile(i, j);
+      }
+    }
+  } else {
+    for (size_t i = 0; i < rows; i += kLanes) {
+      for (size_t j = 0; j < columns; j += kLanes) {
+        tile(i, j);
+      }
     }
   }
 }
