@@ -30,7 +30,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-operators bench-load bench-quantized suite build unit python-test sanitizers asan tsan lint clean distclean
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit python-test sanitizers asan tsan lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -39,6 +39,7 @@ help:
 	@echo "make bench-load  set up, and measure load time, memory and small calls beside the official delegate"
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy (a quarter of an hour)"
 	@echo "make bench       set up, and measure whole models beside other engines (about an hour at first)"
+	@echo "make bench-limits     set up, and measure what the machine can do: multiply-adds and memory (a minute)"
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
@@ -55,6 +56,13 @@ demo: build $(stamps)/examples
 bench: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Latency of whole models)
 	@$(bin)/python benchmarks/bench.py $(BENCH)
+
+bench-limits: build
+	$(call say,Limits of this machine)
+	@cmake --preset release -B build/limits -DET_XNNPACK_BUILD_BENCHMARKS=ON -DET_XNNPACK_BUILD_TESTS=OFF \
+	  -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) > build/limits.log || { cat build/limits.log; exit 1; }
+	@cmake --build build/limits --target limits > build/limits.log || { cat build/limits.log; exit 1; }
+	@build/limits/benchmarks/limits
 
 bench-operators: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Latency of single operators)
