@@ -177,7 +177,7 @@ class _Folder:
                 except _Refused as refusal:
                     self._refuse(node, str(refusal))
             elif any(i is not None and i.quantization is not None for i in inputs):
-                self._refuse(node, "a constant is quantized, but no other operand")
+                self._refuse_unless_rounded(node, inputs)
         elif any(i is not None and i.quantization is not None for i in inputs):
             self._refuse(node, "not an operator on integers")
         self._keep(node, inputs)
@@ -193,6 +193,13 @@ class _Folder:
 
     def _refuse(self, node: Node, reason: str) -> None:
         self._refused.append((node.outputs[0], node.op, reason))
+
+    def _refuse_unless_rounded(self, node: Node, inputs: list[Value | None]) -> None:
+        """The images of a convolution with integer weights may be rounded when it runs."""
+        if not getattr(node.attributes, "round_images", False):
+            self._refuse(node, "a constant is quantized, but no other operand")
+        elif inputs[1].shape[0] == 1 or (inputs[1].shape[3] == 1 and node.attributes.groups > 1):
+            self._refuse(node, "no rounded images for one channel of a group in, or one out; the weight stays integers")
 
     def _moved(self, node: Node, x: Value) -> Value:
         old = self.graph.values[node.outputs[0]]

@@ -95,6 +95,8 @@ def test_convolutions_round_their_images(name):
     (graph,) = lowered.optimized.values()
     (convolution,) = [n for n in graph.nodes if n.op != "Transpose"]
     assert convolution.attributes.round_images
+    reasons = [r.reason for r in lowered.report.in_float]
+    assert len(reasons) == (name == "conv2d_depthwise") and all("one channel of a group" in r for r in reasons)
     assert graph.values[convolution.inputs[1]].quantization.dtype == DType.Int8
 
 
