@@ -48,8 +48,8 @@ class Conv final : public Kernel {
     product_.min = min_of(attributes.clamp());
     product_.max = max_of(attributes.clamp());
     const size_t pixels = output_.numel(0, 3);
-    const bool pointwise = weight_[1] * weight_[2] == 1 && input_.numel(0, 3) == pixels && stride_.height() == 1 &&
-        stride_.width() == 1 && padding_.top() == 0 && padding_.left() == 0;
+    const bool pointwise = weight_[1] * weight_[2] == 1 && input_[1] == output_[1] && input_[2] == output_[2] &&
+        stride_.height() == 1 && stride_.width() == 1 && padding_.top() == 0 && padding_.left() == 0;
     if (pointwise) {
       product_.rows = chunk_ = pixels;
       product_.a_stride = input_[3];

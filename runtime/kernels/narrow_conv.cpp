@@ -202,7 +202,7 @@ class NarrowConv final : public Kernel {
 
   // Whether the image itself is the matrix of patches.
   bool is_image() const {
-    return weight_[1] * weight_[2] == 1 && input_.numel(0, 3) == output_.numel(0, 3) && height_.stride == 1 &&
+    return weight_[1] * weight_[2] == 1 && input_[1] == output_[1] && input_[2] == output_[2] && height_.stride == 1 &&
         width_.stride == 1 && height_.padding == 0 && width_.padding == 0;
   }
 

@@ -221,6 +221,15 @@ TEST(ConvTranspose2dKernel, Strides) {
   }
 }
 
+// As many pixels as the input has, but on other sides.
+TEST(ConvTranspose2dKernel, OnePixelWindowThatMovesTheBorder) {
+  Options o = options(1, 0, 3);
+  o.transposed = true;
+  o.output_padding = {2, 0};
+  o.padding = {0, 2, 0, 0};
+  check({1, 2, 4, 5}, {6, 1, 1, 5}, o);
+}
+
 TEST(ConvTranspose2dKernel, ManyPixels) {
   Options o = options(2, 1, 1);
   o.transposed = true;
