@@ -360,6 +360,14 @@ TEST(BinaryKernel, RestsAreExact) {
 }
 
 TEST(BinaryKernel, PowersOfAnySize) {
+  check_binary(BinaryKind::Pow, random_floats({40001}, 0, 3), random_floats({40001}, -50, 50), {1e-37f, 1.2e-7f});
+  check_binary(BinaryKind::Pow, random_floats({40001}, 0.999f, 1.001f), random_floats({40001}, -8e4f, 8e4f), {1e-37f, 1.2e-7f});
+  // Denormal and huge numbers, results among them, and what has no rounding error.
+  const Tensor bases = repeated({21}, {1e-45f, 3e-39f, 1e-38f, 3e38f, 2, 0.5f, 1});
+  for (const float exponent : {0.0f, -0.0f, 1.0f, 0.25f, -0.25f, 1.001f, 4.0f, 10.0f, -10.0f, 127.0f, -126.0f, -149.0f, 1e30f, -1e30f}) {
+    check_binary(BinaryKind::Pow, bases, floats({}, {exponent}), {0, 1.2e-7f});
+  }
+  check_binary(BinaryKind::Pow, repeated({24}, {2, 4, 8, 0.25f, 1024, 3}), floats({}, {4}), {});
   check_binary(BinaryKind::Pow, random_floats({4001}, 0, 30), random_floats({4001}, -25, 25), {1e-37f, 3e-7f});
   check_binary(BinaryKind::Pow, random_floats({4001}, 0, 1e-3f), floats({}, {2.5f}), {1e-37f, 3e-7f});
 }
