@@ -237,7 +237,11 @@ def evaluate(attributes, inputs: list[np.ndarray]) -> np.ndarray | None:
 
 
 def _is_widening(attributes, inputs) -> bool:
-    """Whether it casts 16 bits to Float32, which a program stores in 16 bits again."""
-    return (
-        type(attributes).__name__ == "Cast" and attributes.dtype == DType.Float32 and DTYPES[inputs[0].dtype] in HALVES
-    )
+    """Whether it casts 16 bits to Float32, which a program stores in 16 bits again, or the integers of weights and
+    their zero points, which products with integers look for."""
+    if type(attributes).__name__ != "Cast":
+        return False
+    before = DTYPES[inputs[0].dtype]
+    if before in HALVES:
+        return attributes.dtype == DType.Float32
+    return before in (DType.Int8, DType.UInt8) and attributes.dtype in (DType.Float32, DType.Int32)

@@ -11,7 +11,14 @@ from executorch.runtime import Runtime
 from samples import all_samples
 from samples.dynamic import _per_tensor
 from torch import nn
-from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
+from torchao.quantization import (
+    Int8DynamicActivationInt8WeightConfig,
+    Int8DynamicActivationIntxWeightConfig,
+    Int8WeightOnlyConfig,
+    IntxWeightOnlyConfig,
+    PerGroup,
+    quantize_,
+)
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 SAMPLES = {s.name: s for s in all_samples()}
@@ -100,12 +107,27 @@ def test_convolutions_round_their_images(name):
     assert graph.values[convolution.inputs[1]].quantization.dtype == DType.Int8
 
 
-def test_weights_of_4_bits_take_4_bits_in_the_file():
-    model = nn.Sequential(nn.Linear(512, 512, bias=False)).eval()
-    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
-    program = torch.export.export(model, (torch.randn(1, 512),))
-    size = len(harness.lower_exported(program, _check_ir_validity=False).buffer)
-    assert size < 512 * 512 // 2 + 512 * 16 * 4 + 16000
+# Larger than what any constant is folded up to, zero points included.
+@pytest.mark.parametrize(
+    "config,bits",
+    (
+        (Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)), 4),
+        (IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32)), 4),
+        (Int8DynamicActivationInt8WeightConfig(), 8),
+        (Int8WeightOnlyConfig(), 8),
+    ),
+    ids=("8da4w", "int4", "dynamic", "int8"),
+)
+@pytest.mark.parametrize("bias", (False, True))
+def test_large_weights_take_as_many_bits_in_the_file(config, bits, bias):
+    inputs, outputs = 512, 1536
+    model = nn.Linear(inputs, outputs, bias=bias).eval()
+    quantize_(model, config)
+    program = torch.export.export(model, (torch.randn(1, inputs),))
+    lowered = harness.lower_exported(program, _check_ir_validity=False)
+    assert {op for op, _ in only_operators(lowered)} <= {"QuantizedLinear", "Reshape"}
+    scales = outputs * (inputs // 32 if bits == 4 else 1) * 4
+    assert len(lowered.buffer) < inputs * outputs * bits // 8 + scales + outputs * 4 + 16000
 
 
 @needs_runtime
