@@ -60,19 +60,16 @@ def _linear(r: Rewriter, node: Node) -> Value | None:
     if found is None or _is_static(r, x):
         return None
     q, scale, zero_point = found
-    if q.ndim != 2 or q.dtype not in (np.int8, np.uint8):
+    if q.ndim != 2:
         return None
     parameters = [np.broadcast_to(p, (1, 1)) if p.ndim == 0 else p for p in (scale, zero_point)]
     columns = q.shape[0]
     if parameters[0].shape[0] not in (1, columns):
         return None
     scales, zeros = (np.broadcast_to(p, (columns, p.shape[1])) for p in parameters)
-    integers = q.astype(np.int32)
-    if q.dtype == np.uint8:
-        integers, zeros = integers - _OFFSET, zeros - _OFFSET
     source = rounded_source(r, x, _whole_rows)
     clamp = node.attributes.clamp
-    return _node(r, source or x, integers, scales, zeros, *(bias or [None]), source is not None, clamp)
+    return _node(r, source or x, q, scales, zeros, *(bias or [None]), source is not None, clamp)
 
 
 def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
@@ -84,8 +81,7 @@ def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
     q = found[0]
     leading, columns = q.shape[:-2], q.shape[-2 if node.attributes.transpose_b else -1]
     batches = math.prod(leading)
-    fits = q.dtype in (np.int8, np.uint8) and 0 < batches <= _MAX_BATCHES and q.size and q.ndim == x.rank
-    if not fits or x.shape[:-2] != leading:
+    if not 0 < batches <= _MAX_BATCHES or not q.size or q.ndim != x.rank or x.shape[:-2] != leading:
         return None
 
     def matrices(array):
@@ -93,13 +89,9 @@ def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
         array = np.broadcast_to(array, leading + array.shape[-2:]).reshape(batches, *array.shape[-2:])
         return array if node.attributes.transpose_b else array.swapaxes(1, 2)  # [B, N, K]
 
-    integers, scales, zeros = (
-        matrices(a).astype(t) for a, t in zip(found, (np.int32, np.float32, np.int32), strict=True)
-    )
+    integers, scales, zeros = (matrices(a) for a in found)
     if scales.shape[2] != 1 or scales.shape[1] not in (1, columns) or zeros.shape != scales.shape:
         return None
-    if q.dtype == np.uint8:
-        integers, zeros = integers - _OFFSET, zeros - _OFFSET
     source = rounded_source(r, x, _whole_rows)
     round_rows, x = source is not None, source or x
     rows = r.reshape(x, (batches, *x.shape[-2:]))
@@ -119,12 +111,19 @@ def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
 
 
 def _integers(r: Rewriter, weight: Value) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Integers, scale and zero point of a constant that is quantized."""
+    """Signed integers, scale and zero point of a constant that is quantized to 8 bits."""
     if weight.quantization is not None and weight.constant is not None:
-        return weight.constant.array, weight.quantization.scale, weight.quantization.zero_point
-    widened = _producer(r, weight, "Dequantize")
-    operands = [] if widened is None else _operands(r, widened)
-    return tuple(v.array for v in operands) if operands and all(v.constant is not None for v in operands) else None
+        q, scale, zero = weight.constant.array, weight.quantization.scale, weight.quantization.zero_point
+    else:
+        widened = _producer(r, weight, "Dequantize")
+        operands = [] if widened is None else _operands(r, widened)
+        if not operands or any(v.constant is None for v in operands):
+            return None
+        q, scale, zero = (v.array for v in operands)
+    if q.dtype not in (np.int8, np.uint8):
+        return None
+    offset = _OFFSET if q.dtype == np.uint8 else 0
+    return q.astype(np.int32) - offset, scale.astype(np.float32), zero.astype(np.int32) - offset
 
 
 def _whole_rows(axes: int, rank: int) -> bool:

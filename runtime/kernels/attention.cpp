@@ -29,6 +29,8 @@ static_assert(kKeys % kTile == 0, "a block of keys is made of whole tiles");
 // Numbers kept for each row take whole vectors for each panel.
 constexpr size_t kPaddedRows = (kRows + kLanes - 1) / kLanes * kLanes;
 
+constexpr size_t kAligned = 16; // floats that take 64 bytes
+
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 enum class MaskKind { None, Float, Bool };
@@ -38,6 +40,30 @@ struct RowMask {
   const void* data = nullptr;
   bool uniform = false; // one element for all keys
 };
+
+// The mask of query row `row` of key head `head`, from key `key` on.
+template <MaskKind kMask>
+RowMask row_mask(const AttentionProblem& p, size_t head, size_t row, size_t key) {
+  RowMask mask;
+  if (kMask != MaskKind::None) {
+    const size_t element = kMask == MaskKind::Float ? sizeof(float) : 1;
+    mask.uniform = p.mask_key_stride == 0;
+    mask.data = static_cast<const char*>(p.mask) + element * (p.mask_offset(head, row) + (mask.uniform ? 0 : key));
+  }
+  return mask;
+}
+
+// Calls `run` with the kind of mask as a constant.
+template <typename Run>
+void with_mask(const AttentionProblem& p, Run&& run) {
+  if (p.mask == nullptr) {
+    run(std::integral_constant<MaskKind, MaskKind::None>());
+  } else if (p.mask_is_bool) {
+    run(std::integral_constant<MaskKind, MaskKind::Bool>());
+  } else {
+    run(std::integral_constant<MaskKind, MaskKind::Float>());
+  }
+}
 
 template <MaskKind kMask>
 HWY_INLINE Vector masked(Vector score, RowMask mask, size_t k) {
@@ -130,13 +156,13 @@ struct Layout {
     const size_t padded_rows = round_up(rows, kRows);
     value_stride = round_up(p.value_width, kLanes);
     query = 0;
-    keys = query + round_up(padded_rows * p.width + kLanes, 16);
-    values = keys + round_up(kKeys * p.width + kLanes, 16);
+    keys = query + round_up(padded_rows * p.width + kLanes, kAligned);
+    values = keys + round_up(kKeys * p.width + kLanes, kAligned);
     scores = values + (value_stride == p.value_width ? 0 : kKeys * value_stride);
     output = scores + kRows * kKeys;
-    highest = output + round_up(padded_rows * value_stride, 16);
+    highest = output + round_up(padded_rows * value_stride, kAligned);
     total = highest + padded_rows / kRows * kPaddedRows;
-    end = total + padded_rows / kRows * kPaddedRows;
+    end = round_up(total + padded_rows / kRows * kPaddedRows, kAligned);
   }
   size_t value_stride, query, keys, values, scores, output, highest, total, end;
 };
@@ -236,12 +262,7 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
         const size_t row = begin + r0 + r;
         const size_t limit = keys_of(row);
         seen[r] = limit <= k0 ? 0 : std::min(limit - k0, visible);
-        RowMask mask;
-        if (kMask != MaskKind::None) {
-          const size_t element = kMask == MaskKind::Float ? sizeof(float) : 1;
-          mask.uniform = p.mask_key_stride == 0;
-          mask.data = static_cast<const char*>(p.mask) + element * (p.mask_offset(head, row) + (mask.uniform ? 0 : k0));
-        }
+        const RowMask mask = row_mask<kMask>(p, head, row, k0);
         base[r] = highest_score<kMask>(scores + r * kKeys, seen[r], mask, panel_highest[r]);
       }
       for (size_t r = 0; r < panel; r += kLanes) {
@@ -305,13 +326,7 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
 
 // Computes rows [begin, end) of the query rows that share key head `head`.
 void attention_block(const AttentionProblem& problem, size_t head, size_t begin, size_t end, float* scratch) {
-  if (problem.mask == nullptr) {
-    attend<MaskKind::None>(problem, head, begin, end, scratch);
-  } else if (problem.mask_is_bool) {
-    attend<MaskKind::Bool>(problem, head, begin, end, scratch);
-  } else {
-    attend<MaskKind::Float>(problem, head, begin, end, scratch);
-  }
+  with_mask(problem, [&](auto kind) { attend<decltype(kind)::value>(problem, head, begin, end, scratch); });
 }
 
 // For few rows the keys are not packed: what counts is that keys and values are read once, in order. The
@@ -319,18 +334,18 @@ void attention_block(const AttentionProblem& problem, size_t head, size_t begin,
 
 // What attention_part writes for each row: the sum of weighted values, then the highest score and the
 // sum of weights.
-size_t part_row(const AttentionProblem& p) {
-  return round_up(p.value_width, 16) + 16;
-}
 size_t part_highest(const AttentionProblem& p) {
-  return round_up(p.value_width, 16);
+  return round_up(p.value_width, kAligned);
+}
+size_t part_row(const AttentionProblem& p) {
+  return part_highest(p) + kAligned;
 }
 
 AttentionFewSizes attention_few_sizes(const AttentionProblem& p) {
   AttentionFewSizes sizes;
   sizes.part_keys = kKeys;
   sizes.part = p.rows_per_head() * part_row(p);
-  sizes.scratch = p.rows_per_head() * (round_up(p.width, 16) + kKeys);
+  sizes.scratch = p.rows_per_head() * (round_up(p.width, kAligned) + kKeys);
   return sizes;
 }
 
@@ -423,7 +438,7 @@ void weigh_values(const float* weights, const float* values, size_t width, size_
 template <MaskKind kMask>
 void attend_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
   const size_t rows = p.rows_per_head(), count = end - begin;
-  const size_t query_stride = round_up(p.width, 16);
+  const size_t query_stride = round_up(p.width, kAligned);
   float* const query = scratch;
   float* const scores = scratch + rows * query_stride;
   const float* const keys = p.key + (head * p.keys + begin) * p.width;
@@ -443,13 +458,7 @@ void attend_part(const AttentionProblem& p, size_t head, size_t begin, size_t en
     }
   }
   for (size_t r = 0; r < rows; ++r) {
-    RowMask mask;
-    if (kMask != MaskKind::None) {
-      const size_t element = kMask == MaskKind::Float ? sizeof(float) : 1;
-      mask.uniform = p.mask_key_stride == 0;
-      mask.data = static_cast<const char*>(p.mask) + element * (p.mask_offset(head, r) + (mask.uniform ? 0 : begin));
-    }
-    const float top = highest_score<kMask>(scores + r * kKeys, count, mask, kLowest);
+    const float top = highest_score<kMask>(scores + r * kKeys, count, row_mask<kMask>(p, head, r, begin), kLowest);
     float* const to = part + r * part_row(p) + part_highest(p);
     to[0] = top;
     to[1] = exponentials(scores + r * kKeys, count, count, top == kLowest ? 0 : top);
@@ -468,30 +477,22 @@ void attend_part(const AttentionProblem& p, size_t head, size_t begin, size_t en
 
 // Keys [begin, end) of a head for all rows of it. REQUIRES: kMaxFewRows at most, not causal, kKeys keys at most
 void attention_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
-  if (p.mask == nullptr) {
-    attend_part<MaskKind::None>(p, head, begin, end, scratch, part);
-  } else if (p.mask_is_bool) {
-    attend_part<MaskKind::Bool>(p, head, begin, end, scratch, part);
-  } else {
-    attend_part<MaskKind::Float>(p, head, begin, end, scratch, part);
-  }
+  with_mask(p, [&](auto kind) { attend_part<decltype(kind)::value>(p, head, begin, end, scratch, part); });
 }
 
-// Joins the parts of one row, `stride` floats apart.
-void join_parts(const AttentionProblem& p, const float* parts, size_t count, size_t stride, float* to) {
+// Joins the parts of one row, `stride` floats apart; their highest scores become their weights.
+void join_parts(const AttentionProblem& p, float* parts, size_t count, size_t stride, float* to) {
   const Floats f;
   const size_t at = part_highest(p);
   float top = kLowest;
   for (size_t i = 0; i < count; ++i) {
     top = std::max(top, parts[i * stride + at]); // a part with NaN has a sum that is NaN
   }
-  const auto weight = [&](size_t i) HWY_ATTR {
-    const float highest = parts[i * stride + at];
-    return highest == kLowest ? 0 : hn::GetLane(exp_nonpositive(hn::Set(f, highest - top)));
-  };
   float total = 0;
   for (size_t i = 0; i < count; ++i) {
-    total += weight(i) * parts[i * stride + at + 1];
+    float& weight = parts[i * stride + at];
+    weight = weight == kLowest ? 0 : hn::GetLane(exp_nonpositive(hn::Set(f, weight - top)));
+    total += weight * parts[i * stride + at + 1];
   }
   if (total == 0) {
     std::fill_n(to, p.value_width, 0.0f);
@@ -500,7 +501,7 @@ void join_parts(const AttentionProblem& p, const float* parts, size_t count, siz
   for (size_t c = 0; c < p.value_width; c += kLanes) {
     Vector sum = hn::Zero(f);
     for (size_t i = 0; i < count; ++i) {
-      sum = hn::MulAdd(hn::Set(f, weight(i)), hn::LoadU(f, parts + i * stride + c), sum);
+      sum = hn::MulAdd(hn::Set(f, parts[i * stride + at]), hn::LoadU(f, parts + i * stride + c), sum);
     }
     sum = hn::Mul(sum, hn::Set(f, 1 / total));
     if (p.value_width - c >= kLanes) {
@@ -559,7 +560,7 @@ class Attention final : public Kernel {
     if (few_) {
       sizes_ = ETX_DISPATCH(attention_few_sizes)(problem_);
       parts_ = (problem_.keys + sizes_.part_keys - 1) / sizes_.part_keys;
-      scratch_per_thread_ = (sizes_.scratch + 15) / 16 * 16;
+      scratch_per_thread_ = sizes_.scratch;
       parts_offset_ = scratch_per_thread_ * num_threads;
       return (parts_offset_ + heads_ * parts_ * sizes_.part) * sizeof(float);
     }
@@ -573,7 +574,7 @@ class Attention final : public Kernel {
     blocks = std::max<size_t>(blocks, 1);
     block_rows_ = ((total + blocks - 1) / blocks + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
     block_rows_ = std::min(block_rows_, total);
-    scratch_per_thread_ = (scratch_(problem_, block_rows_) + 15) / 16 * 16;
+    scratch_per_thread_ = scratch_(problem_, block_rows_);
     return scratch_per_thread_ * sizeof(float) * num_threads;
   }
 
@@ -621,7 +622,7 @@ class Attention final : public Kernel {
     const size_t width = problem.value_width, part_row = sizes_.part / rows;
     parallel_for(pool, heads_ * rows, kMinParallelWork / (parts_ * width + 1) + 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
-        const float* const first = parts + i / rows * parts_ * sizes_.part + i % rows * part_row;
+        float* const first = parts + i / rows * parts_ * sizes_.part + i % rows * part_row;
         join_(problem, first, parts_, sizes_.part, problem.output + i * width);
       }
     });

@@ -3,26 +3,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
 
-#include "../ops/op.h"
+#include "../ops/common.h"
 #include "depthwise.h"
 #include "matrix_product.h"
 #include "narrow_product.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-float min_of(const schema::Clamp* clamp) {
-  return clamp == nullptr ? -kInfinity : clamp->min();
-}
-float max_of(const schema::Clamp* clamp) {
-  return clamp == nullptr ? kInfinity : clamp->max();
-}
 
 // A matrix product with the patches of the image that the taps of each output pixel see,
 // gathered for as many pixels at a time as fit the scratch memory.
@@ -45,12 +35,10 @@ class Conv final : public Kernel {
     product_.b_stride = product_.depth;
     product_.b_transposed = true;
     product_.c_stride = weight_[0];
-    product_.min = min_of(attributes.clamp());
-    product_.max = max_of(attributes.clamp());
+    product_.min = clamp_min(attributes.clamp());
+    product_.max = clamp_max(attributes.clamp());
     const size_t pixels = output_.numel(0, 3);
-    const bool pointwise = weight_[1] * weight_[2] == 1 && input_[1] == output_[1] && input_[2] == output_[2] &&
-        stride_.height() == 1 && stride_.width() == 1 && padding_.top() == 0 && padding_.left() == 0;
-    if (pointwise) {
+    if (is_pointwise(attributes, input_, weight_, output_)) {
       product_.rows = chunk_ = pixels;
       product_.a_stride = input_[3];
       patches_ = 0;
@@ -171,8 +159,8 @@ class DepthwiseConv final : public Kernel {
         x[1], y[1], weight[1], attributes.stride()->height(), attributes.padding()->top(), attributes.dilation()->height()};
     conv_.width = {
         x[2], y[2], weight[2], attributes.stride()->width(), attributes.padding()->left(), attributes.dilation()->width()};
-    conv_.min = min_of(attributes.clamp());
-    conv_.max = max_of(attributes.clamp());
+    conv_.min = clamp_min(attributes.clamp());
+    conv_.max = clamp_max(attributes.clamp());
     is_packed_ = node.is_constant(1);
     return is_packed_ ? 0 : weight.numel() * sizeof(float);
   }

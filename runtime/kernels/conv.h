@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "../tensor_type.h"
 #include "kernel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -18,5 +19,13 @@ std::unique_ptr<Kernel> make_narrow_conv_transpose2d(const NodeContext& node);
 
 // Whether a Conv2d has one channel in and out in each group.
 bool is_depthwise(const NodeContext& node);
+
+// Whether each pixel of the output sees the one at its place only: the image is the matrix of patches.
+template <typename Attributes>
+bool is_pointwise(const Attributes& attributes, const Shape& input, const Shape& weight, const Shape& output) {
+  const auto &stride = *attributes.stride(), &padding = *attributes.padding();
+  return weight[1] * weight[2] == 1 && input[1] == output[1] && input[2] == output[2] && stride.height() == 1 &&
+      stride.width() == 1 && padding.top() == 0 && padding.left() == 0;
+}
 
 } // namespace executorch::backends::et_xnnpack

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../ops/op.h"
+#include "../ops/common.h"
 #include "broadcast.h"
 #include "data_movement.h"
 #include "elementwise_row.h"
@@ -682,7 +682,6 @@ using schema::BinaryKind;
 using schema::UnaryKind;
 
 constexpr size_t kGrain = 16384; // elements
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <float (*kFunction)(float)>
 void scalar_unary_row(const float* x, float* y, size_t count, const UnaryParameters&) {
@@ -767,8 +766,8 @@ class Binary final : public Kernel {
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     const auto* clamp = node.attributes<schema::Binary>().clamp();
-    low_ = clamp == nullptr ? -kInfinity : clamp->min();
-    high_ = clamp == nullptr ? kInfinity : clamp->max();
+    low_ = clamp_min(clamp);
+    high_ = clamp_max(clamp);
     const Shape& output = node.output().shape;
     broadcast_ = Broadcast<2>(output, {node.input(0).shape, node.input(1).shape});
     count_ = output.numel();
@@ -923,8 +922,8 @@ std::unique_ptr<Row> make_binary_row(const NodeContext& node) {
   }
   return std::make_unique<FusedBinary>(
       binary_row(attributes.kind()),
-      clamp == nullptr ? -kInfinity : clamp->min(),
-      clamp == nullptr ? kInfinity : clamp->max());
+      clamp_min(clamp),
+      clamp_max(clamp));
 }
 
 } // namespace executorch::backends::et_xnnpack

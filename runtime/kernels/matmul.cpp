@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../ops/op.h"
+#include "../ops/common.h"
 #include "in_float.h"
 #include "matrix_product.h"
 #include "narrow_product.h"
@@ -38,10 +38,9 @@ class Linear final : public MatMul {
     product_.a_stride = product_.b_stride = product_.depth;
     product_.b_transposed = true;
     product_.c_stride = product_.columns;
-    if (const auto* clamp = node.attributes<schema::Linear>().clamp(); clamp != nullptr) {
-      product_.min = clamp->min();
-      product_.max = clamp->max();
-    }
+    const auto* clamp = node.attributes<schema::Linear>().clamp();
+    product_.min = clamp_min(clamp);
+    product_.max = clamp_max(clamp);
     return matrix_product_scratch(product_, num_threads);
   }
 };
@@ -74,10 +73,9 @@ class NarrowLinear final : public Kernel {
     product_.rows = x.numel(0, x.rank - 1);
     product_.depth = product_.x_stride = x.last();
     product_.columns = product_.y_stride = node.input(1).shape[0];
-    if (const auto* clamp = node.attributes<schema::Linear>().clamp(); clamp != nullptr) {
-      product_.min = clamp->min();
-      product_.max = clamp->max();
-    }
+    const auto* clamp = node.attributes<schema::Linear>().clamp();
+    product_.min = clamp_min(clamp);
+    product_.max = clamp_max(clamp);
     return narrow_product_scratch(product_, num_threads);
   }
 

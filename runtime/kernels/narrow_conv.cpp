@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../memory.h"
-#include "../ops/op.h"
+#include "../ops/common.h"
 #include "conv.h"
 #include "narrow_product.h"
 
@@ -148,11 +148,9 @@ class NarrowConv final : public Kernel {
     product_.type = node.input(1).stored;
     product_.columns = weight_[0] / groups_;
     product_.y_stride = weight_[0];
-    if (const auto* clamp = attributes.clamp(); clamp != nullptr) {
-      product_.min = clamp->min();
-      product_.max = clamp->max();
-    }
-    is_image_ = is_image();
+    product_.min = clamp_min(attributes.clamp());
+    product_.max = clamp_max(attributes.clamp());
+    is_image_ = is_pointwise(attributes, input_, weight_, output_);
     num_threads = std::max<size_t>(num_threads, 1);
     patches_bytes_ = places_bytes_ = 0;
     size_t product_bytes = 0;
@@ -198,12 +196,6 @@ class NarrowConv final : public Kernel {
 
   const float* at(const float* channels, size_t group) const {
     return channels == nullptr ? nullptr : channels + group * product_.columns;
-  }
-
-  // Whether the image itself is the matrix of patches.
-  bool is_image() const {
-    return weight_[1] * weight_[2] == 1 && input_[1] == output_[1] && input_[2] == output_[2] && height_.stride == 1 &&
-        width_.stride == 1 && height_.padding == 0 && width_.padding == 0;
   }
 
   size_t pixels_of(const Phase& row, const Phase& column) const {
@@ -310,7 +302,7 @@ class NarrowConv final : public Kernel {
   size_t groups_ = 1;
   Shape input_, weight_, output_;
   NarrowProduct product_;
-  bool is_image_ = false;
+  bool is_image_ = false; // the image itself is the matrix of patches
   size_t patches_bytes_ = 0, places_bytes_ = 0;
 };
 

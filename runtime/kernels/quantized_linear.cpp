@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "../memory.h"
-#include "../ops/op.h"
+#include "../ops/common.h"
 #include "isa.h"
 #include "matrix_product.h"
 #include "quantized_product.h"
@@ -158,7 +157,6 @@ using schema::RangeKind;
 constexpr size_t kFewRows = 16; // up to which weights are read as they are
 constexpr size_t kBlock = 64; // columns that are widened at a time
 constexpr size_t kGrain = 65536; // bytes of weights, or elements
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Range {
   float low = 0, high = 0; // of integers
@@ -219,8 +217,8 @@ class QuantizedLinear final : public Kernel {
     p_.columns = node.input(1).shape[0];
     p_.groups = node.input(2).shape[1];
     const auto* clamp = attributes.clamp();
-    p_.min = clamp == nullptr ? -kInfinity : clamp->min();
-    p_.max = clamp == nullptr ? kInfinity : clamp->max();
+    p_.min = clamp_min(clamp);
+    p_.max = clamp_max(clamp);
     multiply_ = ETX_DISPATCH(multiply_quantized);
     few_ = p_.rows <= kFewRows;
     row_scratch_ = rounds_ || (few_ && p_.is_4bit) ? round_up_to_alignment(p_.rows * p_.depth * sizeof(float)) : 0;
