@@ -1,7 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Lets every test import ``samples``, ``harness``, ``interpreter`` and the ``models`` that benchmarks measure."""
 
-import functools
 import os
 import sys
 from pathlib import Path
@@ -9,11 +8,11 @@ from pathlib import Path
 here = Path(__file__).parent
 sys.path[:0] = [str(here), str(here.parent / "benchmarks")]
 
+import faster_export  # noqa: E402
 import pytest  # noqa: E402
-from torch._export import utils  # noqa: E402
+from executorch.exir.backend.utils import is_same_node  # noqa: E402
 
-# Half of the time of an export goes into a list of all operators, made anew each time.
-utils._materialize_cpp_cia_ops = functools.cache(utils._materialize_cpp_cia_ops)
+faster_export.patch_torch()
 
 
 def pytest_collection_modifyitems(items):
@@ -28,3 +27,10 @@ def _one_run_of_several_processes(tmp_path_factory):
         import harness
 
         harness.coverages.share(tmp_path_factory.getbasetemp().parent / "coverage")
+
+
+@pytest.fixture(autouse=True)
+def _programs_do_not_pile_up():
+    """ExecuTorch remembers the nodes of each program that it ever lowered; thousands of them make PyTorch slow."""
+    yield
+    is_same_node.cache_clear()

@@ -13,6 +13,15 @@ std::mt19937& generator() {
   return engine;
 }
 
+// The thread sanitizer looks for races only.
+#ifdef __SANITIZE_THREAD__
+constexpr size_t kThreads[] = {3};
+constexpr bool kEnds[] = {true};
+#else
+constexpr size_t kThreads[] = {0, 3};
+constexpr bool kEnds[] = {false, true};
+#endif
+
 pthreadpool_t pool_of(size_t threads) {
   static const pthreadpool_t three = pthreadpool_create(3);
   EXPECT_TRUE(threads == 0 || threads == 3);
@@ -204,8 +213,8 @@ Status try_kernel(const KernelCase& kernel_case) {
 
 void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance) {
   for_each_isa([&] {
-    for (const size_t threads : {0, 3}) {
-      for (const bool at_end : {false, true}) {
+    for (const size_t threads : kThreads) {
+      for (const bool at_end : kEnds) {
         if (!matches(run_once(kernel_case, threads, at_end), expected, tolerance)) {
           return;
         }
