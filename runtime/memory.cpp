@@ -21,15 +21,9 @@ constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 // Below, memory mostly comes from what was freed and has its pages.
 constexpr size_t kPopulatedBytes = 16 << 10;
 
-} // namespace
-
-bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
-  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
-  return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + tail) / kPageBytes;
-}
-
-void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
-#ifdef MADV_POPULATE_WRITE
+#if defined(__linux__)
+// For the whole pages in it. Linux before 5.14 refuses both that we ask for.
+[[maybe_unused]] void advise(void* data, size_t bytes, int advice) {
   if (bytes < kPopulatedBytes) {
     return;
   }
@@ -39,9 +33,28 @@ void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
   const uintptr_t end = (address + bytes) / page * page;
   const int error = errno;
   if (begin < end) {
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE); // Linux before 5.14 has none
+    madvise(reinterpret_cast<void*>(begin), end - begin, advice);
   }
   errno = error;
+}
+#endif
+
+} // namespace
+
+bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
+  return bytes > 0 && (end - 1) / kPageBytes == (end - 1 + tail) / kPageBytes;
+}
+
+void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  advise(data, bytes, MADV_POPULATE_WRITE);
+#endif
+}
+
+void populate_to_read([[maybe_unused]] const void* data, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_POPULATE_READ
+  advise(const_cast<void*>(data), bytes, MADV_POPULATE_READ);
 #endif
 }
 

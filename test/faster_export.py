@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Lets one process export thousands of programs: what PyTorch 2.13 computes anew for each, once. Results stay the same."""
+"""Lets one process export thousands of programs: what PyTorch 2.13 makes anew for each, once, with the same results."""
 
 import contextlib
 import functools

@@ -19,6 +19,7 @@ import pytest
 warnings.filterwarnings("ignore")
 
 import executorch.backends.test.suite.flow as flow_module  # noqa: E402
+import faster_export  # noqa: E402
 import torch  # noqa: E402
 from executorch.backends import et_xnnpack  # noqa: E402
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner, count_delegation  # noqa: E402
@@ -27,6 +28,8 @@ from executorch.backends.test.harness.stages import StageType, ToEdgeTransformAn
 from executorch.backends.test.suite import reporting  # noqa: E402
 from executorch.backends.test.suite.flows import xnnpack as official_flows  # noqa: E402
 from executorch.exir import EdgeCompileConfig  # noqa: E402
+
+faster_export.patch_torch()
 
 FLOW = os.environ.get("ET_XNNPACK_SUITE_FLOW", "fp32")
 SEED = 0

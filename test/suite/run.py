@@ -91,7 +91,7 @@ def run(arguments) -> list[dict]:
     ]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")]),
         "ET_XNNPACK_SUITE_RESULTS": str(log),
         "ET_XNNPACK_SUITE_FLOW": arguments.flow,
     }
