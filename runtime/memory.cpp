@@ -21,24 +21,6 @@ constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 // Below, memory mostly comes from what was freed and has its pages.
 constexpr size_t kPopulatedBytes = 16 << 10;
 
-#if defined(__linux__)
-// For the whole pages in it. Linux before 5.14 refuses both that we ask for.
-[[maybe_unused]] void advise(void* data, size_t bytes, int advice) {
-  if (bytes < kPopulatedBytes) {
-    return;
-  }
-  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t address = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t begin = (address + page - 1) / page * page;
-  const uintptr_t end = (address + bytes) / page * page;
-  const int error = errno;
-  if (begin < end) {
-    madvise(reinterpret_cast<void*>(begin), end - begin, advice);
-  }
-  errno = error;
-}
-#endif
-
 } // namespace
 
 bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
@@ -48,13 +30,18 @@ bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
 
 void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
-  advise(data, bytes, MADV_POPULATE_WRITE);
-#endif
-}
-
-void populate_to_read([[maybe_unused]] const void* data, [[maybe_unused]] size_t bytes) {
-#ifdef MADV_POPULATE_READ
-  advise(const_cast<void*>(data), bytes, MADV_POPULATE_READ);
+  if (bytes < kPopulatedBytes) {
+    return;
+  }
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t address = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = (address + page - 1) / page * page;
+  const uintptr_t end = (address + bytes) / page * page;
+  const int error = errno;
+  if (begin < end) {
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE); // Linux before 5.14 has none
+  }
+  errno = error;
 #endif
 }
 

@@ -31,9 +31,6 @@ bool is_tail_readable(const void* data, size_t bytes, size_t tail = XNN_EXTRA_BY
 // was in use before keeps its content.
 void populate(void* data, size_t bytes);
 
-// The same for pages of a mapped file that are about to be read.
-void populate_to_read(const void* data, size_t bytes);
-
 // Heap memory, aligned to kAlignment.
 class Buffer {
  public:

@@ -24,7 +24,6 @@
 
 #include "checksum.h"
 #include "kernels/isa.h"
-#include "memory.h"
 #include "xnnpack_compat.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -336,7 +335,6 @@ void PackedFile::verify(const std::vector<std::string>& keys, pthreadpool_t pool
     if (is_new) {
       entries.push_back(&contents_->entries.at(key));
       parts.push_back(contents_->bytes(*entries.back()));
-      populate_to_read(parts.back().data(), parts.back().size());
       results.push_back(&result->second);
     }
   }
