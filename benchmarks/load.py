@@ -172,7 +172,10 @@ def measure(engine: str, what: str, folder: str) -> int:
     program, method = load()
     result = {"load_ms": (time.perf_counter() - wall) * 1e3, "load_cpu_ms": (time.process_time() - cpu) * 1e3}
     peak, after = memory(), memory()
+    wall, cpu = time.perf_counter(), time.process_time()
     method.call(inputs)
+    result["ready_ms"] = result["load_ms"] + (time.perf_counter() - wall) * 1e3
+    result["ready_cpu_ms"] = result["load_cpu_ms"] + (time.process_time() - cpu) * 1e3
     run, run_after = memory(), memory()
     start = before["RssAnon"] + before["RssFile"]
     result["peak_loading_mb"] = peak["VmHWM"] - start
@@ -220,6 +223,7 @@ def report(results) -> str:
                 f"{1 / r['ratio cold']['load_cpu_ms']:.2f}",
                 f"{warm['load_ms']:.1f} / {r[f'{BASE} warm']['load_ms']:.1f}",
                 f"{packed['load_ms']:.1f} ({ours['load_ms'] / packed['load_ms']:.1f}x)",
+                f"{ours['ready_ms']:.0f} / {base['ready_ms']:.0f}, {packed['ready_ms']:.0f}",
                 f"{threads:.0f} / {base_threads:.0f}, {packed_threads:.1f}",
                 f"{ours['peak_loading_mb']:.0f} / {base['peak_loading_mb']:.0f}",
                 " / ".join(f"{e['anonymous_mb']:.0f} + {e['file_mb']:.0f}" for e in (ours, base)),
@@ -235,7 +239,8 @@ def report(results) -> str:
         "cold CPU ratio",
         "warm load ms",
         "load with packed file ms",
-        f"with {THREADS} threads: cold, packed file",
+        "load and first call ms: cold, packed file",
+        f"load with {THREADS} threads: cold, packed file",
         "peak MB while loading",
         "MB after load: own + of files",
         "peak MB with first run",

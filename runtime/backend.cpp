@@ -33,6 +33,7 @@ struct Delegate {
   Options options;
   std::shared_ptr<States> states; // of its group, null without one
   std::shared_ptr<Workspace> workspace; // null if it is the executable's own
+  const NamedDataMap* named_data = nullptr; // lives until the first call
   std::unique_ptr<Executable> executable;
   std::vector<ArgumentSize> inputs; // of the current call, kept to reuse the memory
   std::vector<const void*> input_data;
@@ -86,7 +87,7 @@ std::shared_ptr<States> states_of_group(int group) {
 
 Status check_cpu() {
   ETX_CHECK(
-      xnn_initialize(nullptr) == xnn_status_success,
+      xnn_initialize(&kXnnpackAllocator) == xnn_status_success,
       NotSupported,
       "XNNPACK needs a CPU with SSE2 or NEON, or could not find out which CPU this is");
   return {};
@@ -146,6 +147,22 @@ pthreadpool_t pool_of(const Options& options) {
   return options.num_threads == 1 ? nullptr : executorch::extension::threadpool::get_pthreadpool();
 }
 
+Status create_executable(Delegate& delegate, Blob blob, PackedFile* file) {
+  const Options& options = delegate.options;
+  Executable::Settings settings;
+  settings.states = delegate.states;
+  settings.workspace = delegate.workspace;
+  settings.packed_weights = options.weight_cache ? &PackedWeights::of_process() : nullptr;
+  settings.packed_file = file;
+  settings.pool = pool_of(options);
+  settings.fuse_elementwise = options.fuse_elementwise;
+  settings.force_fp16 = options.force_fp16;
+  settings.shrink_memory = options.shrink_memory;
+  ETX_ASSIGN_OR_RETURN(
+      delegate.executable, Executable::create(std::move(blob), delegate.named_data, std::move(settings)));
+  return {};
+}
+
 StatusOr<std::unique_ptr<Delegate>> load(
     BackendInitContext& context,
     const FreeableBuffer& processed,
@@ -165,34 +182,43 @@ StatusOr<std::unique_ptr<Delegate>> load(
     delegate->states = states_of_group(options.state_group);
   }
   ETX_ASSIGN_OR_RETURN(delegate->workspace, shared_workspace(options.workspace_sharing, context));
+  delegate->named_data = context.get_named_data_map();
   const SharedLock lock(*delegate);
-  Executable::Settings settings;
-  settings.states = delegate->states;
-  settings.workspace = delegate->workspace;
-  settings.packed_weights = options.weight_cache ? &PackedWeights::of_process() : nullptr;
   std::optional<PackedFile> file;
   if (!options.packed_cache_path.empty()) {
-    settings.packed_file = &file.emplace(options.packed_cache_path);
+    file.emplace(options.packed_cache_path);
   }
-  settings.pool = pool_of(options);
-  settings.fuse_elementwise = options.fuse_elementwise;
-  settings.force_fp16 = options.force_fp16;
-  settings.shrink_memory = options.shrink_memory;
-  ETX_ASSIGN_OR_RETURN(
-      delegate->executable, Executable::create(std::move(blob), context.get_named_data_map(), std::move(settings)));
+  ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), file ? &*file : nullptr));
   if (const std::string& why = delegate->executable->without_half(); !why.empty()) {
     ET_LOG(Error, "et_xnnpack: force_fp16: computes in float32: %s", why.c_str());
   }
   return delegate;
 }
 
+// Prepares the executable for the inputs of the current call. If its packed weights are found to be damaged
+// it is made anew.
+Status reshape(Delegate& delegate) {
+  const Span<const ArgumentSize> inputs{delegate.inputs.data(), delegate.inputs.size()};
+  const pthreadpool_t pool = pool_of(delegate.options);
+  Status status = delegate.executable->reshape(inputs, pool);
+  while (status.code() == Error::InvalidExternalData) {
+    std::optional<PackedFile> file;
+    if (!delegate.options.packed_cache_path.empty()) {
+      file.emplace(PackedFile::damaged(delegate.options.packed_cache_path));
+    }
+    ETX_RETURN_IF_ERROR(create_executable(delegate, delegate.executable->blob(), file ? &*file : nullptr));
+    status = delegate.executable->reshape(inputs, pool);
+  }
+  return status;
+}
+
 Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
+  const SharedLock lock(delegate);
+  ETX_RETURN_IF_ERROR(
+      read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
+  ETX_RETURN_IF_ERROR(reshape(delegate));
   Executable& executable = *delegate.executable;
   const Blob& blob = executable.blob();
-  const SharedLock lock(delegate);
-  ETX_RETURN_IF_ERROR(read_arguments(blob, args, &delegate.inputs, &delegate.input_data));
-  ETX_RETURN_IF_ERROR(
-      executable.reshape({delegate.inputs.data(), delegate.inputs.size()}, pool_of(delegate.options)));
   delegate.output_data.resize(blob.num_outputs());
   for (size_t i = 0; i < blob.num_outputs(); ++i) {
     executorch::runtime::EValue* arg = args[blob.num_inputs() + i];

@@ -25,7 +25,7 @@ constexpr uint32_t kNone = 0xFFFFFFFF;
 //  - graph outputs and updates of states are written by nodes, each is a different value;
 //  - at the planned sizes every node passed its op's `infer` and makes the types declared.
 // Owns a copy of the bytes, so the caller may free them. Immutable, so any thread may
-// read it.
+// read it, and copies share the bytes.
 class Blob {
  public:
   // Fails with InvalidProgram, or DelegateInvalidCompatibility if the blob needs a
@@ -74,7 +74,7 @@ class Blob {
   friend class BlobVerifier;
   Blob() = default;
 
-  std::unique_ptr<uint8_t[]> bytes_;
+  std::shared_ptr<uint8_t[]> bytes_;
   const schema::Graph* graph_ = nullptr;
 };
 

@@ -40,6 +40,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(
   if (file != nullptr) {
     file->finish(weights.packed());
   }
+  executable->unverified_ = weights.unverified();
   return executable;
 }
 
@@ -102,14 +103,11 @@ Status Executable::load_step(
     for (size_t k = 0; k < context.num_inputs(); ++k) {
       if (context.has_input(k) && context.is_constant(k) && runnable.kernel->packed_layout(context, k).has_value()) {
         const uint32_t value = blob_.node(node).inputs()->Get(static_cast<uint32_t>(k));
-        packing.push_back(
-            {weights.packed_key(value, *runnable.kernel, context, k),
-             [this, node, s = steps_.size(), k, value, &sizes, &weights]() -> Status {
-               const BoundNode again(blob_, node, view(types_), sizes);
-               ETX_ASSIGN_OR_RETURN(
-                   steps_[s].packed[k], weights.pack(value, *steps_[s].kernel, again.context(), k));
-               return {};
-             }});
+        packing.push_back([this, node, s = steps_.size(), k, value, &sizes, &weights]() -> Status {
+          const BoundNode again(blob_, node, view(types_), sizes);
+          ETX_ASSIGN_OR_RETURN(steps_[s].packed[k], weights.pack(value, *steps_[s].kernel, again.context(), k));
+          return {};
+        });
       }
     }
     runnable.outputs.resize(bound.context().num_outputs());
@@ -242,12 +240,25 @@ Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool) 
   if (same_threads && std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end())) {
     return {};
   }
+  ETX_RETURN_IF_ERROR(verify_packed(pool));
   is_shaped_ = false;
   pool_ = pool;
   num_threads_ = num_threads;
   ETX_RETURN_IF_ERROR(reshape_to(inputs, same_threads));
   inputs_.assign(inputs.begin(), inputs.end());
   is_shaped_ = true;
+  return {};
+}
+
+Status Executable::verify_packed(pthreadpool_t pool) {
+  const std::vector<std::string> damaged = find_damaged(unverified_, pool);
+  for (const std::string& key : damaged) {
+    if (packed_weights_ != nullptr) {
+      packed_weights_->forget(key, unverified_[key]);
+    }
+  }
+  ETX_CHECK(damaged.empty(), InvalidExternalData, "%zu packed weights are damaged", damaged.size());
+  unverified_.clear();
   return {};
 }
 

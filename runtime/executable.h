@@ -47,7 +47,9 @@ class Executable {
 
   // Prepares for arguments of these sizes and for this pool (null: calling thread).
   // Does nothing if they are those of the last call. Fails with InvalidArgument if the
-  // graph does not take them; a later call with good sizes works.
+  // graph does not take them; a later call with good sizes works. The first call fails with
+  // InvalidExternalData if packed weights from a file are damaged: then this is of no use,
+  // and create() with the same blob and PackedFile::damaged() makes one that is.
   Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool);
 
   // The type of graph output `i`, physical. REQUIRES: reshape() succeeded
@@ -112,6 +114,7 @@ class Executable {
   Executable(Blob blob, Settings settings)
       : blob_(std::move(blob)),
         states_(std::move(settings.states)),
+        packed_weights_(settings.packed_weights),
         shrink_memory_(settings.shrink_memory),
         force_fp16_(settings.force_fp16),
         workspace_(std::move(settings.workspace)) {}
@@ -127,6 +130,7 @@ class Executable {
   Status load_states(Weights& weights);
   Status load_constants(Weights& weights);
 
+  Status verify_packed(pthreadpool_t pool);
   Status reshape_to(Span<const ArgumentSize> inputs, bool same_threads);
   Status check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const;
   Status reshape_steps(const Sizes& sizes, bool* same_memory);
@@ -159,6 +163,8 @@ class Executable {
   const Blob blob_;
   Plan plan_;
   std::shared_ptr<States> states_;
+  PackedWeights* const packed_weights_;
+  PackedByKey unverified_; // until the first call
   const bool shrink_memory_;
   const bool force_fp16_;
   size_t num_half_ = 0; // segments that compute in float16

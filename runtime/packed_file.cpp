@@ -33,7 +33,7 @@ constexpr char kMagic[8] = {'E', 'T', 'X', 'P', 'A', 'C', 'K', '\n'};
 // Counts up with every change of the file's layout, of keys, or of what our own kernels pack.
 constexpr uint32_t kVersion = 2;
 constexpr uint64_t kByteOrder = 0x0102030405060708;
-constexpr uint32_t kNeedsOriginal = 1;
+constexpr uint32_t kPackedFirst = 1;
 
 struct Header {
   char magic[8];
@@ -228,15 +228,13 @@ struct PackedFile::Contents {
     }
   }
 
-  Span<const char> bytes(const IndexEntry& entry) const {
-    return {data + entry.offset, static_cast<size_t>(entry.bytes)};
-  }
-  bool is_intact(const IndexEntry& entry) const {
-    return checksum(data + entry.offset, entry.bytes) == entry.checksum;
-  }
   static PackedBytes get(const std::shared_ptr<const Contents>& contents, const IndexEntry& entry) {
-    const Span<const char> bytes = contents->bytes(entry);
-    return {bytes.data(), bytes.size(), (entry.flags & kNeedsOriginal) != 0, contents};
+    return {
+        contents->data + entry.offset,
+        static_cast<size_t>(entry.bytes),
+        (entry.flags & kPackedFirst) != 0,
+        contents,
+        std::make_shared<Seal>(entry.checksum)};
   }
 
   const char* data = nullptr;
@@ -323,43 +321,22 @@ StatusOr<std::shared_ptr<const PackedFile::Contents>> PackedFile::read() const {
   return std::shared_ptr<const Contents>(contents);
 }
 
-void PackedFile::verify(const std::vector<std::string>& keys, pthreadpool_t pool) {
-  std::vector<const IndexEntry*> entries;
-  std::vector<Span<const char>> parts;
-  std::vector<bool*> results;
-  for (const std::string& key : keys) {
-    if (contents_ == nullptr || contents_->entries.count(key) == 0) {
-      continue;
-    }
-    const auto [result, is_new] = is_intact_.emplace(key, false);
-    if (is_new) {
-      entries.push_back(&contents_->entries.at(key));
-      parts.push_back(contents_->bytes(*entries.back()));
-      results.push_back(&result->second);
-    }
-  }
-  const std::vector<uint64_t> sums = checksums(parts, pool);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    *results[i] = sums[i] == entries[i]->checksum;
-  }
+PackedFile::PackedFile(std::string path, std::string identity, Damaged)
+    : path_(std::move(path)), identity_(std::move(identity)), is_damaged_(true) {
+  note("it is damaged");
 }
 
-std::optional<PackedBytes> PackedFile::find(const std::string& key) {
+PackedFile PackedFile::damaged(std::string path, std::string identity) {
+  return PackedFile(std::move(path), std::move(identity), Damaged());
+}
+
+std::optional<PackedBytes> PackedFile::find(const std::string& key) const {
   if (contents_ == nullptr) {
     return std::nullopt;
   }
   const auto found = contents_->entries.find(key);
-  if (found == contents_->entries.end()) {
-    return std::nullopt;
-  }
-  const auto verified = is_intact_.find(key);
-  if (verified == is_intact_.end() ? contents_->is_intact(found->second) : verified->second) {
-    return Contents::get(contents_, found->second);
-  }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  is_damaged_ = true;
-  note("it is damaged");
-  return std::nullopt;
+  return found == contents_->entries.end() ? std::nullopt
+                                           : std::make_optional(Contents::get(contents_, found->second));
 }
 
 void PackedFile::finish(const PackedByKey& used) {
@@ -383,15 +360,15 @@ Status PackedFile::write(const PackedByKey& used) const {
   StatusOr<std::shared_ptr<const Contents>> newest = read();
   if (newest.ok()) {
     for (const auto& [key, entry] : (*newest)->entries) {
-      if (all.count(key) > 0) {
-        continue;
-      }
-      if ((*newest)->is_intact(entry)) {
+      if (all.count(key) == 0) {
         all.emplace(key, std::make_shared<const PackedBytes>(Contents::get(*newest, entry)));
       }
     }
   } else if (newest.status().code() != Error::NotFound && newest.status().code() != Error::InvalidExternalData) {
     return newest.status();
+  }
+  for (const std::string& key : find_damaged(all, /*pool=*/nullptr)) {
+    all.erase(key);
   }
   Temporary::remove_left_behind(path_);
   ETX_ASSIGN_OR_RETURN(const std::unique_ptr<Temporary> file, Temporary::create(path_));
@@ -410,7 +387,7 @@ Status PackedFile::write(const PackedByKey& used) const {
         writer.position(),
         bytes->size,
         checksum(bytes->data, bytes->size),
-        bytes->needs_original ? kNeedsOriginal : 0,
+        bytes->is_packed_first ? kPackedFirst : 0,
         static_cast<uint32_t>(key.size())};
     append(&index, &entry, sizeof(entry));
     index += key;

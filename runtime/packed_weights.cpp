@@ -2,9 +2,33 @@
 #include "packed_weights.h"
 
 #include <utility>
-#include <vector>
+
+#include "checksum.h"
 
 namespace executorch::backends::et_xnnpack {
+
+std::vector<std::string> find_damaged(const PackedByKey& packed, pthreadpool_t pool) {
+  std::vector<const std::string*> keys;
+  std::vector<Seal*> seals;
+  std::vector<Span<const char>> parts;
+  for (const auto& [key, bytes] : packed) {
+    if (bytes->is_unverified()) {
+      keys.push_back(&key);
+      seals.push_back(bytes->seal.get());
+      parts.emplace_back(static_cast<const char*>(bytes->data), bytes->size);
+    }
+  }
+  std::vector<std::string> damaged;
+  const std::vector<uint64_t> sums = checksums(parts, pool);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] == seals[i]->checksum) {
+      seals[i]->is_verified = true;
+    } else {
+      damaged.push_back(*keys[i]);
+    }
+  }
+  return damaged;
+}
 
 PackedWeights& PackedWeights::of_process() {
   // Never destroyed: loaded methods may outlive static destruction.
@@ -58,10 +82,12 @@ void PackedWeights::remove_if_unused(const std::string& key) {
   }
 }
 
-bool PackedWeights::contains(const std::string& key) const {
+void PackedWeights::forget(const std::string& key, const PackedPtr& packed) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = entries_.find(key);
-  return found != entries_.end() && !found->second.packed.expired();
+  if (found != entries_.end() && found->second.packed.lock() == packed) {
+    entries_.erase(found);
+  }
 }
 
 size_t PackedWeights::count() const {

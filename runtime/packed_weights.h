@@ -1,26 +1,51 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
+
+#include <pthreadpool.h>
 
 #include "memory.h"
 
 namespace executorch::backends::et_xnnpack {
 
+// What a file says of its bytes. Nobody may compute with them before somebody has verified it.
+struct Seal {
+  explicit Seal(uint64_t sum) : checksum(sum) {}
+
+  const uint64_t checksum;
+  std::atomic<bool> is_verified{false};
+};
+
 // Weights in the layout that a kernel reads. Never change.
 struct PackedBytes {
   const void* data = nullptr;
   size_t size = 0;
-  // Whether XNNPACK packs the weights before it asks whether that is needed, so that it has to
-  // be given the original in any case.
-  bool needs_original = false;
+  // Whether XNNPACK packs weights of this kind before it asks whether that is needed.
+  bool is_packed_first = false;
   std::shared_ptr<const void> memory; // what `data` points into
+  std::shared_ptr<Seal> seal = nullptr; // null: not from a file
+
+  bool is_unverified() const {
+    return seal != nullptr && !seal->is_verified;
+  }
 };
 using PackedPtr = std::shared_ptr<const PackedBytes>;
+
+// Packed weights by key.
+using PackedByKey = std::map<std::string, PackedPtr>;
+
+// The keys of those that are not as their file says; the others are verified from then on. The
+// threads of `pool` share the work; null: the calling thread.
+std::vector<std::string> find_damaged(const PackedByKey& packed, pthreadpool_t pool);
 
 // The packed weights of a process: each is there once, for all segments, methods and programs,
 // and goes with its last user. Thread-safe.
@@ -37,8 +62,9 @@ class PackedWeights {
   PackedPtr publish(const std::string& key, PackedBytes bytes);
   void abandon(const std::string& key);
 
-  // Whether find_or_reserve() would give some; another thread may change that.
-  bool contains(const std::string& key) const;
+  // From now on nobody gets these, who has them keeps them.
+  void forget(const std::string& key, const PackedPtr& packed);
+
   size_t count() const;
   size_t bytes() const;
 

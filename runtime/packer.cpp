@@ -115,12 +115,18 @@ Status Packer::pack(size_t index, Weights& weights) {
 Status Packer::create_operator(Node& node, Weights& weights) {
   std::vector<Weights::Original> originals;
   std::vector<const void*> data(node.operands.size());
-  if (node.cache.known == nullptr || node.cache.known->needs_original) {
-    for (size_t i = 0; i < data.size(); ++i) {
-      ETX_ASSIGN_OR_RETURN(Weights::Original original, weights.load(values_[node.operands[i]]));
-      data[i] = original.data;
+  for (size_t i = 0; i < data.size(); ++i) {
+    const uint32_t value = values_[node.operands[i]];
+    if (node.cache.known == nullptr) {
+      ETX_ASSIGN_OR_RETURN(Weights::Original original, weights.load(value));
       originals.push_back(std::move(original));
+    } else if (node.cache.known->is_packed_first) {
+      ETX_ASSIGN_OR_RETURN(Weights::Original anything, weights.placeholder(value));
+      originals.push_back(std::move(anything));
+    } else {
+      continue;
     }
+    data[i] = originals.back().data;
   }
   const xnn_status status = et_xnnpack_create_node(
       &node.node, node.operands.data(), data.data(), data.size(), &node.cache.provider);

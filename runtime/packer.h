@@ -34,10 +34,6 @@ class Packer {
   size_t num_nodes() const {
     return nodes_.size();
   }
-  // See PackingTask.
-  const std::string& key(size_t node) const {
-    return nodes_[node].key;
-  }
   // Different nodes may be packed at the same time. REQUIRES: the subgraph lives
   Status pack(size_t node, Weights& weights);
 

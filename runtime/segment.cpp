@@ -46,9 +46,9 @@ StatusOr<Segment> Segment::create(
   };
   ETX_RETURN_IF_ERROR(in_segment(std::move(status)));
   for (size_t i = 0; i < packer->num_nodes(); ++i) {
-    packing.push_back({packer->key(i), [builder, packer, i, in_segment, &weights] { // `builder` lives that long
-                         return in_segment(packer->pack(i, weights));
-                       }});
+    packing.push_back([builder, packer, i, in_segment, &weights] { // `builder` lives that long
+      return in_segment(packer->pack(i, weights));
+    });
   }
   return segment;
 }

@@ -55,20 +55,11 @@ StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use
 }
 
 Status Weights::run(const std::vector<PackingTask>& tasks, pthreadpool_t pool) {
-  if (file_ != nullptr) {
-    std::vector<std::string> keys;
-    for (const PackingTask& task : tasks) {
-      if (!task.key.empty() && (shared_ == nullptr || !shared_->contains(task.key))) {
-        keys.push_back(task.key);
-      }
-    }
-    file_->verify(keys, pool);
-  }
   std::vector<Status> results(tasks.size());
   std::atomic<bool> failed{false};
   parallel_for(pool, tasks.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end && !failed; ++i) {
-      results[i] = tasks[i].run();
+      results[i] = tasks[i]();
       if (!results[i].ok()) {
         failed = true;
       }
@@ -94,6 +85,12 @@ StatusOr<Weights::Original> Weights::load(uint32_t value) const {
   ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
   const void* const data = copied.data();
   return Original{data, std::make_shared<Buffer>(std::move(copied))};
+}
+
+StatusOr<Weights::Original> Weights::placeholder(uint32_t value) const {
+  ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
+  const auto zeros = std::make_shared<std::vector<char>>(type.bytes() + kTailBytes);
+  return Original{zeros->data(), zeros};
 }
 
 std::string Weights::identity(uint32_t value) const {
@@ -191,7 +188,7 @@ PackedPtr Weights::find_packed(const std::string& key) {
       found = share(key, std::move(*bytes));
     }
   }
-  if (found != nullptr && file_ != nullptr) {
+  if (found != nullptr) {
     const std::lock_guard<std::mutex> lock(packed_mutex_);
     packed_.emplace(key, found);
   }
@@ -200,11 +197,19 @@ PackedPtr Weights::find_packed(const std::string& key) {
 
 PackedPtr Weights::publish(const std::string& key, PackedBytes bytes) {
   PackedPtr packed = share(key, std::move(bytes));
-  if (file_ != nullptr) {
-    const std::lock_guard<std::mutex> lock(packed_mutex_);
-    packed_.emplace(key, packed);
-  }
+  const std::lock_guard<std::mutex> lock(packed_mutex_);
+  packed_.emplace(key, packed);
   return packed;
+}
+
+PackedByKey Weights::unverified() const {
+  PackedByKey result;
+  for (const auto& [key, bytes] : packed_) {
+    if (bytes->is_unverified()) {
+      result.emplace(key, bytes);
+    }
+  }
+  return result;
 }
 
 void Weights::abandon(const std::string& key) {

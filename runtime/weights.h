@@ -21,11 +21,8 @@ namespace executorch::backends::et_xnnpack {
 using executorch::runtime::FreeableBuffer;
 using executorch::runtime::NamedDataMap;
 
-// Weights that are yet to be packed, or found packed.
-struct PackingTask {
-  std::string key; // for find_packed(); empty if nobody else may use them
-  std::function<Status()> run;
-};
+// Packs weights, or finds them packed.
+using PackingTask = std::function<Status()>;
 
 // The constants of a graph while it is loaded. Small ones that are kept are copied once per
 // process. Large ones stay where ExecuTorch has them, if XNNPACK may read past their ends there;
@@ -54,6 +51,8 @@ class Weights : public SubgraphBuilder::ConstantSource {
     std::shared_ptr<const void> memory;
   };
   StatusOr<Original> load(uint32_t value) const;
+  // As much memory with anything in it, where nobody will use what is made of it.
+  StatusOr<Original> placeholder(uint32_t value) const;
 
   // A constant as `kernel` wants it, and what it can be found under.
   // REQUIRES: the kernel has a layout for input i, which is constant `value`
@@ -72,10 +71,13 @@ class Weights : public SubgraphBuilder::ConstantSource {
   PackedPtr publish(const std::string& key, PackedBytes bytes);
   void abandon(const std::string& key);
 
-  // All that were found or published, if there is a file.
+  // All that were found or published.
   const PackedByKey& packed() const {
     return packed_;
   }
+  // Those of all packed weights whose seal nobody has verified.
+  PackedByKey unverified() const;
+
   // What kept constants point to; must live as long as their users.
   std::vector<PackedPtr> take_kept() && {
     return std::move(kept_);

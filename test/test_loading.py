@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Options of the runtime, weights in other files, and the file of packed weights, from Python."""
 
+import gc
 import os
 import platform
 import signal
@@ -329,6 +330,38 @@ def test_methods_of_a_program_share_weights(model, tmp_path):
         assert packed.stat().st_size == size
     for method in (one, two):
         torch.testing.assert_close(method.execute(EXAMPLE)[0], model(*EXAMPLE))
+
+
+@pytest.mark.parametrize("separate", [False, True], ids=["in the program", "in a file of their own"])
+def test_damage_is_found_by_the_first_call(separate, model, program, tmp_path, capfd):
+    data_path = None
+    if separate:
+        manager = _external(model, lambda node: "weights")
+        program, data_path = tmp_path / "separate.pte", tmp_path / "weights.ptd"
+        program.write_bytes(manager.buffer)
+        manager.write_tensor_data_to_file(str(tmp_path))
+    packed = tmp_path / "packed"
+
+    def load():
+        with et_xnnpack.load_options(packed_cache_path=str(packed), weight_cache=False):
+            return Runtime.get().load_program(program, data_path=data_path).load_method("forward")
+
+    load()
+    whole = packed.read_bytes()
+    damaged = bytearray(whole)
+    damaged[64 + 4 * 64 * 96] ^= 1
+    packed.write_bytes(damaged)
+    first, second = load(), load()
+    gc.collect()
+    assert packed.read_bytes() == damaged
+    assert "packed weights" not in capfd.readouterr().err
+    for method in (first, second, first, second):
+        torch.testing.assert_close(method.execute(EXAMPLE)[0], model(*EXAMPLE))
+        assert packed.read_bytes() == whole
+    torch.testing.assert_close(load().execute(EXAMPLE)[0], model(*EXAMPLE))
+    lines = [line for line in capfd.readouterr().err.splitlines() if "et_xnnpack" in line]
+    assert len(lines) == 2  # one for each method that had mapped the damaged file
+    assert all(line.endswith(f"packed weights in {packed}: it is damaged") for line in lines)
 
 
 _LOAD = """

@@ -34,6 +34,9 @@ struct Weights8 {
   static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector offset, Vector (&w)[1]) {
     w[0] = hn::Sub(hn::ConvertTo(kFloats, hn::PromoteTo(kIntegers, hn::BitCast(kBytes, bytes))), offset);
   }
+  static HWY_INLINE void store(const Vector (&w)[1], float* y) {
+    hn::StoreU(w[0], kFloats, y);
+  }
 };
 struct Weights4 {
   static constexpr size_t kVectors = 2;
@@ -41,6 +44,9 @@ struct Weights4 {
     const auto both = hn::PromoteTo(kIntegers, bytes);
     w[0] = hn::Sub(hn::ConvertTo(kFloats, hn::And(both, hn::Set(kIntegers, 15))), offset);
     w[1] = hn::Sub(hn::ConvertTo(kFloats, hn::ShiftRight<4>(both)), offset);
+  }
+  static HWY_INLINE void store(const Vector (&w)[2], float* y) {
+    hn::StoreInterleaved2(w[0], w[1], kFloats, y);
   }
 };
 
@@ -133,6 +139,45 @@ void multiply_columns(const QuantizedProduct& p, size_t begin, size_t end) {
   }
 }
 
+// The weights of a column as numbers.
+template <typename Weights>
+void widen_column(const QuantizedProduct& p, size_t column, float* y) {
+  constexpr size_t kVectors = Weights::kVectors;
+  const size_t bytes = p.row_bytes(), size = bytes / p.groups;
+  const uint8_t* from = p.weight + column * bytes;
+  for (size_t g = 0; g < p.groups; ++g, from += size, y += size * kVectors) {
+    const Vector scale = hn::Set(kFloats, p.scale[column * p.groups + g]);
+    const Vector offset = hn::Set(kFloats, p.offset(column, g));
+    const auto widen = [&](hn::Vec<UnsignedBytes> vector, float* to) HWY_ATTR {
+      Vector w[kVectors];
+      Weights::get(vector, offset, w);
+      for (Vector& v : w) {
+        v = hn::Mul(v, scale);
+      }
+      Weights::store(w, to);
+    };
+    size_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+      widen(hn::LoadU(kUnsignedBytes, from + i), y + i * kVectors);
+    }
+    if (i < size) {
+      HWY_ALIGN float rest[kLanes * kVectors];
+      widen(hn::LoadN(kUnsignedBytes, from + i, size - i), rest);
+      std::copy_n(rest, (size - i) * kVectors, y + i * kVectors);
+    }
+  }
+}
+
+void widen_columns(const QuantizedProduct& p, size_t begin, size_t end, float* y) {
+  for (size_t column = begin; column < end; ++column, y += p.depth) {
+    if (p.is_4bit) {
+      widen_column<Weights4>(p, column, y);
+    } else {
+      widen_column<Weights8>(p, column, y);
+    }
+  }
+}
+
 // Columns [begin, end) of the result.
 void multiply_quantized(const QuantizedProduct& p, size_t begin, size_t end) {
   if (p.is_4bit) {
@@ -151,6 +196,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 HWY_EXPORT(multiply_quantized);
+HWY_EXPORT(widen_columns);
 
 using schema::RangeKind;
 
@@ -220,6 +266,7 @@ class QuantizedLinear final : public Kernel {
     p_.min = clamp_min(clamp);
     p_.max = clamp_max(clamp);
     multiply_ = ETX_DISPATCH(multiply_quantized);
+    widen_ = ETX_DISPATCH(widen_columns);
     few_ = p_.rows <= kFewRows;
     row_scratch_ = rounds_ || (few_ && p_.is_4bit) ? round_up_to_alignment(p_.rows * p_.depth * sizeof(float)) : 0;
     block_scratch_ = thread_scratch_ = 0;
@@ -248,9 +295,7 @@ class QuantizedLinear final : public Kernel {
       char* const scratch = static_cast<char*>(arguments.scratch) + 2 * row_scratch_ + thread * thread_scratch_;
       float* const weights = reinterpret_cast<float*>(scratch);
       const size_t begin = block * kBlock, end = std::min(p.columns, begin + kBlock);
-      for (size_t column = begin; column < end; ++column) {
-        widen_column(p, column, weights + (column - begin) * p.depth);
-      }
+      widen_(p, begin, end, weights);
       MatrixProduct product = block_product(end - begin);
       product.a = p.x;
       product.b = weights;
@@ -296,28 +341,9 @@ class QuantizedLinear final : public Kernel {
     return x;
   }
 
-  static void widen_column(const QuantizedProduct& p, size_t column, float* y) {
-    const uint8_t* const w = p.weight + column * p.row_bytes();
-    const size_t size = p.depth / p.groups;
-    for (size_t g = 0; g < p.groups; ++g, y += size) {
-      const float scale = p.scale[column * p.groups + g], offset = p.offset(column, g);
-      if (p.is_4bit) {
-        const uint8_t* const group = w + g * size / 2;
-        for (size_t i = 0; i < size / 2; ++i) {
-          y[2 * i] = (static_cast<float>(group[i] & 15) - offset) * scale;
-          y[2 * i + 1] = (static_cast<float>(group[i] >> 4) - offset) * scale;
-        }
-      } else {
-        const int8_t* const group = reinterpret_cast<const int8_t*>(w) + g * size;
-        for (size_t i = 0; i < size; ++i) {
-          y[i] = (static_cast<float>(group[i]) - offset) * scale;
-        }
-      }
-    }
-  }
-
   QuantizedProduct p_;
   void (*multiply_)(const QuantizedProduct&, size_t, size_t) = nullptr;
+  void (*widen_)(const QuantizedProduct&, size_t, size_t, float*) = nullptr;
   bool rounds_ = false, few_ = false;
   size_t row_scratch_ = 0, block_scratch_ = 0, thread_scratch_ = 0;
 };

@@ -1,7 +1,11 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/backend.h>
 
+#include <array>
 #include <cstdlib>
+#include <fstream>
+
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <hwy/base.h>
@@ -137,6 +141,49 @@ TEST_F(BackendTest, RefusesABlobThatIsNotInMemory) {
 }
 
 // Runs what should fail between calls that should not.
+// A method that a file gave damaged weights computes nothing with them.
+TEST_F(BackendTest, PacksAnewWhatAFileGivesDamaged) {
+  const std::string path = ::testing::TempDir() + "packed-" + std::to_string(getpid());
+  std::array<char, executorch::runtime::kMaxOptionValueLength> text{};
+  path.copy(text.data(), text.size() - 1);
+  const auto content = [&] {
+    std::ifstream stream(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  GraphDef g;
+  g.output(g.node(linear(), {g.input({2, 3}), g.named({4, 3}, "w")}, {2, 4}));
+  const std::vector<float> numbers = some_numbers(6);
+  const auto compute = [&](Method& method) {
+    TensorArgument x({2, 3}, numbers), y({2, 4});
+    EXPECT_EQ(method.execute({x.value(), y.value()}), Error::Ok) << backend_.last_error();
+    return y.numbers();
+  };
+  for (const bool shared : {false, true}) {
+    const std::vector<BackendOption> options = {option("packed_cache_path", text), option("weight_cache", shared)};
+    std::vector<float> expected;
+    {
+      Method method = load(g, options);
+      expected = compute(method);
+    }
+    const std::string whole = content();
+    std::string damaged = whole;
+    damaged[64] = static_cast<char>(damaged[64] ^ 1);
+    std::ofstream(path, std::ios::binary) << damaged;
+    weights_.forget();
+    Method first = load(g, options);
+    Method second = load(g, options);
+    EXPECT_EQ(weights_.asked().size(), 0u);
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_EQ(compute(first), expected);
+      EXPECT_EQ(content(), whole);
+      EXPECT_EQ(compute(second), expected);
+    }
+    EXPECT_EQ(weights_.asked().size(), shared ? 1u : 2u);
+    EXPECT_EQ(weights_.in_use(), 0);
+    unlink(path.c_str());
+  }
+}
+
 class BackendArgumentsTest : public BackendTest {
  protected:
   BackendArgumentsTest() : method_(load(two_outputs())) {}

@@ -59,7 +59,7 @@ constexpr size_t kCount = 3; // packed weights of the network
 class PackedFileTest : public ::testing::Test {
  protected:
   PackedFileTest() {
-    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
+    EXPECT_EQ(xnn_initialize(&kXnnpackAllocator), xnn_status_success);
     std::string name = ::testing::TempDir() + "packed-XXXXXX";
     folder_ = mkdtemp(name.data());
     path_ = folder_ + "/weights";
@@ -67,8 +67,8 @@ class PackedFileTest : public ::testing::Test {
     data_.add("b", some_numbers(kSize * kSize, 2));
     data_.add("kernel 7", some_numbers(kSize * 49, 3));
     data_.add("kernel 3", some_numbers(kSize * 9, 4));
-    expected_["a"] = run(*load("a", ""));
-    expected_["b"] = run(*load("b", ""));
+    expected_["a"] = compute("a", "");
+    expected_["b"] = compute("b", "");
     EXPECT_NE(expected_["a"], expected_["b"]);
   }
   ~PackedFileTest() override {
@@ -81,19 +81,25 @@ class PackedFileTest : public ::testing::Test {
   }
 
   std::unique_ptr<Executable> load(const std::string& weight, const std::string& path, PackedWeights* shared = nullptr) {
+    data_.forget();
+    std::optional<PackedFile> file;
+    if (!path.empty()) {
+      file.emplace(path);
+    }
+    std::unique_ptr<Executable> executable = create(weight, file ? &*file : nullptr, shared);
+    problem_ = file ? file->problem() : "";
+    return executable;
+  }
+
+  std::unique_ptr<Executable> create(const std::string& weight, PackedFile* file, PackedWeights* shared) const {
     const std::vector<uint8_t> bytes = network(weight).build();
     StatusOr<Blob> blob = Blob::open(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.packed_weights = shared;
-    std::optional<PackedFile> file;
-    if (!path.empty()) {
-      settings.packed_file = &file.emplace(path);
-    }
-    data_.forget();
+    settings.packed_file = file;
     StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &data_, settings);
     EXPECT_TRUE(executable.ok()) << executable.status().message();
-    problem_ = file ? file->problem() : "";
     return std::move(*executable);
   }
 
@@ -110,14 +116,29 @@ class PackedFileTest : public ::testing::Test {
     return y;
   }
 
+  // Loads a model and runs it, as the backend does.
+  std::vector<float> compute(const std::string& weight, const std::string& path, PackedWeights* shared = nullptr) {
+    std::unique_ptr<Executable> executable = load(weight, path, shared);
+    if (is_damaged(*executable)) {
+      PackedFile file = PackedFile::damaged(path);
+      executable = create(weight, &file, shared);
+      problem_ = file.problem();
+    }
+    return run(*executable);
+  }
+  static bool is_damaged(Executable& executable) {
+    const ArgumentSize size{Shape{36, kSize}, 0};
+    return executable.reshape({&size, 1}, nullptr).code() == Error::InvalidExternalData;
+  }
+
   // Loads a model that way and checks what it computes.
   void expect_right(const std::string& weight = "a") {
-    EXPECT_EQ(run(*load(weight, path_)), expected_[weight]);
+    EXPECT_EQ(compute(weight, path_), expected_[weight]);
   }
-  // The same, without packing anything that XNNPACK does not pack before it asks.
+  // The same, without reading any weight.
   void expect_cached(const std::string& weight = "a") {
     expect_right(weight);
-    EXPECT_THAT(data_.asked(), ElementsAre("kernel 3"));
+    EXPECT_THAT(data_.asked(), IsEmpty());
     EXPECT_EQ(problem_, "");
   }
   void expect_packed_again(const std::string& why) {
@@ -141,6 +162,16 @@ class PackedFileTest : public ::testing::Test {
   std::string content() const {
     std::ifstream stream(path_, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(stream), {});
+  }
+  // All packed weights, but not the index.
+  void damage_all() const {
+    std::string damaged = content();
+    uint64_t index;
+    std::memcpy(&index, damaged.data() + 32, sizeof(index));
+    for (size_t i = 64; i < index; i += 64) {
+      damaged[i] = static_cast<char>(damaged[i] ^ 16);
+    }
+    put(damaged);
   }
   void put(const std::string& content) const {
     std::ofstream(path_, std::ios::binary) << content;
@@ -249,10 +280,29 @@ TEST_F(PackedFileTest, DamageIsNotSpread) {
   std::string damaged = content();
   damaged[200] = static_cast<char>(damaged[200] ^ 16);
   put(damaged);
+  const auto first = load("a", path_); // has not been called yet
+  load("b", path_);
   expect_right("b");
+  EXPECT_TRUE(is_damaged(*first));
   expect_right("a");
   expect_cached("a");
   expect_cached("b");
+}
+
+// Nobody gets what somebody has found to be damaged, and who has it does not compute with it.
+TEST_F(PackedFileTest, DamageIsNotShared) {
+  expect_right();
+  damage_all();
+  PackedWeights shared;
+  const auto first = load("a", path_, &shared);
+  const auto second = load("a", "", &shared);
+  EXPECT_EQ(problem_, "") << "nothing is read when a model is loaded";
+  EXPECT_EQ(compute("a", path_, &shared), expected_["a"]);
+  EXPECT_TRUE(is_damaged(*first));
+  EXPECT_TRUE(is_damaged(*second));
+  EXPECT_TRUE(is_damaged(*first)) << "and it stays so";
+  expect_cached("a");
+  EXPECT_EQ(compute("a", "", &shared), expected_["a"]);
 }
 
 TEST_F(PackedFileTest, AFileOfAnotherKindStaysAsItIs) {
@@ -335,7 +385,7 @@ TEST_F(PackedFileTest, AReadOnlyFolderIsNoProblem) {
     if (geteuid() == 0 && seteuid(65534) != 0) { // root may write anywhere
       return 2;
     }
-    const bool is_right = run(*load("a", path_)) == expected_["a"];
+    const bool is_right = compute("a", path_) == expected_["a"];
     return is_right && problem_.find("Permission denied") != std::string::npos ? 0 : 1;
   });
   EXPECT_EQ(result, 0);
@@ -350,8 +400,8 @@ TEST_F(PackedFileTest, AReadOnlyFolderWithAFileSavesPacking) {
     if (geteuid() == 0 && seteuid(65534) != 0) {
       return 2;
     }
-    const bool is_right = run(*load("a", path_)) == expected_["a"] && data_.asked().size() == 1;
-    const bool other_is_right = run(*load("b", path_)) == expected_["b"];
+    const bool is_right = compute("a", path_) == expected_["a"] && data_.asked().empty();
+    const bool other_is_right = compute("b", path_) == expected_["b"];
     return is_right && other_is_right ? 0 : 1;
   });
   EXPECT_EQ(result, 0);
@@ -365,7 +415,7 @@ TEST_F(PackedFileTest, AFullDiskIsNoProblem) {
       signal(SIGXFSZ, SIG_IGN);
       const rlimit limits{limit, limit};
       setrlimit(RLIMIT_FSIZE, &limits);
-      const bool is_right = run(*load("a", path_)) == expected_["a"];
+      const bool is_right = compute("a", path_) == expected_["a"];
       return is_right && problem_.find("cannot write it: File too large") != std::string::npos ? 0 : 1;
     });
     EXPECT_EQ(result, 0);
@@ -413,7 +463,7 @@ TEST_F(PackedFileTest, ProcessesMayWriteAtOnce) {
     if (child == 0) {
       for (int round = 0; round < 30; ++round) {
         const std::string weight = (i + round) % 2 == 0 ? "a" : "b";
-        if (run(*load(weight, path_)) != expected_[weight] ||
+        if (compute(weight, path_) != expected_[weight] ||
             problem_.find("damaged") != std::string::npos) {
           _exit(1);
         }
@@ -437,7 +487,6 @@ TEST_F(PackedFileTest, ProcessesMayWriteAtOnce) {
   EXPECT_THAT(files(), ElementsAre("weights"));
 }
 
-// What is verified ahead on several threads is what find() sees; the rest it verifies itself.
 TEST_F(PackedFileTest, DamageInAnyPartOfALargeEntryIsFound) {
   constexpr size_t kBytes = 3 * kChecksumChunk + 100;
   const auto entry = [](char first) {
@@ -454,28 +503,60 @@ TEST_F(PackedFileTest, DamageInAnyPartOfALargeEntryIsFound) {
     std::string damaged = whole;
     damaged[begin + at] = static_cast<char>(damaged[begin + at] ^ 4);
     put(damaged);
-    for (const bool ahead : {false, true}) {
-      SCOPED_TRACE(std::to_string(at) + (ahead ? " ahead" : ""));
-      PackedFile file(path_, "identity");
-      if (ahead) {
-        file.verify({"a", "c", "b", "a"}, pool);
-      }
-      EXPECT_FALSE(file.find("a").has_value());
+    for (const pthreadpool_t threads : {pthreadpool_t{}, pool}) {
+      SCOPED_TRACE(std::to_string(at) + (threads == nullptr ? "" : " threads"));
+      const PackedFile file(path_, "identity");
       EXPECT_FALSE(file.find("c").has_value());
-      const std::optional<PackedBytes> found = file.find("b");
-      ASSERT_TRUE(found.has_value());
-      EXPECT_EQ(std::memcmp(found->data, both.at("b")->data, kBytes), 0);
-      EXPECT_EQ(file.problem(), "it is damaged");
+      PackedByKey found;
+      for (const char* key : {"a", "b"}) {
+        found[key] = std::make_shared<const PackedBytes>(*file.find(key));
+        EXPECT_TRUE(found[key]->is_unverified());
+      }
+      EXPECT_THAT(find_damaged(found, threads), ElementsAre("a"));
+      EXPECT_THAT(find_damaged(found, threads), ElementsAre("a"));
+      EXPECT_TRUE(found["a"]->is_unverified());
+      EXPECT_FALSE(found["b"]->is_unverified());
+      EXPECT_EQ(std::memcmp(found["b"]->data, both.at("b")->data, kBytes), 0);
     }
-    PackedFile(path_, "identity").finish(both); // finds nothing wrong where it has not looked
+    PackedFile(path_, "identity").finish(both); // lacks nothing
     EXPECT_EQ(content(), damaged);
-    PackedFile looks(path_, "identity");
-    looks.verify({"a"}, pool);
-    EXPECT_FALSE(looks.find("a").has_value());
-    looks.finish(both);
+    PackedFile replaced = PackedFile::damaged(path_, "identity");
+    EXPECT_FALSE(replaced.find("b").has_value());
+    EXPECT_EQ(replaced.problem(), "it is damaged");
+    replaced.finish(both);
     EXPECT_EQ(content(), whole);
   }
   pthreadpool_destroy(pool);
+}
+
+TEST_F(PackedFileTest, MethodsThatShareMayBeCalledAtOnce) {
+  expect_right();
+  for (const bool damaged : {false, true}) {
+    if (damaged) {
+      damage_all();
+    }
+    PackedWeights shared;
+    std::vector<std::unique_ptr<Executable>> methods(4);
+    for (std::unique_ptr<Executable>& method : methods) {
+      method = load("a", path_, &shared);
+    }
+    std::vector<std::thread> threads;
+    for (std::unique_ptr<Executable>& method : methods) {
+      threads.emplace_back([&] {
+        EXPECT_EQ(is_damaged(*method), damaged);
+        if (damaged) {
+          PackedFile file = PackedFile::damaged(path_);
+          method = create("a", &file, &shared);
+        }
+        EXPECT_EQ(run(*method), expected_.at("a"));
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    EXPECT_EQ(shared.count(), kCount);
+    expect_cached("a");
+  }
 }
 
 TEST_F(PackedFileTest, ThreadsMayWriteAtOnce) {
