@@ -49,7 +49,7 @@ class EtXnnpackBackend(BackendDetails):
             store.add_named_data(key, data, alignment=_WEIGHT_ALIGNMENT, external_tag=tag)
         return PreprocessResult(
             processed_bytes=serialized.blob,
-            debug_handle_map={},
+            debug_handle_map=serialized.debug_handles,
             data_store_output=store.get_named_data_store_output(),
         )
 

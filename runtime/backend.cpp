@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include <executorch/runtime/core/event_tracer_hooks_delegate.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/runtime.h>
 
@@ -24,6 +25,7 @@ using executorch::runtime::BackendInitContext;
 using executorch::runtime::BackendOptionContext;
 using executorch::runtime::CompileSpec;
 using executorch::runtime::DelegateHandle;
+using executorch::runtime::EventTracer;
 using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
 
@@ -34,6 +36,7 @@ struct Delegate {
   std::shared_ptr<States> states; // of its group, null without one
   std::shared_ptr<Workspace> workspace; // null if it is the executable's own
   const NamedDataMap* named_data = nullptr; // lives until the first call
+  bool profile = false;
   std::unique_ptr<Executable> executable;
   std::vector<ArgumentSize> inputs; // of the current call, kept to reuse the memory
   std::vector<const void*> input_data;
@@ -158,6 +161,7 @@ Status create_executable(Delegate& delegate, Blob blob, PackedFile* file) {
   settings.fuse_elementwise = options.fuse_elementwise;
   settings.force_fp16 = options.force_fp16;
   settings.shrink_memory = options.shrink_memory;
+  settings.profile = delegate.profile;
   ETX_ASSIGN_OR_RETURN(
       delegate.executable, Executable::create(std::move(blob), delegate.named_data, std::move(settings)));
   return {};
@@ -183,6 +187,7 @@ StatusOr<std::unique_ptr<Delegate>> load(
   }
   ETX_ASSIGN_OR_RETURN(delegate->workspace, shared_workspace(options.workspace_sharing, context));
   delegate->named_data = context.get_named_data_map();
+  delegate->profile = options.profiling && context.event_tracer() != nullptr;
   const SharedLock lock(*delegate);
   std::optional<PackedFile> file;
   if (!options.packed_cache_path.empty()) {
@@ -212,7 +217,32 @@ Status reshape(Delegate& delegate) {
   return status;
 }
 
-Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
+// Makes an event of each operator. One that shares a pass over memory with others has their names as metadata.
+class TracingProfiler final : public Profiler {
+ public:
+  TracingProfiler(const Blob& blob, EventTracer* tracer) : blob_(blob), tracer_(tracer) {}
+
+  void record(Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) override {
+    std::string others;
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      others += (i == 1 ? "with " : ", ") + blob_.name(nodes[i]);
+    }
+    executorch::runtime::event_tracer_log_profiling_delegate(
+        tracer_,
+        blob_.name(nodes[0]).c_str(),
+        static_cast<executorch::runtime::DebugHandle>(executorch::runtime::kUnsetDelegateDebugIntId),
+        start,
+        end,
+        others.data(),
+        others.size());
+  }
+
+ private:
+  const Blob& blob_;
+  EventTracer* const tracer_;
+};
+
+Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTracer* tracer) {
   const SharedLock lock(delegate);
   ETX_RETURN_IF_ERROR(
       read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
@@ -228,9 +258,11 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args) {
       return std::move(status).in("output " + std::to_string(i));
     }
   }
+  TracingProfiler profiler(blob, tracer);
   return executable.run(
       {delegate.input_data.data(), delegate.input_data.size()},
-      {delegate.output_data.data(), delegate.output_data.size()});
+      {delegate.output_data.data(), delegate.output_data.size()},
+      delegate.profile && tracer != nullptr ? &profiler : nullptr);
 }
 
 } // namespace
@@ -250,10 +282,10 @@ Result<DelegateHandle*> EtXnnpackBackend::init(
 }
 
 Error EtXnnpackBackend::execute(
-    BackendExecutionContext&, DelegateHandle* handle, Span<executorch::runtime::EValue*> args) const {
+    BackendExecutionContext& context, DelegateHandle* handle, Span<executorch::runtime::EValue*> args) const {
   Delegate& delegate = *static_cast<Delegate*>(handle);
   const std::lock_guard<std::mutex> lock(delegate.mutex);
-  return report(call(delegate, args), "cannot execute");
+  return report(call(delegate, args, context.event_tracer()), "cannot execute");
 }
 
 void EtXnnpackBackend::destroy(DelegateHandle* handle) const {

@@ -493,9 +493,12 @@ StatusOr<std::vector<TensorType>> Blob::infer_types(const Sizes& sizes) const {
   return declared;
 }
 
+std::string Blob::name(size_t i) const {
+  return std::to_string(i) + " " + schema::EnumNameAttributes(node(i).attributes_type());
+}
+
 std::string Blob::describe(size_t i) const {
-  return "node " + std::to_string(i) + " " + schema::EnumNameAttributes(node(i).attributes_type()) +
-      " (debug handle " + std::to_string(node(i).debug_handle()) + ")";
+  return "node " + name(i) + " (debug handle " + std::to_string(node(i).debug_handle()) + ")";
 }
 
 BoundNode::BoundNode(const Blob& blob, size_t i, Span<const TensorType> types, const Sizes& sizes)

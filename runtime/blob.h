@@ -67,6 +67,8 @@ class Blob {
   // node does not accept its operands or makes another type than declared.
   StatusOr<std::vector<TensorType>> infer_types(const Sizes& sizes) const;
 
+  // "12 Conv2d", the same ahead of time
+  std::string name(size_t node) const;
   // "node 12 Conv2d (debug handle 34)"
   std::string describe(size_t node) const;
 

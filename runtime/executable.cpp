@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <executorch/runtime/platform/platform.h>
+
 #include "xnnpack_compat.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -124,7 +126,7 @@ StatusOr<Segment> Executable::load_segment(
     // XNNPACK refuses, for example, a clamp whose limits are the same number in float16, maybe not before it packs.
     std::vector<PackingTask> tasks;
     StatusOr<Segment> segment =
-        Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), tasks, /*half=*/true);
+        Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), tasks, {/*half=*/true, profile_});
     const Status status = segment.ok() ? weights.run(tasks, pool) : segment.status();
     if (status.ok()) {
       ++num_half_;
@@ -135,7 +137,8 @@ StatusOr<Segment> Executable::load_segment(
     }
     without_half_ = status.message();
   }
-  return Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), packing);
+  return Segment::create(
+      blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), packing, {/*half=*/false, profile_});
 }
 
 std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes& sizes) const {
@@ -550,10 +553,30 @@ Status Executable::run_step(size_t s) {
   return status.ok() ? status : std::move(status).in(blob_.describe(plan_.steps[s].nodes.front()));
 }
 
-Status Executable::run_steps() {
+void Executable::record(size_t s, et_timestamp_t start, Profiler& profiler) const {
+  const std::vector<uint32_t>& nodes = plan_.steps[s].nodes;
+  if (steps_[s].segment == nullptr) {
+    profiler.record(view(nodes), start, et_pal_current_ticks());
+    return;
+  }
+  const et_tick_ratio_t ratio = et_pal_ticks_to_ns_multiplier();
+  et_timestamp_t last = start;
+  const std::vector<uint64_t> ends = steps_[s].segment->node_ends();
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const et_timestamp_t end = start + ends[i] * ratio.denominator / ratio.numerator;
+    profiler.record({&nodes[i], 1}, last, end);
+    last = end;
+  }
+}
+
+Status Executable::run_steps(Profiler* profiler) {
   for (size_t s = 0; s < steps_.size(); ++s) {
+    const et_timestamp_t start = profiler == nullptr ? 0 : et_pal_current_ticks();
     Status status = run_step(s);
     if (status.ok()) {
+      if (profiler != nullptr && !steps_[s].is_empty) {
+        record(s, start, *profiler);
+      }
       continue;
     }
     while (s-- > 0) {
@@ -566,7 +589,7 @@ Status Executable::run_steps() {
   return {};
 }
 
-Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs) {
+Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs, Profiler* profiler) {
   ETX_RETURN_IF_ERROR(reserve_memory());
   if (!is_bound_ || !std::equal(inputs.begin(), inputs.end(), input_data_.begin()) ||
       !std::equal(outputs.begin(), outputs.end(), output_data_.begin())) {
@@ -577,7 +600,7 @@ Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs
       std::memcpy(input_stages_[i].buffer.data(), inputs[i], types_[input_value(i)].bytes());
     }
   }
-  ETX_RETURN_IF_ERROR(run_steps());
+  ETX_RETURN_IF_ERROR(run_steps(profiler));
   for (const CopyOut& copy : copies_out_) {
     if (types_[copy.root].bytes() > 0) {
       std::memmove(output_data(copy.output, outputs), data_[copy.root], types_[copy.root].bytes());

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <executorch/runtime/platform/types.h>
+
 #include "blob.h"
 #include "kernels/fused_elementwise.h"
 #include "kernels/kernel.h"
@@ -16,6 +18,14 @@
 #include "workspace.h"
 
 namespace executorch::backends::et_xnnpack {
+
+// Is told what takes how long.
+class Profiler {
+ public:
+  virtual ~Profiler() = default;
+  // These nodes of the blob ran together, in ticks of ExecuTorch's clock.
+  virtual void record(Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) = 0;
+};
 
 // A loaded graph. Owns activations and XNNPACK objects. One thread at a time; different
 // executables share nothing but States and what never changes.
@@ -32,6 +42,7 @@ class Executable {
     bool fuse_elementwise = true;
     bool force_fp16 = false; // what XNNPACK computes, where this CPU can
     bool shrink_memory = false; // when a call needs much less than those before
+    bool profile = false; // so that run() takes a profiler
   };
 
   // `named_data` is only used here; null if the blob refers to none.
@@ -59,8 +70,9 @@ class Executable {
 
   // Computes. Integer arguments have no data. Inputs and outputs may overlap. If it fails
   // the states are as before.
-  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types
-  Status run(Span<const void* const> inputs, Span<void* const> outputs);
+  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types; `profiler` is
+  // null unless this was created to be profiled
+  Status run(Span<const void* const> inputs, Span<void* const> outputs, Profiler* profiler = nullptr);
 
   // Bytes of activations at the current sizes, without what is inside of segments.
   size_t arena_bytes() const {
@@ -116,6 +128,7 @@ class Executable {
         states_(std::move(settings.states)),
         packed_weights_(settings.packed_weights),
         shrink_memory_(settings.shrink_memory),
+        profile_(settings.profile),
         force_fp16_(settings.force_fp16),
         workspace_(std::move(settings.workspace)) {}
 
@@ -145,7 +158,8 @@ class Executable {
   void forget_plans();
   KernelArguments kernel_arguments(const RunnableStep& step, Status* status) const;
   Status run_step(size_t s);
-  Status run_steps();
+  Status run_steps(Profiler* profiler);
+  void record(size_t s, et_timestamp_t start, Profiler& profiler) const;
   Status check_not_empty(const Step& step) const;
 
   uint32_t input_value(size_t i) const {
@@ -166,6 +180,7 @@ class Executable {
   PackedWeights* const packed_weights_;
   PackedByKey unverified_; // until the first call
   const bool shrink_memory_;
+  const bool profile_;
   const bool force_fp16_;
   size_t num_half_ = 0; // segments that compute in float16
   std::string without_half_;

@@ -60,6 +60,8 @@ constexpr Option kOptions[] = {
     {"workspace_sharing", Sharing{&Options::workspace_sharing}},
     // Whether memory for activations is given back when a call needs much less than those before.
     {"shrink_memory", Boolean{&Options::shrink_memory}},
+    // Whether an event tracer that is there when the method is loaded gets the time of each operator.
+    {"profiling", Boolean{&Options::profiling}},
 };
 
 // Insertions, deletions and substitutions that turn one word into the other.

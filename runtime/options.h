@@ -28,6 +28,7 @@ struct Options {
   std::string packed_cache_path;
   WorkspaceSharing workspace_sharing = WorkspaceSharing::None;
   bool shrink_memory = false;
+  bool profiling = true;
 };
 
 // Sets what `given` names. Fails with InvalidArgument, changing nothing, for a name that

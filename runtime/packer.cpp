@@ -53,6 +53,7 @@ Status Packer::create_runtime(
     std::vector<uint32_t> values,
     const Weights& weights,
     xnn_workspace_t workspace,
+    uint32_t flags,
     xnn_runtime_t* runtime) {
   values_ = std::move(values);
   weights_ = &weights;
@@ -66,7 +67,7 @@ Status Packer::create_runtime(
   callbacks_.is_deferred = is_deferred.get();
   callbacks_.num_values = values_.size();
   const xnn_status status =
-      et_xnnpack_create_runtime(subgraph, workspace, XNN_FLAG_NO_OPERATOR_FUSION, &callbacks_, runtime);
+      et_xnnpack_create_runtime(subgraph, workspace, flags | XNN_FLAG_NO_OPERATOR_FUSION, &callbacks_, runtime);
   weights_ = nullptr;
   ETX_RETURN_IF_ERROR(std::move(cache_.status));
   return check_xnn(status, "xnn_create_runtime");

@@ -29,6 +29,7 @@ class Packer {
       std::vector<uint32_t> values,
       const Weights& weights,
       xnn_workspace_t workspace,
+      uint32_t flags,
       xnn_runtime_t* runtime);
 
   size_t num_nodes() const {

@@ -15,7 +15,7 @@ StatusOr<Segment> Segment::create(
     Weights& weights,
     xnn_workspace_t workspace,
     std::vector<PackingTask>& packing,
-    bool half) {
+    Settings settings) {
   Segment segment;
   segment.values_ = step.inputs;
   segment.values_.insert(segment.values_.end(), step.outputs.begin(), step.outputs.end());
@@ -31,15 +31,17 @@ StatusOr<Segment> Segment::create(
   for (const uint32_t i : step.nodes) {
     const BoundNode bound(blob, i, types, sizes);
     const OpImpl& op = op_impl(blob.node(i).attributes_type());
-    const bool half_node = half && runs_in_half(op, bound.context());
-    ETX_RETURN_IF_ERROR(builder->add(op, bound.context(), half_node).in(blob.describe(i)));
+    const bool half = settings.half && runs_in_half(op, bound.context());
+    ETX_RETURN_IF_ERROR(builder->add(op, bound.context(), half).in(blob.describe(i)));
+    segment.xnnpack_nodes_.push_back(et_xnnpack_num_nodes(builder->get()));
   }
   segment.scalars_ = builder->scalars();
 
   xnn_runtime_t runtime = nullptr;
   segment.packer_ = std::make_unique<Packer>();
   Packer* const packer = segment.packer_.get();
-  Status status = packer->create_runtime(builder->get(), builder->deferred(), weights, workspace, &runtime);
+  const uint32_t flags = settings.profile ? XNN_FLAG_BASIC_PROFILING : 0;
+  Status status = packer->create_runtime(builder->get(), builder->deferred(), weights, workspace, flags, &runtime);
   segment.runtime_.reset(runtime);
   const auto in_segment = [&blob, front = step.nodes.front()](Status failed) {
     return failed.ok() ? failed : std::move(failed).in(blob.describe(front) + " and following");
@@ -105,6 +107,15 @@ Status Segment::set_data(Span<char* const> data) {
 
 Status Segment::run() {
   return check_xnn(xnn_invoke_runtime(runtime_.get()), "xnn_invoke_runtime");
+}
+
+std::vector<uint64_t> Segment::node_ends() const {
+  std::vector<uint64_t> all(xnnpack_nodes_.back()), ends;
+  et_xnnpack_node_ends(runtime_.get(), all.data(), all.size());
+  for (const size_t count : xnnpack_nodes_) {
+    ends.push_back(count == 0 ? 0 : all[count - 1]);
+  }
+  return ends;
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -24,8 +24,12 @@ using RuntimePtr = std::unique_ptr<xnn_runtime, DeleteRuntime>;
 // run at the same time.
 class Segment {
  public:
+  struct Settings {
+    bool half = false; // computes in float16 what XNNPACK has in that
+    bool profile = false; // takes the times of nodes
+  };
+
   // Ready when the tasks that it adds to `packing` have run. What it is given is only used until then.
-  // `half`: in float16 what XNNPACK has in that.
   static StatusOr<Segment> create(
       const Blob& blob,
       const Step& step,
@@ -34,7 +38,7 @@ class Segment {
       Weights& weights,
       xnn_workspace_t workspace,
       std::vector<PackingTask>& packing,
-      bool half = false);
+      Settings settings);
 
   // Whether float16 pays: there is a product to compute in it.
   static bool gains_by_half(const Blob& blob, const Step& step, Span<const TensorType> types, const Sizes& sizes);
@@ -52,10 +56,15 @@ class Segment {
   // REQUIRES: the last reshape() or set_data() succeeded
   Status run();
 
+  // The nanoseconds from the beginning of the last run() to the end of each node of the step.
+  // REQUIRES: it was created to be profiled
+  std::vector<uint64_t> node_ends() const;
+
  private:
   std::vector<uint32_t> values_; // graph values by XNNPACK external id: inputs, then outputs
   std::vector<xnn_external_value> externals_; // the same with addresses
   size_t num_inputs_ = 0;
+  std::vector<size_t> xnnpack_nodes_; // of XNNPACK, up to each node of the step
   std::shared_ptr<const void> scalars_; // outlives runtime_
   std::unique_ptr<Packer> packer_; // outlives runtime_
   RuntimePtr runtime_;

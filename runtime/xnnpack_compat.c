@@ -59,6 +59,30 @@ enum xnn_status et_xnnpack_reshape_runtime(xnn_runtime_t runtime) {
   return status;
 }
 
+size_t et_xnnpack_num_nodes(xnn_subgraph_t subgraph) {
+  return subgraph->num_nodes;
+}
+
+static uint64_t nanoseconds_between(const xnn_timestamp* start, const xnn_timestamp* end) {
+#ifdef __MACH__
+  return *end - *start;
+#else
+  return (uint64_t)(end->tv_sec - start->tv_sec) * UINT64_C(1000000000) + (uint64_t)(end->tv_nsec - start->tv_nsec);
+#endif
+}
+
+void et_xnnpack_node_ends(xnn_runtime_t runtime, uint64_t* nanoseconds, size_t num_nodes) {
+  uint64_t last = 0;
+  for (size_t i = 0; i < num_nodes; ++i) {
+    for (size_t j = 0; i < runtime->num_ops && j < XNN_MAX_OPERATOR_OBJECTS; ++j) {
+      if (runtime->opdata[i].operator_objects[j] != NULL) {
+        last = nanoseconds_between(&runtime->start_ts, &runtime->opdata[i].end_ts[j]);
+      }
+    }
+    nanoseconds[i] = last;
+  }
+}
+
 static void describe_bytes(char* text, size_t capacity, const char* what, const void* bytes, size_t size) {
   size_t used = strlen(text);
   const int written = snprintf(text + used, capacity - used, "%s ", what);

@@ -36,6 +36,13 @@ void et_xnnpack_forget_plan(xnn_runtime_t runtime);
 // By itself that plans for the largest that they ever had, the sizes they were defined with among them.
 enum xnn_status et_xnnpack_reshape_runtime(xnn_runtime_t runtime);
 
+// Nodes that were added to a subgraph until now.
+size_t et_xnnpack_num_nodes(xnn_subgraph_t subgraph);
+
+// The nanoseconds from the beginning of the last run to the end of each of these first nodes of the subgraph.
+// REQUIRES: the runtime was created with XNN_FLAG_BASIC_PROFILING
+void et_xnnpack_node_ends(xnn_runtime_t runtime, uint64_t* nanoseconds, size_t num_nodes);
+
 // Writes what XNNPACK's packing depends on beyond its arguments as text of less than `capacity`.
 void et_xnnpack_describe_build(char* text, size_t capacity);
 

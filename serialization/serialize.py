@@ -28,6 +28,7 @@ class Serialized:
 
     blob: bytes
     weights: dict[str, bytes]
+    debug_handles: dict[str, tuple[int, ...]]  #: of the Edge node that a node came from, by its name in profiles
 
 
 class DimTable:
@@ -276,4 +277,6 @@ def serialize(graph) -> Serialized:
     )
     builder = flatbuffers.Builder(4096)
     builder.Finish(root.Pack(builder), IDENTIFIER)
-    return Serialized(bytes(builder.Output()), weights)
+    names = (f"{i} {node.op}" for i, node in enumerate(graph.nodes))
+    handles = {name: (n.debug_handle,) for name, n in zip(names, graph.nodes, strict=True) if n.debug_handle}
+    return Serialized(bytes(builder.Output()), weights, handles)

@@ -1,0 +1,157 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// What an event tracer gets to see.
+
+#include <executorch/runtime/core/event_tracer.h>
+#include <gmock/gmock.h>
+
+#include "delegate.h"
+#include "sample_graphs.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using executorch::runtime::ArrayRef;
+using executorch::runtime::Result;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Keeps what delegates log.
+class Tracer final : public executorch::runtime::EventTracer {
+  using AllocatorID = executorch::runtime::AllocatorID;
+  using ChainID = executorch::runtime::ChainID;
+  using DebugHandle = executorch::runtime::DebugHandle;
+  using EventTracerEntry = executorch::runtime::EventTracerEntry;
+  using Id = executorch::runtime::DelegateDebugIntId;
+  using Tensor = executorch::aten::Tensor;
+
+ public:
+  struct Event {
+    std::string name, metadata;
+    et_timestamp_t start, end;
+  };
+  std::vector<Event> events;
+
+  void log_profiling_delegate(
+      const char* name, Id id, et_timestamp_t start, et_timestamp_t end, const void* metadata, size_t size) override {
+    EXPECT_EQ(id, executorch::runtime::kUnsetDelegateDebugIntId);
+    events.push_back({name, std::string(static_cast<const char*>(metadata), size), start, end});
+  }
+
+  void create_event_block(const char*) override {}
+  EventTracerEntry start_profiling(const char*, ChainID, DebugHandle) override {
+    return {};
+  }
+  EventTracerEntry start_profiling_delegate(const char*, Id) override {
+    return {};
+  }
+  void end_profiling_delegate(EventTracerEntry, const void*, size_t) override {}
+  void end_profiling(EventTracerEntry) override {}
+  void track_allocation(AllocatorID, size_t) override {}
+  AllocatorID track_allocator(const char*) override {
+    return 0;
+  }
+  Result<bool> log_evalue(const EValue&, executorch::runtime::LoggedEValueType) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, Id, const Tensor&) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, Id, const ArrayRef<Tensor>) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, Id, const int&) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, Id, const bool&) override {
+    return false;
+  }
+  Result<bool> log_intermediate_output_delegate(const char*, Id, const double&) override {
+    return false;
+  }
+  void set_delegation_intermediate_output_filter(executorch::runtime::EventTracerFilterBase*) override {}
+};
+
+class ProfilingTest : public ::testing::Test {
+ protected:
+  ProfilingTest() {
+    weights_.add("w", some_numbers(12));
+  }
+  ~ProfilingTest() override {
+    if (handle_ != nullptr) {
+      backend_.destroy(handle_);
+    }
+  }
+
+  void load(const GraphDef& def, Tracer* tracer, const std::vector<BackendOption>& options = {}) {
+    BlobBuffer processed(def.build());
+    BackendInitContext context(nullptr, tracer, "forward", &weights_, {options.data(), options.size()});
+    const auto handle = backend_.init(context, processed.buffer(), {});
+    ASSERT_TRUE(handle.ok()) << backend_.last_error();
+    handle_ = *handle;
+  }
+  // The names of the events of a call, which follow one another.
+  std::vector<std::string> call(Tracer* tracer, const std::vector<EValue*>& arguments) {
+    BackendExecutionContext context(tracer);
+    std::vector<EValue*> copy = arguments;
+    const et_timestamp_t start = et_pal_current_ticks();
+    EXPECT_EQ(backend_.execute(context, handle_, {copy.data(), copy.size()}), Error::Ok) << backend_.last_error();
+    const et_timestamp_t end = et_pal_current_ticks();
+    std::vector<std::string> names;
+    et_timestamp_t last = start;
+    for (const Tracer::Event& event : tracer == nullptr ? std::vector<Tracer::Event>() : tracer->events) {
+      names.push_back(event.name + (event.metadata.empty() ? "" : " " + event.metadata));
+      EXPECT_LE(last, event.start);
+      EXPECT_LE(event.start, event.end);
+      last = event.end;
+    }
+    EXPECT_LE(last, end);
+    if (tracer != nullptr) {
+      tracer->events.clear();
+    }
+    return names;
+  }
+
+  EtXnnpackBackend backend_;
+  DataMap weights_;
+  DelegateHandle* handle_ = nullptr;
+};
+
+TEST_F(ProfilingTest, EveryNodeIsAnEventInEveryCall) {
+  Tracer tracer;
+  load(small_graph(), &tracer);
+  for (const int32_t batch : {2, 1, 4, 4}) {
+    TensorArgument x({batch, 3}), y({4, 4});
+    const std::vector<std::string> names = call(&tracer, {x.value(), y.value()});
+    EXPECT_THAT(names, ElementsAre("0 Unary", "1 Linear", "2 LayerNorm"));
+  }
+}
+
+TEST_F(ProfilingTest, NodesThatShareAPassAreOneEvent) {
+  GraphDef g;
+  const uint32_t x = g.input({2, 3});
+  const uint32_t sine = g.node(unary(schema::UnaryKind::Sin), {x}, {2, 3});
+  const uint32_t cosine = g.node(unary(schema::UnaryKind::Cos), {x}, {2, 3});
+  g.output(g.node(binary(schema::BinaryKind::Mul), {sine, cosine}, {2, 3}));
+  Tracer tracer;
+  load(g, &tracer);
+  TensorArgument in({2, 3}), out({2, 3});
+  EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("0 Unary with 1 Unary, 2 Binary"));
+}
+
+TEST_F(ProfilingTest, NothingIsLoggedUnlessThereIsATracerAndTheOption) {
+  Tracer tracer;
+  TensorArgument x({2, 3}), y({4, 4});
+  load(small_graph(), nullptr);
+  EXPECT_THAT(call(&tracer, {x.value(), y.value()}), IsEmpty());
+  backend_.destroy(handle_);
+  load(small_graph(), &tracer, {option("profiling", false)});
+  EXPECT_THAT(call(&tracer, {x.value(), y.value()}), IsEmpty());
+  backend_.destroy(handle_);
+  load(small_graph(), &tracer);
+  EXPECT_THAT(call(nullptr, {x.value(), y.value()}), IsEmpty());
+  EXPECT_THAT(tracer.events, IsEmpty());
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing

@@ -1,0 +1,80 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""The time of each operator in ExecuTorch's event tracer, by ETDump and Inspector."""
+
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.devtools import Inspector
+from executorch.exir import to_edge_transform_and_lower
+from executorch.extension.pybindings import portable_lib
+
+
+class Model(torch.nn.Module):
+    """Two segments of XNNPACK, a kernel of ours between them, and a pass of several nodes."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(3, 8, 3)
+        self.norm = torch.nn.LayerNorm(14)
+        self.linear = torch.nn.Linear(14, 5)
+
+    def forward(self, x):
+        y = self.norm(self.convolution(x))
+        y = torch.sin(y) * torch.cos(y) + torch.erf(y)
+        return self.linear(y).relu()
+
+
+MODEL = Model().eval()
+EXAMPLE = (torch.rand(4, 3, 16, 16),)
+
+
+@pytest.fixture(scope="module")
+def program():
+    shapes = {"x": {0: torch.export.Dim("batch", min=1, max=4)}}
+    exported = torch.export.export(MODEL, EXAMPLE, dynamic_shapes=shapes)
+    manager = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()], generate_etrecord=True)
+    return manager.to_executorch()
+
+
+def profile(program, folder, batches):
+    """Calls with these batches: events inside of the delegate, and the milliseconds of each whole call."""
+    module = portable_lib._load_for_executorch_from_buffer(program.buffer, enable_etdump=True)
+    for batch in batches:
+        x = EXAMPLE[0][:batch]
+        torch.testing.assert_close(module.run_method("forward", (x,))[0], MODEL(x), atol=1e-2, rtol=1e-2)
+    module.write_etdump_result_to_file(str(folder / "etdump"))
+    program.get_etrecord().save(str(folder / "etrecord.bin"))
+    inspector = Inspector(etdump_path=str(folder / "etdump"), etrecord=str(folder / "etrecord.bin"))
+    events = [event for block in inspector.event_blocks if block.name == "Execute" for event in block.events]
+    inside = [event for event in events if event.is_delegated_op]
+    (call,) = [event for event in events if event.name == "DELEGATE_CALL"]
+    return inside, call.perf_data.raw
+
+
+@pytest.mark.parametrize("options", [{}, {"force_fp16": True}, {"num_threads": 1}], ids=str)
+def test_every_operator_is_an_event(options, program, tmp_path):
+    with et_xnnpack.load_options(**options):
+        events, calls = profile(program, tmp_path, batches=[4, 1, 3])
+    fused = [
+        names.decode().removeprefix("with ").split(", ") for e in events for names in e.delegate_debug_metadatas[:1]
+    ]
+    assert [len(names) for names in fused] == [4]
+    nodes = sorted(int(name.split()[0]) for name in [e.name for e in events] + fused[0])
+    assert nodes == list(range(len(nodes)))
+    origins = {event.name.split()[1]: event.op_types for event in events}
+    assert origins["Conv2d"] == ["aten.convolution.default"]
+    assert origins["LayerNorm"] == ["aten.layer_norm.default"]
+    assert origins["Linear"] == ["aten.linear.default"]
+    assert len(calls) == 3
+    for i, call in enumerate(calls):
+        times = [event.perf_data.raw[i] for event in events]
+        assert min(times) >= 0
+        assert 0 < sum(times) <= call
+
+
+def test_without_the_option_there_are_none(program, tmp_path):
+    with et_xnnpack.load_options(profiling=False):
+        events, calls = profile(program, tmp_path, batches=[2])
+    assert not events
+    assert len(calls) == 1
