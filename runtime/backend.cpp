@@ -90,7 +90,7 @@ std::shared_ptr<States> states_of_group(int group) {
 
 Status check_cpu() {
   ETX_CHECK(
-      xnn_initialize(&kXnnpackAllocator) == xnn_status_success,
+      xnn_initialize(nullptr) == xnn_status_success,
       NotSupported,
       "XNNPACK needs a CPU with SSE2 or NEON, or could not find out which CPU this is");
   return {};

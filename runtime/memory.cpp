@@ -18,19 +18,8 @@ namespace {
 
 constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 
-constexpr size_t kHugePageBytes = 2 << 20; // of x86-64 and of ARM with pages of 4096 bytes
-
 // Below, memory mostly comes from what was freed and has its pages.
 constexpr size_t kPopulatedBytes = 16 << 10;
-
-// Has the system use huge pages for memory that has no pages yet.
-void advise_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  const int error = errno;
-  madvise(data, bytes, MADV_HUGEPAGE); // not every system has any
-  errno = error;
-#endif
-}
 
 } // namespace
 
@@ -56,30 +45,11 @@ void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #endif
 }
 
-void* allocate_aligned(size_t bytes, size_t alignment) {
-  // Only pages that are filled: what follows them must not take a huge page.
-  const size_t huge = bytes / kHugePageBytes * kHugePageBytes;
-  alignment = huge > 0 ? std::max(alignment, kHugePageBytes) : alignment;
-  const size_t total = (bytes + alignment - 1) / alignment * alignment;
-  void* const data = total < bytes ? nullptr : std::aligned_alloc(alignment, total);
-  if (data != nullptr && huge > 0) {
-    advise_huge_pages(data, huge);
-  }
-  return data;
-}
-
-const xnn_allocator kXnnpackAllocator{
-    nullptr,
-    [](void*, size_t bytes) { return std::malloc(bytes); },
-    [](void*, void* data, size_t bytes) { return std::realloc(data, bytes); },
-    [](void*, void* data) { std::free(data); },
-    [](void*, size_t alignment, size_t bytes) { return allocate_aligned(bytes, alignment); },
-    [](void*, void* data) { std::free(data); }};
-
 StatusOr<Buffer> Buffer::allocate(size_t bytes) {
   Buffer buffer;
-  if (bytes + kTailBytes >= bytes) {
-    buffer.data_.reset(static_cast<char*>(allocate_aligned(bytes + kTailBytes, kAlignment)));
+  const size_t total = round_up_to_alignment(bytes + kTailBytes);
+  if (total >= bytes) {
+    buffer.data_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, total)));
   }
   ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "no memory for %zu bytes", bytes);
   buffer.size_ = bytes;

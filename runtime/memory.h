@@ -26,13 +26,6 @@ constexpr Size round_up_to_alignment(Size bytes) {
 // Whether XNNPACK may read that far past the end of these bytes: it stays on their last page.
 bool is_tail_readable(const void* data, size_t bytes, size_t tail = XNN_EXTRA_BYTES);
 
-// Heap memory to be given back with std::free(), in huge pages as far as it fills them: that saves
-// page faults, and misses of the TLB later. Null: there is none.
-void* allocate_aligned(size_t bytes, size_t alignment);
-
-// XNNPACK's memory comes from there, too, if this is what xnn_initialize() is called with first.
-extern const xnn_allocator kXnnpackAllocator;
-
 // Has the system provide the pages of memory that is about to be written whole, in one call
 // instead of one fault for each. Only the whole pages in it, and only where that pays; memory that
 // was in use before keeps its content.

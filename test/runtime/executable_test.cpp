@@ -146,7 +146,7 @@ Results run(Executable& executable, const Call& call, pthreadpool_t pool = nullp
 class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
  protected:
   ExecutableTest() : bytes_(GetParam().def.build()) {
-    EXPECT_EQ(xnn_initialize(&kXnnpackAllocator), xnn_status_success);
+    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     weights_.add("w", some_numbers(12));
     weights_.add("table", some_numbers(6));
   }

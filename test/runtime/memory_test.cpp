@@ -7,7 +7,6 @@
 #include <cstring>
 #include <random>
 #include <tuple>
-#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -28,24 +27,6 @@ TEST(BufferTest, IsAlignedAndReadableBehindTheEnd) {
     std::memset(buffer->data(), 1, bytes + kTailBytes);
   }
 }
-
-#if defined(__linux__)
-// Whatever the system gives huge pages for.
-TEST(BufferTest, LargeOnesTakeNoMoreMemoryThanTheyNeed) {
-  constexpr size_t kHugePage = 2 << 20;
-  constexpr size_t kBytes = 20 * kHugePage + 5000; // more than the heap keeps
-  StatusOr<Buffer> buffer = Buffer::allocate_populated(kBytes);
-  ASSERT_TRUE(buffer.ok());
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % kHugePage, 0u);
-  std::memset(buffer->data(), 1, kBytes + kTailBytes);
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t end = (kBytes + kTailBytes + page - 1) / page * page;
-  std::vector<unsigned char> resident((21 * kHugePage - end) / page);
-  if (mincore(buffer->data() + end, resident.size() * page, resident.data()) == 0) { // else it is not even mapped
-    EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char r) { return r & 1; }), 0);
-  }
-}
-#endif
 
 TEST(BufferTest, FailsWithoutMemory) {
   for (const size_t bytes : {SIZE_MAX, SIZE_MAX - 64, SIZE_MAX / 2, size_t{1} << 60}) {

@@ -59,7 +59,7 @@ constexpr size_t kCount = 3; // packed weights of the network
 class PackedFileTest : public ::testing::Test {
  protected:
   PackedFileTest() {
-    EXPECT_EQ(xnn_initialize(&kXnnpackAllocator), xnn_status_success);
+    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     std::string name = ::testing::TempDir() + "packed-XXXXXX";
     folder_ = mkdtemp(name.data());
     path_ = folder_ + "/weights";

@@ -80,7 +80,7 @@ TEST(PackedWeightsTest, ArePackedOnceByManyThreads) {
 // A loaded graph of one Float32 input and output.
 struct Loaded {
   Loaded(const GraphDef& def, const DataMap& data, PackedWeights* shared, bool force_fp16 = false) {
-    EXPECT_EQ(xnn_initialize(&kXnnpackAllocator), xnn_status_success);
+    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     const std::vector<uint8_t> bytes = def.build();
     StatusOr<Blob> blob = Blob::open(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();

@@ -20,7 +20,7 @@ using schema::UnaryKind;
 class Loaded {
  public:
   explicit Loaded(const GraphDef& def, std::shared_ptr<States> states = nullptr, const DataMap* data = nullptr) {
-    EXPECT_EQ(xnn_initialize(&kXnnpackAllocator), xnn_status_success);
+    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     const std::vector<uint8_t> bytes = def.build();
     StatusOr<Blob> blob = Blob::open(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();

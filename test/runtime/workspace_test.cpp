@@ -31,7 +31,7 @@ GraphDef network() {
 class WorkspaceTest : public ::testing::Test {
  protected:
   WorkspaceTest() : blob_(network().build()) {
-    EXPECT_EQ(xnn_initialize(&kXnnpackAllocator), xnn_status_success);
+    EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     weights_.add("w", some_numbers(kWidth * kWidth));
     for (const int32_t rows : {1, 7, 64, 256}) {
       Method alone(backend_, blob_, &weights_);

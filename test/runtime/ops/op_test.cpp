@@ -128,7 +128,7 @@ bool OpCase::in_half() const {
 }
 
 std::vector<float> OpCase::run_in_xnnpack(bool half) const {
-  EXPECT_EQ(xnn_initialize(&kXnnpackAllocator), xnn_status_success);
+  EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
   TensorType output = *infer();
   const Context context(*this, output);
 
