@@ -150,13 +150,19 @@ pthreadpool_t pool_of(const Options& options) {
   return options.num_threads == 1 ? nullptr : executorch::extension::threadpool::get_pthreadpool();
 }
 
-Status create_executable(Delegate& delegate, Blob blob, PackedFile* file) {
+// `is_damaged`: the file of packed weights is, if there is one.
+Status create_executable(Delegate& delegate, Blob blob, bool is_damaged) {
   const Options& options = delegate.options;
+  const std::string& path = options.packed_cache_path;
+  std::optional<PackedFile> file;
+  if (!path.empty()) {
+    file.emplace(is_damaged ? PackedFile::damaged(path) : PackedFile(path));
+  }
   Executable::Settings settings;
   settings.states = delegate.states;
   settings.workspace = delegate.workspace;
   settings.packed_weights = options.weight_cache ? &PackedWeights::of_process() : nullptr;
-  settings.packed_file = file;
+  settings.packed_file = file ? &*file : nullptr;
   settings.pool = pool_of(options);
   settings.fuse_elementwise = options.fuse_elementwise;
   settings.force_fp16 = options.force_fp16;
@@ -189,11 +195,7 @@ StatusOr<std::unique_ptr<Delegate>> load(
   delegate->named_data = context.get_named_data_map();
   delegate->profile = options.profiling && context.event_tracer() != nullptr;
   const SharedLock lock(*delegate);
-  std::optional<PackedFile> file;
-  if (!options.packed_cache_path.empty()) {
-    file.emplace(options.packed_cache_path);
-  }
-  ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), file ? &*file : nullptr));
+  ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false));
   if (const std::string& why = delegate->executable->without_half(); !why.empty()) {
     ET_LOG(Error, "et_xnnpack: force_fp16: computes in float32: %s", why.c_str());
   }
@@ -207,11 +209,7 @@ Status reshape(Delegate& delegate) {
   const pthreadpool_t pool = pool_of(delegate.options);
   Status status = delegate.executable->reshape(inputs, pool);
   while (status.code() == Error::InvalidExternalData) {
-    std::optional<PackedFile> file;
-    if (!delegate.options.packed_cache_path.empty()) {
-      file.emplace(PackedFile::damaged(delegate.options.packed_cache_path));
-    }
-    ETX_RETURN_IF_ERROR(create_executable(delegate, delegate.executable->blob(), file ? &*file : nullptr));
+    ETX_RETURN_IF_ERROR(create_executable(delegate, delegate.executable->blob(), /*is_damaged=*/true));
     status = delegate.executable->reshape(inputs, pool);
   }
   return status;

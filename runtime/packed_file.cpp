@@ -386,7 +386,7 @@ Status PackedFile::write(const PackedByKey& used) const {
     const IndexEntry entry{
         writer.position(),
         bytes->size,
-        checksum(bytes->data, bytes->size),
+        bytes->seal == nullptr ? checksum(bytes->data, bytes->size) : bytes->seal->checksum,
         bytes->is_packed_first ? kPackedFirst : 0,
         static_cast<uint32_t>(key.size())};
     append(&index, &entry, sizeof(entry));

@@ -277,6 +277,5 @@ def serialize(graph) -> Serialized:
     )
     builder = flatbuffers.Builder(4096)
     builder.Finish(root.Pack(builder), IDENTIFIER)
-    names = (f"{i} {node.op}" for i, node in enumerate(graph.nodes))
-    handles = {name: (n.debug_handle,) for name, n in zip(names, graph.nodes, strict=True) if n.debug_handle}
+    handles = {f"{i} {node.op}": (node.debug_handle,) for i, node in enumerate(graph.nodes) if node.debug_handle}
     return Serialized(bytes(builder.Output()), weights, handles)

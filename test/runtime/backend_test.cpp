@@ -140,7 +140,6 @@ TEST_F(BackendTest, RefusesABlobThatIsNotInMemory) {
   EXPECT_EQ(freed, 1);
 }
 
-// Runs what should fail between calls that should not.
 // A method that a file gave damaged weights computes nothing with them.
 TEST_F(BackendTest, PacksAnewWhatAFileGivesDamaged) {
   const std::string path = ::testing::TempDir() + "packed-" + std::to_string(getpid());
@@ -184,6 +183,7 @@ TEST_F(BackendTest, PacksAnewWhatAFileGivesDamaged) {
   }
 }
 
+// Runs what should fail between calls that should not.
 class BackendArgumentsTest : public BackendTest {
  protected:
   BackendArgumentsTest() : method_(load(two_outputs())) {}
