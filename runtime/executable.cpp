@@ -36,7 +36,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(
   PackedFile* const file = settings.packed_file;
   const bool fuse_elementwise = settings.fuse_elementwise;
   const pthreadpool_t pool = settings.pool;
-  std::unique_ptr<Executable> executable(new Executable(std::move(blob), std::move(settings)));
+  std::unique_ptr<Executable> executable(new Executable(std::move(blob), named_data, std::move(settings)));
   Weights weights(executable->blob_, named_data, shared, file);
   ETX_RETURN_IF_ERROR(executable->load(weights, fuse_elementwise, pool));
   if (file != nullptr) {
@@ -229,11 +229,21 @@ Status Executable::load_states(Weights& weights) {
 
 Status Executable::load_constants(Weights& weights) {
   for (uint32_t id = 0; id < blob_.num_values(); ++id) {
-    if (places_[id] == Place::Constant) {
-      ETX_ASSIGN_OR_RETURN(const void* data, weights.constant(id, SubgraphBuilder::Use::Kept));
-      data_[id] = static_cast<char*>(const_cast<void*>(data));
+    if (places_[id] != Place::Constant) {
+      continue;
+    }
+    if (weights.can_wait(id)) {
+      late_constants_.push_back(id);
+    } else {
+      ETX_RETURN_IF_ERROR(load_constant(id, weights));
     }
   }
+  return {};
+}
+
+Status Executable::load_constant(uint32_t value, Weights& weights) {
+  ETX_ASSIGN_OR_RETURN(const void* data, weights.constant(value, SubgraphBuilder::Use::Kept));
+  data_[value] = static_cast<char*>(const_cast<void*>(data));
   return {};
 }
 
@@ -243,7 +253,7 @@ Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool) 
   if (same_threads && std::equal(inputs.begin(), inputs.end(), inputs_.begin(), inputs_.end())) {
     return {};
   }
-  ETX_RETURN_IF_ERROR(verify_packed(pool));
+  ETX_RETURN_IF_ERROR(finish_loading(pool));
   is_shaped_ = false;
   pool_ = pool;
   num_threads_ = num_threads;
@@ -251,6 +261,11 @@ Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool) 
   inputs_.assign(inputs.begin(), inputs.end());
   is_shaped_ = true;
   return {};
+}
+
+Status Executable::finish_loading(pthreadpool_t pool) {
+  ETX_RETURN_IF_ERROR(verify_packed(pool));
+  return load_late_constants();
 }
 
 Status Executable::verify_packed(pthreadpool_t pool) {
@@ -262,6 +277,21 @@ Status Executable::verify_packed(pthreadpool_t pool) {
   }
   ETX_CHECK(damaged.empty(), InvalidExternalData, "%zu packed weights are damaged", damaged.size());
   unverified_.clear();
+  return {};
+}
+
+Status Executable::load_late_constants() {
+  if (late_constants_.empty()) {
+    return {};
+  }
+  Weights weights(blob_, named_data_, packed_weights_);
+  for (const uint32_t value : late_constants_) {
+    ETX_RETURN_IF_ERROR(load_constant(value, weights));
+  }
+  for (PackedPtr& kept : std::move(weights).take_kept()) {
+    constants_.push_back(std::move(kept));
+  }
+  late_constants_.clear();
   return {};
 }
 

@@ -45,7 +45,8 @@ class Executable {
     bool profile = false; // so that run() takes a profiler
   };
 
-  // `named_data` is only used here; null if the blob refers to none.
+  // `named_data` is null if the blob refers to none. It must live until this returns and, if there is a file of
+  // packed weights, until the first reshape() that succeeds.
   static StatusOr<std::unique_ptr<Executable>> create(
       Blob blob, const NamedDataMap* named_data, Settings settings);
   static StatusOr<std::unique_ptr<Executable>> create(Blob blob, const NamedDataMap* named_data) {
@@ -58,9 +59,10 @@ class Executable {
 
   // Prepares for arguments of these sizes and for this pool (null: calling thread).
   // Does nothing if they are those of the last call. Fails with InvalidArgument if the
-  // graph does not take them; a later call with good sizes works. The first call fails with
-  // InvalidExternalData if packed weights from a file are damaged: then this is of no use,
-  // and create() with the same blob and PackedFile::damaged() makes one that is.
+  // graph does not take them; a later call with good sizes works. The first call finishes
+  // loading, which may fail like create(), and fails with InvalidExternalData if packed
+  // weights from a file are damaged: then this is of no use, and create() with the same
+  // blob and PackedFile::damaged() makes one that is.
   Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool);
 
   // The type of graph output `i`, physical. REQUIRES: reshape() succeeded
@@ -123,8 +125,9 @@ class Executable {
     std::vector<void*> outputs;
   };
 
-  Executable(Blob blob, Settings settings)
+  Executable(Blob blob, const NamedDataMap* named_data, Settings settings)
       : blob_(std::move(blob)),
+        named_data_(named_data),
         states_(std::move(settings.states)),
         packed_weights_(settings.packed_weights),
         shrink_memory_(settings.shrink_memory),
@@ -142,8 +145,11 @@ class Executable {
   bool reads(size_t s, uint32_t value) const;
   Status load_states(Weights& weights);
   Status load_constants(Weights& weights);
+  Status load_constant(uint32_t value, Weights& weights);
 
+  Status finish_loading(pthreadpool_t pool);
   Status verify_packed(pthreadpool_t pool);
+  Status load_late_constants();
   Status reshape_to(Span<const ArgumentSize> inputs, bool same_threads);
   Status check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const;
   Status reshape_steps(const Sizes& sizes, bool* same_memory);
@@ -175,10 +181,12 @@ class Executable {
   }
 
   const Blob blob_;
+  const NamedDataMap* const named_data_; // until the first call
   Plan plan_;
   std::shared_ptr<States> states_;
   PackedWeights* const packed_weights_;
   PackedByKey unverified_; // until the first call
+  std::vector<uint32_t> late_constants_; // values, until the first call
   const bool shrink_memory_;
   const bool profile_;
   const bool force_fp16_;

@@ -54,6 +54,13 @@ StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use
   return kept_by_value_[value];
 }
 
+bool Weights::can_wait(uint32_t value) const {
+  const schema::Constant& constant = *blob_.value(value).constant();
+  StatusOr<TensorType> type = constant_type(blob_, value);
+  return file_ != nullptr && type.ok() && !is_copied(constant, *type) && kept_by_value_.count(value) == 0 &&
+      has_data(constant.key()->c_str());
+}
+
 Status Weights::run(const std::vector<PackingTask>& tasks, pthreadpool_t pool) {
   std::vector<Status> results(tasks.size());
   std::atomic<bool> failed{false};
@@ -145,11 +152,25 @@ StatusOr<FreeableBuffer> Weights::get(const schema::Constant& constant, size_t b
   return std::move(*data);
 }
 
+bool Weights::has_data(const char* key) const {
+  const Result<uint32_t> count = named_data_ == nullptr ? Result<uint32_t>(0u) : named_data_->get_num_keys();
+  for (uint32_t i = 0; count.ok() && i < *count; ++i) {
+    const Result<const char*> other = named_data_->get_key(i);
+    if (other.ok() && std::strcmp(*other, key) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Weights::is_copied(const schema::Constant& constant, const TensorType& type) const {
+  return constant.key() == nullptr || type.bytes() < kLargeBytes || constant.storage() != schema::Storage::Plain;
+}
+
 StatusOr<PackedPtr> Weights::keep(uint32_t value) {
   const schema::Constant& constant = *blob_.value(value).constant();
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
-  const bool copy =
-      constant.key() == nullptr || type.bytes() < kLargeBytes || constant.storage() != schema::Storage::Plain;
+  const bool copy = is_copied(constant, type);
   std::string key = "kept " + type.to_string() + identity(value);
   if (!copy) {
     // The memory may be gone with the program.

@@ -42,6 +42,10 @@ class Weights : public SubgraphBuilder::ConstantSource {
   // The data of a constant that is kept. One that is to be packed has none yet.
   StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override;
 
+  // Whether the data of a constant that is kept may be asked for as late as by the first call. So it is with a
+  // file of packed weights, which makes a load so short that a large constant would take most of it.
+  bool can_wait(uint32_t value) const;
+
   // Runs all tasks, on the threads of `pool` (null: the calling one), until one fails.
   Status run(const std::vector<PackingTask>& tasks, pthreadpool_t pool);
 
@@ -86,6 +90,8 @@ class Weights : public SubgraphBuilder::ConstantSource {
  private:
   StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
   StatusOr<std::shared_ptr<const FreeableBuffer>> borrow(const schema::Constant& constant, size_t bytes) const;
+  bool has_data(const char* key) const;
+  bool is_copied(const schema::Constant& constant, const TensorType& type) const;
   StatusOr<PackedPtr> keep(uint32_t value);
   PackedPtr share(const std::string& key, PackedBytes bytes);
   StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const;

@@ -27,9 +27,12 @@ elseif(NOT TARGET XNNPACK)
   endif()
   add_subdirectory("${XNNPACK_SOURCE_DIR}" xnnpack EXCLUDE_FROM_ALL SYSTEM)
   if(NOT MSVC)
-    target_sources(XNNPACK PRIVATE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.c")
+    target_sources(XNNPACK PRIVATE
+      "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.c" "${CMAKE_CURRENT_LIST_DIR}/xnnpack_packing.c")
     set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/runtime.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
       COMPILE_OPTIONS -include "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.h")
+    set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/operators/convolution-nhwc.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
+      COMPILE_OPTIONS -include "${CMAKE_CURRENT_LIST_DIR}/xnnpack_packing.h" -DET_XNNPACK_FAST_PACKING)
   endif()
   # Microkernels by the number of output channels (xnnpack_tiles.h). Each operator calls that number otherwise.
   if(TARGET microkernels-prod AND NOT MSVC)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -86,8 +87,8 @@ class DataMap final : public executorch::runtime::NamedDataMap {
   Result<uint32_t> get_num_keys() const override {
     return static_cast<uint32_t>(data_.size());
   }
-  Result<const char*> get_key(uint32_t) const override {
-    return Error::NotImplemented;
+  Result<const char*> get_key(uint32_t index) const override {
+    return std::next(data_.begin(), index)->first.c_str();
   }
 
  private:

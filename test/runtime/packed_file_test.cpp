@@ -56,6 +56,17 @@ GraphDef network(const std::string& weight) {
 
 constexpr size_t kCount = 3; // packed weights of the network
 
+constexpr int64_t kRows = 1000; // of a table that is large enough to wait for the first call
+
+// x * w, and a table that a kernel of ours reads.
+GraphDef network_with_table() {
+  GraphDef g;
+  const uint32_t x = g.input({36, kSize});
+  g.output(g.node(linear(), {x, g.named({kSize, kSize}, "a")}, {36, kSize}));
+  g.output(g.node(transpose({1, 0}), {g.named({kRows, kSize}, "table")}, {kSize, kRows}));
+  return g;
+}
+
 class PackedFileTest : public ::testing::Test {
  protected:
   PackedFileTest() {
@@ -92,15 +103,48 @@ class PackedFileTest : public ::testing::Test {
   }
 
   std::unique_ptr<Executable> create(const std::string& weight, PackedFile* file, PackedWeights* shared) const {
-    const std::vector<uint8_t> bytes = network(weight).build();
+    StatusOr<std::unique_ptr<Executable>> executable = create(network(weight), file, shared);
+    EXPECT_TRUE(executable.ok()) << executable.status().message();
+    return std::move(*executable);
+  }
+  StatusOr<std::unique_ptr<Executable>> create(const GraphDef& graph, PackedFile* file, PackedWeights* shared) const {
+    const std::vector<uint8_t> bytes = graph.build();
     StatusOr<Blob> blob = Blob::open(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.packed_weights = shared;
     settings.packed_file = file;
-    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &data_, settings);
-    EXPECT_TRUE(executable.ok()) << executable.status().message();
-    return std::move(*executable);
+    return Executable::create(std::move(*blob), &data_, settings);
+  }
+  StatusOr<std::unique_ptr<Executable>> load_with_table(PackedWeights* shared = nullptr) {
+    data_.forget();
+    PackedFile file(path_);
+    return create(network_with_table(), &file, shared);
+  }
+
+  // What the table is turned into.
+  static Status run_with_table(Executable& executable, std::vector<float>* turned) {
+    const std::vector<float> x = some_numbers(36 * kSize, 9);
+    std::vector<float> y(36 * kSize);
+    turned->assign(kRows * kSize, 0);
+    const ArgumentSize size{Shape{36, kSize}, 0};
+    ETX_RETURN_IF_ERROR(executable.reshape({&size, 1}, nullptr));
+    const void* in = x.data();
+    void* outs[] = {y.data(), turned->data()};
+    return executable.run({&in, 1}, {outs, 2});
+  }
+  // A table that is not copied.
+  std::vector<float> add_table() {
+    data_.misalign(sizeof(float)); // so that it does not end with a page
+    const std::vector<float> table = some_numbers(kRows * kSize, 5);
+    data_.add("table", table);
+    std::vector<float> turned(table.size());
+    for (size_t i = 0; i < kRows; ++i) {
+      for (size_t j = 0; j < kSize; ++j) {
+        turned[j * kRows + i] = table[i * kSize + j];
+      }
+    }
+    return turned;
   }
 
   static std::vector<float> run(Executable& executable) {
@@ -557,6 +601,69 @@ TEST_F(PackedFileTest, MethodsThatShareMayBeCalledAtOnce) {
     EXPECT_EQ(shared.count(), kCount);
     expect_cached("a");
   }
+}
+
+TEST_F(PackedFileTest, LargeConstantsAreReadByTheFirstCall) {
+  const std::vector<float> expected = add_table();
+  std::vector<float> turned;
+  for (const bool packed : {false, true}) {
+    auto executable = load_with_table();
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ(data_.asked(), packed ? std::vector<std::string>() : std::vector<std::string>{"a"});
+    data_.forget();
+    for (int call = 0; call < 2; ++call) {
+      ASSERT_TRUE(run_with_table(**executable, &turned).ok());
+      EXPECT_EQ(turned, expected);
+      EXPECT_THAT(data_.asked(), ElementsAre("table"));
+    }
+    EXPECT_EQ(data_.in_use(), 1);
+  }
+  EXPECT_EQ(data_.in_use(), 0);
+}
+
+TEST_F(PackedFileTest, LargeConstantsAreThereOnce) {
+  const std::vector<float> expected = add_table();
+  PackedWeights shared;
+  std::vector<std::unique_ptr<Executable>> methods(4);
+  for (std::unique_ptr<Executable>& method : methods) {
+    method = std::move(*load_with_table(&shared));
+  }
+  data_.forget();
+  std::vector<std::thread> threads;
+  for (std::unique_ptr<Executable>& method : methods) {
+    threads.emplace_back([&] {
+      std::vector<float> turned;
+      EXPECT_TRUE(run_with_table(*method, &turned).ok());
+      EXPECT_EQ(turned, expected);
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_THAT(data_.asked(), ElementsAre("table"));
+}
+
+TEST_F(PackedFileTest, LoadingMissesALargeConstantThatIsNowhere) {
+  for (int i = 0; i < 2; ++i) {
+    auto executable = load_with_table();
+    EXPECT_EQ(executable.status().code(), Error::InvalidProgram);
+    EXPECT_THAT(executable.status().message(), HasSubstr("table"));
+  }
+}
+
+TEST_F(PackedFileTest, TheFirstCallFailsIfALargeConstantIsTooSmall) {
+  data_.add("table", some_numbers(5));
+  auto executable = load_with_table();
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  std::vector<float> turned;
+  for (int i = 0; i < 2; ++i) {
+    const Status status = run_with_table(**executable, &turned);
+    EXPECT_EQ(status.code(), Error::InvalidProgram);
+    EXPECT_THAT(status.message(), HasSubstr("weight table has 20 bytes, 96000 are needed"));
+  }
+  const std::vector<float> expected = add_table();
+  EXPECT_TRUE(run_with_table(**executable, &turned).ok());
+  EXPECT_EQ(turned, expected);
 }
 
 TEST_F(PackedFileTest, ThreadsMayWriteAtOnce) {
