@@ -105,11 +105,10 @@ asan tsan: build
 	@ctest --preset $@ --progress
 
 lint: $(stamps)/lint
+	$(call say,Formatting and lints)
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
-	@if command -v clang-format > /dev/null; then \
-	  git ls-files -z '*.cpp' '*.h' '*.c' | xargs -0 --no-run-if-empty clang-format --dry-run --Werror; \
-	else echo "clang-format is not installed: C++ was not checked"; fi
+	@git ls-files -z '*.cpp' '*.h' '*.c' | xargs -0 -r $(bin)/clang-format --dry-run --Werror
 
 clean:
 	rm -rf build $(stamps)/installed
@@ -139,9 +138,10 @@ $(stamps)/test $(stamps)/examples $(stamps)/benchmarks: $(stamps)/%: %/requireme
 	@$(pip) install --progress-bar off -r $<
 	@touch $@
 
-$(stamps)/lint: | $(venv)/bin/python
+$(stamps)/lint: tools/requirements.txt | $(venv)/bin/python
 	@mkdir -p $(@D)
-	@$(pip) install --quiet ruff
+	$(call say,Python packages of lint)
+	@$(pip) install --progress-bar off -r $<
 	@touch $@
 
 $(stamps)/installed: $(stamps)/requirements $(sources)

@@ -62,7 +62,8 @@ Status check_order(const Tensor& tensor, const DimOrder* declared) {
   return {};
 }
 
-Status read_tensor(const EValue* arg, const schema::Value& value, const DimOrder* order, Shape* shape, const void** data) {
+Status read_tensor(
+    const EValue* arg, const schema::Value& value, const DimOrder* order, Shape* shape, const void** data) {
   ETX_RETURN_IF_ERROR(check_kind(arg, value));
   const Tensor& tensor = arg->toTensor();
   ETX_RETURN_IF_ERROR(check_order(tensor, order));
@@ -100,10 +101,7 @@ ScalarType scalar_type(DType dtype) {
 }
 
 Status read_arguments(
-    const Blob& blob,
-    Span<EValue*> args,
-    std::vector<ArgumentSize>* inputs,
-    std::vector<const void*>* input_data) {
+    const Blob& blob, Span<EValue*> args, std::vector<ArgumentSize>* inputs, std::vector<const void*>* input_data) {
   const size_t expected = blob.num_inputs() + blob.num_outputs();
   ETX_CHECK(
       args.size() == expected,

@@ -20,10 +20,7 @@ ScalarType scalar_type(DType dtype);
 // Fails with InvalidArgument for another number of arguments, another kind, dtype, rank
 // or order of axes in memory.
 Status read_arguments(
-    const Blob& blob,
-    Span<EValue*> args,
-    std::vector<ArgumentSize>* inputs,
-    std::vector<const void*>* input_data);
+    const Blob& blob, Span<EValue*> args, std::vector<ArgumentSize>* inputs, std::vector<const void*>* input_data);
 
 // Gives output `i` the physical shape and reads its address.
 Status prepare_output(const Blob& blob, size_t i, const Shape& shape, EValue& arg, void** data);

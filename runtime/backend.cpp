@@ -134,8 +134,7 @@ std::vector<BackendOption>& load_options_of_this_thread() {
 }
 
 // What holds for a method: what its program asks for, what the process does, what the load does.
-StatusOr<Options> options_of(
-    BackendInitContext& context, ArrayRef<CompileSpec> specs, const OptionChanges& process) {
+StatusOr<Options> options_of(BackendInitContext& context, ArrayRef<CompileSpec> specs, const OptionChanges& process) {
   Options options;
   ETX_RETURN_IF_ERROR(set_options(specs, &options));
   ETX_RETURN_IF_ERROR(process.apply_to(&options));
@@ -242,8 +241,7 @@ class TracingProfiler final : public Profiler {
 
 Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTracer* tracer) {
   const SharedLock lock(delegate);
-  ETX_RETURN_IF_ERROR(
-      read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
+  ETX_RETURN_IF_ERROR(read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
   ETX_RETURN_IF_ERROR(reshape(delegate));
   Executable& executable = *delegate.executable;
   const Blob& blob = executable.blob();

@@ -33,8 +33,7 @@ class EtXnnpackBackend final : public Inspector {
       executorch::runtime::BackendOptionContext& context,
       const executorch::runtime::Span<BackendOption>& options) override;
   Error get_option(
-      executorch::runtime::BackendOptionContext& context,
-      executorch::runtime::Span<BackendOption>& options) override;
+      executorch::runtime::BackendOptionContext& context, executorch::runtime::Span<BackendOption>& options) override;
 
   Error set_load_options(Span<const BackendOption> options) const override;
   Error check_specs(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const override;

@@ -76,8 +76,7 @@ class BlobVerifier {
     // Root offset and file identifier.
     ETX_CHECK(bytes_.size() >= 8, InvalidProgram, "the blob has %zu bytes", bytes_.size());
     ETX_CHECK(bytes_.size() < kMaxBlobBytes, InvalidProgram, "the blob has %zu bytes", bytes_.size());
-    ETX_CHECK(
-        std::memcmp(bytes_.data() + 4, "ETX", 3) == 0, InvalidProgram, "this is not an et_xnnpack blob");
+    ETX_CHECK(std::memcmp(bytes_.data() + 4, "ETX", 3) == 0, InvalidProgram, "this is not an et_xnnpack blob");
     ETX_CHECK(
         schema::GraphBufferHasIdentifier(bytes_.data()),
         DelegateInvalidCompatibility,

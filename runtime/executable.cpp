@@ -24,8 +24,7 @@ Span<const T> view(const std::vector<T>& items) {
 
 } // namespace
 
-StatusOr<std::unique_ptr<Executable>> Executable::create(
-    Blob blob, const NamedDataMap* named_data, Settings settings) {
+StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedDataMap* named_data, Settings settings) {
   if (settings.states == nullptr) {
     settings.states = std::make_shared<States>();
   }
@@ -96,8 +95,7 @@ Status Executable::load_step(
     const OpImpl& op = op_impl(blob_.node(node).attributes_type());
     runnable.kernel = make_kernel(op, bound.context());
     if (runnable.kernel == nullptr) {
-      return failure(Error::NotSupported, "this runtime cannot compute it for these operands")
-          .in(blob_.describe(node));
+      return failure(Error::NotSupported, "this runtime cannot compute it for these operands").in(blob_.describe(node));
     }
     const NodeContext& context = bound.context();
     runnable.inputs.resize(context.num_inputs());
@@ -125,8 +123,8 @@ StatusOr<Segment> Executable::load_segment(
   } else if (force_fp16_ && Segment::gains_by_half(blob_, step, view(types_), sizes)) {
     // XNNPACK refuses, for example, a clamp whose limits are the same number in float16, maybe not before it packs.
     std::vector<PackingTask> tasks;
-    StatusOr<Segment> segment =
-        Segment::create(blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), tasks, {/*half=*/true, profile_});
+    StatusOr<Segment> segment = Segment::create(
+        blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), tasks, {/*half=*/true, profile_});
     const Status status = segment.ok() ? weights.run(tasks, pool) : segment.status();
     if (status.ok()) {
       ++num_half_;
@@ -336,8 +334,8 @@ Status Executable::reshape_steps(const Sizes& sizes, bool* same_memory) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
     const std::vector<uint32_t>& outputs = plan_.steps[s].outputs;
-    step.is_empty = std::all_of(
-        outputs.begin(), outputs.end(), [this](uint32_t id) { return types_[id].shape.numel() == 0; });
+    step.is_empty =
+        std::all_of(outputs.begin(), outputs.end(), [this](uint32_t id) { return types_[id].shape.numel() == 0; });
     if (step.segment != nullptr && !step.is_empty) {
       ETX_RETURN_IF_ERROR(check_not_empty(plan_.steps[s]));
     }

@@ -47,8 +47,7 @@ class Executable {
 
   // `named_data` is null if the blob refers to none. It must live until this returns and, if there is a file of
   // packed weights, until the first reshape() that succeeds.
-  static StatusOr<std::unique_ptr<Executable>> create(
-      Blob blob, const NamedDataMap* named_data, Settings settings);
+  static StatusOr<std::unique_ptr<Executable>> create(Blob blob, const NamedDataMap* named_data, Settings settings);
   static StatusOr<std::unique_ptr<Executable>> create(Blob blob, const NamedDataMap* named_data) {
     return create(std::move(blob), named_data, Settings());
   }

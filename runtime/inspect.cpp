@@ -236,8 +236,8 @@ std::string inspect(const Blob& blob) {
     for (const uint32_t id : *node.outputs()) {
       outputs += (outputs.empty() ? "" : ", ") + type(blob, id);
     }
-    text += outputs + " = " + schema::EnumNameAttributes(node.attributes_type()) + "(" + operands(node.inputs()) +
-        ")" + attributes(blob, node) + " @" + std::to_string(node.debug_handle()) + "\n";
+    text += outputs + " = " + schema::EnumNameAttributes(node.attributes_type()) + "(" + operands(node.inputs()) + ")" +
+        attributes(blob, node) + " @" + std::to_string(node.debug_handle()) + "\n";
   }
   for (uint32_t i = 0; i < blob.num_outputs(); ++i) {
     text += "out %" + std::to_string(graph.outputs()->Get(i)->value()) + "\n";

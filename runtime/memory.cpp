@@ -65,8 +65,7 @@ StatusOr<Buffer> Buffer::allocate_populated(size_t bytes) {
 ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces) {
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(
-      order.begin(), order.end(), [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
 
   ArenaLayout layout;
   layout.offsets.resize(pieces.size());

@@ -93,8 +93,7 @@ StatusOr<const Option*> find(const std::string& name) {
       nearest = &option;
     }
   }
-  return failure(
-      Error::InvalidArgument, "there is no option '%s'; did you mean '%s'?", name.c_str(), nearest->name);
+  return failure(Error::InvalidArgument, "there is no option '%s'; did you mean '%s'?", name.c_str(), nearest->name);
 }
 
 StatusOr<std::string> text_in(const char* name, const OptionValue& value) {
@@ -102,8 +101,7 @@ StatusOr<std::string> text_in(const char* name, const OptionValue& value) {
   ETX_CHECK(text != nullptr, InvalidArgument, "option '%s' takes a text", name);
   const size_t length = strnlen(text->data(), text->size());
   // A longer one was cut off there by ExecuTorch.
-  ETX_CHECK(
-      length < text->size() - 1, InvalidArgument, "option '%s' takes up to %zu bytes", name, text->size() - 2);
+  ETX_CHECK(length < text->size() - 1, InvalidArgument, "option '%s' takes up to %zu bytes", name, text->size() - 2);
   return std::string(text->data(), length);
 }
 
@@ -142,8 +140,7 @@ Status set(const char* name, const Sharing& sharing, const OptionValue& value, O
       return {};
     }
   }
-  return failure(
-      Error::InvalidArgument, "option '%s' takes 'none', 'model' or 'global', not '%s'", name, text.c_str());
+  return failure(Error::InvalidArgument, "option '%s' takes 'none', 'model' or 'global', not '%s'", name, text.c_str());
 }
 
 Status set(const Option& option, const OptionValue& value, Options* options) {
@@ -174,7 +171,8 @@ OptionValue parse(const Integer&, const std::string& text) {
   char* end = nullptr;
   errno = 0;
   const long number = std::strtol(text.c_str(), &end, 10);
-  const bool fits = errno == 0 && number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max();
+  const bool fits =
+      errno == 0 && number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max();
   return !text.empty() && *end == '\0' && fits ? OptionValue(static_cast<int>(number)) : text_value(text);
 }
 OptionValue parse(const Boolean&, const std::string& text) {
@@ -209,7 +207,8 @@ Status set_options(ArrayRef<CompileSpec> given, Options* options) {
     const CompileSpec& spec = given[i];
     ETX_CHECK(spec.key != nullptr, InvalidArgument, "there is no option '(null)'");
     ETX_ASSIGN_OR_RETURN(const Option* option, find(spec.key));
-    const std::string text(static_cast<const char*>(spec.value.buffer), spec.value.buffer == nullptr ? 0 : spec.value.nbytes);
+    const std::string text(
+        static_cast<const char*>(spec.value.buffer), spec.value.buffer == nullptr ? 0 : spec.value.nbytes);
     std::strncpy(parsed[i].key, option->name, sizeof(parsed[i].key) - 1);
     parsed[i].value = std::visit([&](const auto& kind) { return parse(kind, text); }, option->kind);
   }

@@ -36,8 +36,7 @@ struct Options {
 Status set_options(Span<const BackendOption> given, Options* options);
 
 // The same from the text form that compile specs have: "1", "true", "model".
-Status set_options(
-    executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> given, Options* options);
+Status set_options(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> given, Options* options);
 
 // Fills in the values of the options that `asked` names. Fails, changing nothing, for
 // a name that does not exist.

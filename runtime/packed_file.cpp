@@ -335,8 +335,7 @@ std::optional<PackedBytes> PackedFile::find(const std::string& key) const {
     return std::nullopt;
   }
   const auto found = contents_->entries.find(key);
-  return found == contents_->entries.end() ? std::nullopt
-                                           : std::make_optional(Contents::get(contents_, found->second));
+  return found == contents_->entries.end() ? std::nullopt : std::make_optional(Contents::get(contents_, found->second));
 }
 
 void PackedFile::finish(const PackedByKey& used) {

@@ -129,8 +129,8 @@ Status Packer::create_operator(Node& node, Weights& weights) {
     }
     data[i] = originals.back().data;
   }
-  const xnn_status status = et_xnnpack_create_node(
-      &node.node, node.operands.data(), data.data(), data.size(), &node.cache.provider);
+  const xnn_status status =
+      et_xnnpack_create_node(&node.node, node.operands.data(), data.data(), data.size(), &node.cache.provider);
   ETX_RETURN_IF_ERROR(std::move(node.cache.status));
   return check_xnn(status, "xnn_create_runtime");
 }

@@ -53,8 +53,7 @@ Status check_quantization(const schema::Value& value) {
   const Limits limits = limits_of(dtype);
   for (uint32_t i = 0; i < scales; ++i) {
     const float scale = quantization.scale()->Get(i);
-    ETX_CHECK(
-        scale > 0 && std::isnormal(scale), InvalidProgram, "scale %u is %g", i, static_cast<double>(scale));
+    ETX_CHECK(scale > 0 && std::isnormal(scale), InvalidProgram, "scale %u is %g", i, static_cast<double>(scale));
     const int32_t zero_point = quantization.zero_point()->Get(i);
     ETX_CHECK(
         zero_point >= limits.min && zero_point <= limits.max,
@@ -93,8 +92,8 @@ bool is_per_tensor(const TensorType& type, DType stored) {
 
 int32_t quantize_number(const schema::Quantization& quantization, DType stored, float value) {
   const Limits limits = limits_of(stored);
-  const float moved = std::nearbyint(value / quantization.scale()->Get(0)) +
-      static_cast<float>(quantization.zero_point()->Get(0));
+  const float moved =
+      std::nearbyint(value / quantization.scale()->Get(0)) + static_cast<float>(quantization.zero_point()->Get(0));
   const float low = static_cast<float>(limits.min), high = static_cast<float>(limits.max);
   return std::isnan(moved) ? 0 : static_cast<int32_t>(std::min(std::max(moved, low), high));
 }

@@ -55,8 +55,7 @@ StatusOr<Segment> Segment::create(
   return segment;
 }
 
-bool Segment::gains_by_half(
-    const Blob& blob, const Step& step, Span<const TensorType> types, const Sizes& sizes) {
+bool Segment::gains_by_half(const Blob& blob, const Step& step, Span<const TensorType> types, const Sizes& sizes) {
   return std::any_of(step.nodes.begin(), step.nodes.end(), [&](uint32_t i) {
     const schema::Attributes type = blob.node(i).attributes_type();
     const bool is_product = type == schema::Attributes::Conv2d || type == schema::Attributes::ConvTranspose2d ||
@@ -74,8 +73,7 @@ Status Segment::reshape(Span<const TensorType> types, Span<char* const> data, pt
   for (uint32_t id = 0; id < num_inputs_; ++id) {
     const Shape& shape = types[values_[id]].shape;
     ETX_RETURN_IF_ERROR(check_xnn(
-        xnn_reshape_external_value(runtime_.get(), id, shape.rank, shape.dims.data()),
-        "xnn_reshape_external_value"));
+        xnn_reshape_external_value(runtime_.get(), id, shape.rank, shape.dims.data()), "xnn_reshape_external_value"));
   }
   // Not xnn_setup_runtime, which does the same but ignores that there may be no memory.
   ETX_RETURN_IF_ERROR(check_xnn(et_xnnpack_reshape_runtime(runtime_.get()), "xnn_reshape_runtime"));
@@ -101,8 +99,7 @@ Status Segment::set_data(Span<char* const> data) {
   for (uint32_t id = 0; id < values_.size(); ++id) {
     externals_[id] = {id, data[values_[id]]};
   }
-  return check_xnn(
-      xnn_setup_runtime_v2(runtime_.get(), externals_.size(), externals_.data()), "xnn_setup_runtime_v2");
+  return check_xnn(xnn_setup_runtime_v2(runtime_.get(), externals_.size(), externals_.data()), "xnn_setup_runtime_v2");
 }
 
 Status Segment::run() {

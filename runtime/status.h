@@ -71,11 +71,11 @@ class [[nodiscard]] StatusOr {
 #define ETX_CONCAT_INNER(a, b) a##b
 #define ETX_CONCAT(a, b) ETX_CONCAT_INNER(a, b)
 
-#define ETX_RETURN_IF_ERROR(expression)            \
-  do {                                             \
+#define ETX_RETURN_IF_ERROR(expression)                       \
+  do {                                                        \
     if (Status etx_status = (expression); !etx_status.ok()) { \
-      return etx_status;                           \
-    }                                              \
+      return etx_status;                                      \
+    }                                                         \
   } while (false)
 
 #define ETX_ASSIGN_OR_RETURN(target, expression) \
@@ -88,11 +88,11 @@ class [[nodiscard]] StatusOr {
   target = std::move(*result)
 
 // Fails with `code` and the printf-style message unless `condition` holds.
-#define ETX_CHECK(condition, code, ...)          \
-  do {                                           \
-    if (!(condition)) {                          \
-      return failure(Error::code, __VA_ARGS__);  \
-    }                                            \
+#define ETX_CHECK(condition, code, ...)         \
+  do {                                          \
+    if (!(condition)) {                         \
+      return failure(Error::code, __VA_ARGS__); \
+    }                                           \
   } while (false)
 
 } // namespace executorch::backends::et_xnnpack

@@ -70,13 +70,11 @@ Status check_xnn(xnn_status status, const char* function) {
   if (status == xnn_status_success) {
     return {};
   }
-  const Error code =
-      status == xnn_status_out_of_memory ? Error::MemoryAllocationFailed : Error::Internal;
+  const Error code = status == xnn_status_out_of_memory ? Error::MemoryAllocationFailed : Error::Internal;
   return failure(code, "%s: %s", function, status_name(status));
 }
 
-SubgraphBuilder::SubgraphBuilder(
-    SubgraphPtr subgraph, Span<const TensorType> types, ConstantSource& constants)
+SubgraphBuilder::SubgraphBuilder(SubgraphPtr subgraph, Span<const TensorType> types, ConstantSource& constants)
     : subgraph_(std::move(subgraph)),
       types_(types),
       constants_(constants),
@@ -88,15 +86,13 @@ StatusOr<std::unique_ptr<SubgraphBuilder>> SubgraphBuilder::create(
     Span<const TensorType> types,
     ConstantSource& constants) {
   xnn_subgraph_t raw = nullptr;
-  ETX_RETURN_IF_ERROR(check_xnn(
-      xnn_create_subgraph(static_cast<uint32_t>(externals.size()), 0, &raw), "xnn_create_subgraph"));
+  ETX_RETURN_IF_ERROR(
+      check_xnn(xnn_create_subgraph(static_cast<uint32_t>(externals.size()), 0, &raw), "xnn_create_subgraph"));
   std::unique_ptr<SubgraphBuilder> builder(new SubgraphBuilder(SubgraphPtr(raw), types, constants));
   for (size_t i = 0; i < externals.size(); ++i) {
-    const uint32_t flags =
-        external_is_input[i] ? XNN_VALUE_FLAG_EXTERNAL_INPUT : XNN_VALUE_FLAG_EXTERNAL_OUTPUT;
+    const uint32_t flags = external_is_input[i] ? XNN_VALUE_FLAG_EXTERNAL_INPUT : XNN_VALUE_FLAG_EXTERNAL_OUTPUT;
     ETX_ASSIGN_OR_RETURN(
-        const uint32_t id,
-        builder->define_tensor(types[externals[i]], nullptr, static_cast<uint32_t>(i), flags));
+        const uint32_t id, builder->define_tensor(types[externals[i]], nullptr, static_cast<uint32_t>(i), flags));
     builder->ids_[externals[i]] = id;
   }
   return builder;
@@ -155,8 +151,7 @@ StatusOr<uint32_t> SubgraphBuilder::input(size_t i, Use use) {
   ETX_ASSIGN_OR_RETURN(const void* data, constants_.constant(value, use));
   ETX_ASSIGN_OR_RETURN(
       const uint32_t id,
-      half ? define_half_constant(types_[value], data)
-           : define_tensor(types_[value], data, XNN_INVALID_VALUE_ID, 0));
+      half ? define_half_constant(types_[value], data) : define_tensor(types_[value], data, XNN_INVALID_VALUE_ID, 0));
   if (use == Use::Kept) {
     ids[value] = id;
   } else {
@@ -235,8 +230,7 @@ StatusOr<uint32_t> SubgraphBuilder::rounded(uint32_t x, const Shape& shape, size
       xnn_define_dynamically_quantized_tensor_value(
           get(), xnn_datatype_qdint8, shape.rank, axes, shape.dims.data(), XNN_INVALID_VALUE_ID, 0, &id),
       "xnn_define_dynamically_quantized_tensor_value"));
-  ETX_RETURN_IF_ERROR(
-      check_xnn(xnn_define_unary(get(), xnn_unary_convert, nullptr, x, id, 0), "xnn_define_unary"));
+  ETX_RETURN_IF_ERROR(check_xnn(xnn_define_unary(get(), xnn_unary_convert, nullptr, x, id, 0), "xnn_define_unary"));
   return id;
 }
 
@@ -305,8 +299,7 @@ StatusOr<uint32_t> SubgraphBuilder::define_tensor(
   }
   ETX_ASSIGN_OR_RETURN(const xnn_datatype dtype, half ? xnn_datatype_fp16 : datatype(type.dtype));
   ETX_RETURN_IF_ERROR(check_xnn(
-      xnn_define_tensor_value(
-          get(), dtype, type.shape.rank, type.shape.dims.data(), data, external_id, flags, &id),
+      xnn_define_tensor_value(get(), dtype, type.shape.rank, type.shape.dims.data(), data, external_id, flags, &id),
       "xnn_define_tensor_value"));
   return id;
 }

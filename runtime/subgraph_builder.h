@@ -95,8 +95,7 @@ class SubgraphBuilder {
   StatusOr<uint32_t> define_half_constant(const TensorType& type, const void* data);
   StatusOr<uint32_t> define_tensor(
       const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, bool half = false);
-  Status define_quantized(
-      const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, uint32_t* id);
+  Status define_quantized(const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, uint32_t* id);
 
   SubgraphPtr subgraph_;
   Span<const TensorType> types_;

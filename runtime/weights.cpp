@@ -122,8 +122,7 @@ Status Weights::copy(const schema::Constant& constant, const TensorType& type, v
   return {};
 }
 
-StatusOr<std::shared_ptr<const FreeableBuffer>> Weights::borrow(
-    const schema::Constant& constant, size_t bytes) const {
+StatusOr<std::shared_ptr<const FreeableBuffer>> Weights::borrow(const schema::Constant& constant, size_t bytes) const {
   const std::lock_guard<std::mutex> lock(data_mutex_);
   ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, bytes));
   return std::shared_ptr<const FreeableBuffer>(
@@ -141,13 +140,7 @@ StatusOr<FreeableBuffer> Weights::get(const schema::Constant& constant, size_t b
   ETX_CHECK(named_data_ != nullptr, InvalidProgram, "weight %s: the program carries no named data", key);
   Result<FreeableBuffer> data = named_data_->get_data(key);
   ETX_CHECK(data.ok(), InvalidProgram, "weight %s is not in the program or its .ptd files", key);
-  ETX_CHECK(
-      data->size() >= bytes,
-      InvalidProgram,
-      "weight %s has %zu bytes, %zu are needed",
-      key,
-      data->size(),
-      bytes);
+  ETX_CHECK(data->size() >= bytes, InvalidProgram, "weight %s has %zu bytes, %zu are needed", key, data->size(), bytes);
   ETX_CHECK(data->data_safe().ok(), NotSupported, "weight %s is not in memory that this CPU can address", key);
   return std::move(*data);
 }

@@ -32,11 +32,7 @@ class Weights : public SubgraphBuilder::ConstantSource {
  public:
   // `named_data` may be null if no constant has a key. Both must outlive loading. Nothing is
   // shared with others if `shared` is null, or with later processes if `file` is.
-  Weights(
-      const Blob& blob,
-      const NamedDataMap* named_data,
-      PackedWeights* shared = nullptr,
-      PackedFile* file = nullptr)
+  Weights(const Blob& blob, const NamedDataMap* named_data, PackedWeights* shared = nullptr, PackedFile* file = nullptr)
       : blob_(blob), named_data_(named_data), shared_(shared), file_(file) {}
 
   // The data of a constant that is kept. One that is to be packed has none yet.

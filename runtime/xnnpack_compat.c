@@ -130,7 +130,7 @@ void et_xnnpack_release_workspace_memory(xnn_workspace_t workspace) {
 #define CODE_CACHE_ARGUMENT
 #else
 #define CODE_CACHE_PARAMETER struct xnn_code_cache *code_cache __attribute__((unused)),
-#define CODE_CACHE_ARGUMENT /*code_cache=*/NULL,
+#define CODE_CACHE_ARGUMENT /*code_cache=*/ NULL,
 #endif
 
 // By type of node, XNNPACK's own functions while one runtime is created.
@@ -245,8 +245,7 @@ static enum xnn_status defer_node(
   }
   packing.description = description.bytes;
   packing.size = description.size;
-  const struct et_xnnpack_node deferred = {
-      node, values, num_values, opdata, (void (*)(void))create[node->type]};
+  const struct et_xnnpack_node deferred = {node, values, num_values, opdata, (void (*)(void))create[node->type]};
   const enum xnn_status status = packer->defer(packer->context, &packing, &deferred);
   free(description.bytes);
   return status;
@@ -277,8 +276,7 @@ enum xnn_status et_xnnpack_create_node(
     }
   }
   const xnn_create_operator_fn create = (xnn_create_operator_fn)deferred->create;
-  const enum xnn_status status =
-      create(node, own, deferred->num_values, deferred->opdata, CODE_CACHE_ARGUMENT cache);
+  const enum xnn_status status = create(node, own, deferred->num_values, deferred->opdata, CODE_CACHE_ARGUMENT cache);
   free(own);
   return status;
 }

@@ -78,8 +78,7 @@ struct et_xnnpack_packer {
   struct xnn_weights_cache_provider cache; // has to be the first
   void* context;
   // Called in place of creating such a node's operator.
-  enum xnn_status (*defer)(
-      void* context, const struct et_xnnpack_packing* packing, const struct et_xnnpack_node* node);
+  enum xnn_status (*defer)(void* context, const struct et_xnnpack_packing* packing, const struct et_xnnpack_node* node);
   // Which values are static but have no data yet; their address is never read.
   const bool* is_deferred;
   size_t num_values;

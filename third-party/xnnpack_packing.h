@@ -15,9 +15,20 @@ extern "C" {
 #endif
 
 /* What xnn_pack_f32_conv_goki_w does, with its arguments and its result. */
-void et_xnnpack_pack_f32_conv_goki_w(size_t groups, size_t columns, size_t kernel_size, size_t channels, size_t nr,
-                                     size_t kr, size_t sr, const float* kernel, const float* bias, const void* scale,
-                                     float* packed, size_t extra_bytes, const void* params);
+void et_xnnpack_pack_f32_conv_goki_w(
+    size_t groups,
+    size_t columns,
+    size_t kernel_size,
+    size_t channels,
+    size_t nr,
+    size_t kr,
+    size_t sr,
+    const float* kernel,
+    const float* bias,
+    const void* scale,
+    float* packed,
+    size_t extra_bytes,
+    const void* params);
 
 #ifdef __cplusplus
 }

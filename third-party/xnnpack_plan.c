@@ -12,7 +12,9 @@
 
 typedef struct xnn_usage_record record;
 
-static size_t end_of(const record* value) { return value->alloc_offset + value->tensor_size; }
+static size_t end_of(const record* value) {
+  return value->alloc_offset + value->tensor_size;
+}
 
 static bool live_together(const record* a, const record* b) {
   return a->first_node <= b->last_node && b->first_node <= a->last_node;

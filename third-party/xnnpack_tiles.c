@@ -15,7 +15,7 @@
 
 #if (XNN_ARCH_X86 || XNN_ARCH_X86_64) && XNN_ENABLE_AVX512F
 
-enum { kWide = 32, kNarrow = 16, kRows = 8 };  // the wide tile is XNNPACK's
+enum { kWide = 32, kNarrow = 16, kRows = 8 }; // the wide tile is XNNPACK's
 
 // A fully connected layer multiplies so many rows by a panel of kWide columns before it goes on to the next
 // panel: it stays in the cache, and the rows divide into tiles without a small rest.
@@ -23,20 +23,38 @@ enum { kBlockRows = 32 };
 
 #define WIDE_TILE(rows) (xnn_gemm_ukernel_fn) xnn_f32_gemm_minmax_ukernel_##rows##x32__avx512f_broadcast
 
-static void multiply_block(size_t rows, size_t columns, size_t depth_bytes, const void* a, size_t a_stride,
-                           const void* w, void* c, size_t c_stride, size_t c_panel_stride, const void* params) {
-  static const xnn_gemm_ukernel_fn kTiles[kRows] = {WIDE_TILE(1), WIDE_TILE(4), WIDE_TILE(4), WIDE_TILE(4),
-                                                    WIDE_TILE(5), WIDE_TILE(6), WIDE_TILE(7), WIDE_TILE(8)};
+static void multiply_block(
+    size_t rows,
+    size_t columns,
+    size_t depth_bytes,
+    const void* a,
+    size_t a_stride,
+    const void* w,
+    void* c,
+    size_t c_stride,
+    size_t c_panel_stride,
+    const void* params) {
+  static const xnn_gemm_ukernel_fn kTiles[kRows] = {
+      WIDE_TILE(1), WIDE_TILE(4), WIDE_TILE(4), WIDE_TILE(4), WIDE_TILE(5), WIDE_TILE(6), WIDE_TILE(7), WIDE_TILE(8)};
   const size_t num_tiles = (rows + kRows - 1) / kRows;
   const size_t least = rows / num_tiles;
-  const size_t num_larger = rows % num_tiles;  // tiles of one row more
+  const size_t num_larger = rows % num_tiles; // tiles of one row more
   for (; columns > 0; columns -= columns < kWide ? columns : kWide) {
     const char* tile_a = a;
     char* tile_c = c;
     for (size_t i = 0; i < num_tiles; ++i) {
       const size_t tile_rows = least + (i < num_larger);
-      kTiles[tile_rows - 1](tile_rows, columns < kWide ? columns : kWide, depth_bytes, tile_a, a_stride, w, tile_c,
-                            c_stride, c_panel_stride, params);
+      kTiles[tile_rows - 1](
+          tile_rows,
+          columns < kWide ? columns : kWide,
+          depth_bytes,
+          tile_a,
+          a_stride,
+          w,
+          tile_c,
+          c_stride,
+          c_panel_stride,
+          params);
       tile_a += tile_rows * a_stride;
       tile_c += tile_rows * c_stride;
     }
@@ -80,11 +98,15 @@ static void init_narrow_config(void) {
   narrow_config.nr = kNarrow;
 }
 
-static size_t padded(size_t columns, size_t tile) { return (columns + tile - 1) / tile * tile; }
+static size_t padded(size_t columns, size_t tile) {
+  return (columns + tile - 1) / tile * tile;
+}
 
 // Saves an eighth of the work or more; below that the wide tile, which reads each number of the other
 // operand half as often, is the faster one.
-static bool is_narrow(size_t columns) { return 8 * padded(columns, kNarrow) <= 7 * padded(columns, kWide); }
+static bool is_narrow(size_t columns) {
+  return 8 * padded(columns, kNarrow) <= 7 * padded(columns, kWide);
+}
 
 static bool has_wide_tiles(void) {
   const struct xnn_gemm_config* config = xnn_init_f32_gemm_config();

@@ -27,8 +27,8 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "input %zu is not a tensor\n", i);
       return 1;
     }
-    tensors.push_back(executorch::extension::ones(
-        {input->sizes().begin(), input->sizes().end()}, input->scalar_type()));
+    tensors.push_back(
+        executorch::extension::ones({input->sizes().begin(), input->sizes().end()}, input->scalar_type()));
     inputs.emplace_back(tensors.back());
   }
   auto outputs = module.forward(inputs);

@@ -595,13 +595,12 @@ class Attention final : public Kernel {
       return run_few(problem, static_cast<float*>(arguments.scratch), pool);
     }
     const size_t blocks = (total + block_rows_ - 1) / block_rows_;
-    parallel_for_with_thread(
-        pool, heads_ * blocks, [&](size_t thread, size_t i) {
-          const size_t begin = i % blocks * block_rows_;
-          const size_t end = std::min(begin + block_rows_, total);
-          float* scratch = static_cast<float*>(arguments.scratch) + thread * scratch_per_thread_;
-          block_(problem, i / blocks, begin, end, scratch);
-        });
+    parallel_for_with_thread(pool, heads_ * blocks, [&](size_t thread, size_t i) {
+      const size_t begin = i % blocks * block_rows_;
+      const size_t end = std::min(begin + block_rows_, total);
+      float* scratch = static_cast<float*>(arguments.scratch) + thread * scratch_per_thread_;
+      block_(problem, i / blocks, begin, end, scratch);
+    });
   }
 
  private:

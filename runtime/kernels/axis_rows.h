@@ -10,8 +10,7 @@ struct AxisRows {
   size_t outer = 0, size = 0, inner = 0;
 
   AxisRows() = default;
-  AxisRows(const Shape& x, size_t axis)
-      : outer(x.numel(0, axis)), size(x[axis]), inner(x.numel(axis + 1, x.rank)) {}
+  AxisRows(const Shape& x, size_t axis) : outer(x.numel(0, axis)), size(x[axis]), inner(x.numel(axis + 1, x.rank)) {}
   size_t count() const {
     return outer * inner;
   }

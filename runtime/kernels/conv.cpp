@@ -156,9 +156,19 @@ class DepthwiseConv final : public Kernel {
     conv_.images = x[0];
     conv_.channels = x[3];
     conv_.height = {
-        x[1], y[1], weight[1], attributes.stride()->height(), attributes.padding()->top(), attributes.dilation()->height()};
+        x[1],
+        y[1],
+        weight[1],
+        attributes.stride()->height(),
+        attributes.padding()->top(),
+        attributes.dilation()->height()};
     conv_.width = {
-        x[2], y[2], weight[2], attributes.stride()->width(), attributes.padding()->left(), attributes.dilation()->width()};
+        x[2],
+        y[2],
+        weight[2],
+        attributes.stride()->width(),
+        attributes.padding()->left(),
+        attributes.dilation()->width()};
     conv_.min = clamp_min(attributes.clamp());
     conv_.max = clamp_max(attributes.clamp());
     is_packed_ = node.is_constant(1);

@@ -82,8 +82,8 @@ HWY_NOINLINE void convolve(
   for (size_t r = rows.begin; r < rows.end; ++r) {
     const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) +
         (r * conv.width.kernel + columns.begin) * channels + channel;
-    const float* x = input + static_cast<ptrdiff_t>(r) * row_step +
-        static_cast<ptrdiff_t>(columns.begin * tap_step + channel);
+    const float* x =
+        input + static_cast<ptrdiff_t>(r) * row_step + static_cast<ptrdiff_t>(columns.begin * tap_step + channel);
     for (size_t c = columns.begin; c < columns.end; ++c, weight += channels, x += tap_step) {
       HWY_UNROLL(4)
       for (size_t n = 0; n < N; ++n) {

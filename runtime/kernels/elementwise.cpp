@@ -105,10 +105,10 @@ struct Parameters {
   Vector alpha, low, high;
 };
 
-#define ETX_UNARY(name)                                         \
-  struct name {                                                 \
+#define ETX_UNARY(name)                                          \
+  struct name {                                                  \
     static HWY_INLINE Vector apply(Vector x, const Parameters&); \
-  };                                                            \
+  };                                                             \
   HWY_INLINE Vector name::apply(Vector x, [[maybe_unused]] const Parameters& p)
 
 ETX_UNARY(Abs) {
@@ -262,12 +262,12 @@ ETX_UNARY(Trunc) {
 }
 
 // Highway's, where all of a vector is in the range that it is good for.
-#define ETX_UNARY_WITHIN(name, scalar, low, high)                   \
-  ETX_UNARY(name) {                                                 \
-    if (HWY_UNLIKELY(!all_within(x, low, high))) {                  \
-      return by_scalars<scalar>(x);                                 \
-    }                                                               \
-    return hn::name(kFloats, x);                                    \
+#define ETX_UNARY_WITHIN(name, scalar, low, high)  \
+  ETX_UNARY(name) {                                \
+    if (HWY_UNLIKELY(!all_within(x, low, high))) { \
+      return by_scalars<scalar>(x);                \
+    }                                              \
+    return hn::name(kFloats, x);                   \
   }
 
 constexpr float kSmallestNormal = std::numeric_limits<float>::min();
@@ -435,7 +435,8 @@ template <typename Function>
 void binary_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
   const Vector min = set(low), max = set(high);
   const auto store = [=](Vector p, Vector q, size_t i) HWY_ATTR {
-    hn::StoreU(clamped(Function::apply(p, q), min, max), kFloats, y + i);
+    const Vector result = clamped(Function::apply(p, q), min, max);
+    hn::StoreU(result, kFloats, y + i);
   };
   const size_t whole = count / kLanes * kLanes;
   if (a.moves && b.moves) {
@@ -541,7 +542,8 @@ ETX_BINARY(Power) {
   using Doubles = hn::Repartition<double, Floats>;
   const Doubles doubles;
   const auto power = [&](hn::Vec<Doubles> x, hn::Vec<Doubles> y) HWY_ATTR {
-    return hn::DemoteTo(hn::Half<Floats>(), exp2_of(hn::Mul(y, log2_of(x))));
+    const hn::Vec<Doubles> result = exp2_of(hn::Mul(y, log2_of(x)));
+    return hn::DemoteTo(hn::Half<Floats>(), result);
   };
   return hn::Combine(
       kFloats,
@@ -614,8 +616,8 @@ ETX_BINARY(FloorDiv) {
   Vector quotient = hn::Div(hn::Sub(a, rest), b);
   quotient = hn::IfThenElse(has_other_sign(rest, b), hn::Sub(quotient, set(1)), quotient);
   const Vector floored = hn::Floor(quotient);
-  const Vector nearest = hn::IfThenElse(
-      hn::Gt(hn::Sub(quotient, floored), set(0.5f)), hn::Add(floored, set(1)), floored);
+  const Vector nearest =
+      hn::IfThenElse(hn::Gt(hn::Sub(quotient, floored), set(0.5f)), hn::Add(floored, set(1)), floored);
   return hn::IfThenElse(hn::Eq(quotient, hn::Zero(kFloats)), hn::CopySign(hn::Zero(kFloats), hn::Div(a, b)), nearest);
 }
 #endif
@@ -896,8 +898,7 @@ std::unique_ptr<Row> make_unary_row(const NodeContext& node) {
     UnaryParameters parameters_;
   };
   const UnaryKind kind = node.attributes<schema::Unary>().kind();
-  return kind == UnaryKind::Copy ? nullptr
-                                 : std::make_unique<FusedUnary>(unary_row(kind), unary_parameters(node));
+  return kind == UnaryKind::Copy ? nullptr : std::make_unique<FusedUnary>(unary_row(kind), unary_parameters(node));
 }
 
 std::unique_ptr<Row> make_binary_row(const NodeContext& node) {
@@ -920,10 +921,7 @@ std::unique_ptr<Row> make_binary_row(const NodeContext& node) {
   if (node.input(0).dtype != DType::Float32) {
     return nullptr;
   }
-  return std::make_unique<FusedBinary>(
-      binary_row(attributes.kind()),
-      clamp_min(clamp),
-      clamp_max(clamp));
+  return std::make_unique<FusedBinary>(binary_row(attributes.kind()), clamp_min(clamp), clamp_max(clamp));
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -17,8 +17,8 @@ struct BinaryOperand {
   const float* data;
   bool moves;
 };
-using BinaryRow = void (*)(
-    const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high);
+using BinaryRow =
+    void (*)(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high);
 
 // With the sign of b.
 inline float remainder(float a, float b) {

@@ -34,8 +34,7 @@ void fill(char* to, const char* from, size_t count, size_t element_size) {
 
 } // namespace
 
-FusedElementwise::FusedElementwise(
-    std::vector<Node> nodes, Span<const uint32_t> inputs, Span<const uint32_t> outputs)
+FusedElementwise::FusedElementwise(std::vector<Node> nodes, Span<const uint32_t> inputs, Span<const uint32_t> outputs)
     : input_values_(inputs.begin(), inputs.end()), output_values_(outputs.begin(), outputs.end()) {
   std::unordered_map<uint32_t, Place> places;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -63,8 +63,7 @@ namespace {
 Status check_indices(const void* indices, DType dtype, size_t count, size_t size, bool wrap) {
   constexpr size_t kMaxSize = size_t{1} << 30;
   if (size <= kMaxSize) {
-    const auto any_outside =
-        dtype == DType::Int32 ? ETX_DISPATCH(any_int32_outside) : ETX_DISPATCH(any_int64_outside);
+    const auto any_outside = dtype == DType::Int32 ? ETX_DISPATCH(any_int32_outside) : ETX_DISPATCH(any_int64_outside);
     const auto end = static_cast<int64_t>(size);
     if (size > 0 && !any_outside(indices, count, wrap ? end : 0, end - 1)) {
       return {};

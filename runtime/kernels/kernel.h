@@ -89,9 +89,7 @@ void parallel_for(pthreadpool_t pool, size_t count, size_t grain, const Function
   }
   pthreadpool_parallelize_1d_tile_1d(
       pool,
-      [](void* context, size_t begin, size_t size) {
-        (*static_cast<const Function*>(context))(begin, begin + size);
-      },
+      [](void* context, size_t begin, size_t size) { (*static_cast<const Function*>(context))(begin, begin + size); },
       const_cast<void*>(static_cast<const void*>(&function)),
       count,
       grain,
@@ -110,9 +108,7 @@ void parallel_for_with_thread(pthreadpool_t pool, size_t count, const Function& 
   }
   pthreadpool_parallelize_1d_with_thread(
       pool,
-      [](void* context, size_t thread, size_t i) {
-        (*static_cast<const Function*>(context))(thread, i);
-      },
+      [](void* context, size_t thread, size_t i) { (*static_cast<const Function*>(context))(thread, i); },
       const_cast<void*>(static_cast<const void*>(&function)),
       count,
       0);

@@ -21,7 +21,14 @@ namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
 void normalize_row(
-    const float* x, size_t count, float mean, float scale, float shift, const float* weight, const float* bias, float* y) {
+    const float* x,
+    size_t count,
+    float mean,
+    float scale,
+    float shift,
+    const float* weight,
+    const float* bias,
+    float* y) {
   if (weight != nullptr && bias != nullptr) {
     normalize<true, true>(x, count, mean, scale, shift, weight, bias, y);
   } else if (weight != nullptr) {

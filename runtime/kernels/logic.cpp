@@ -211,8 +211,7 @@ class Where final : public Kernel {
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     element_size_ = element_size(node.output().dtype);
     function_ = where_row(element_size_);
-    broadcast_ = Broadcast<3>(
-        node.output().shape, {node.input(0).shape, node.input(1).shape, node.input(2).shape});
+    broadcast_ = Broadcast<3>(node.output().shape, {node.input(0).shape, node.input(1).shape, node.input(2).shape});
     return size_t{0};
   }
 
@@ -290,8 +289,7 @@ class Cast final : public Kernel {
   void run(const KernelArguments& arguments) override {
     const size_t from = element_size(from_), to = element_size(to_);
     parallel_for(arguments.pool, count_, kGrain, [&](size_t begin, size_t end) {
-      convert(
-          from_, arguments.input<char>(0) + begin * from, to_, arguments.output<char>(0) + begin * to, end - begin);
+      convert(from_, arguments.input<char>(0) + begin * from, to_, arguments.output<char>(0) + begin * to, end - begin);
     });
   }
 

@@ -216,7 +216,11 @@ class NarrowConv final : public Kernel {
   }
 
   void multiply(
-      NarrowProduct& product, size_t group, const Phase& row, const Phase& column, const KernelArguments& arguments) const {
+      NarrowProduct& product,
+      size_t group,
+      const Phase& row,
+      const Phase& column,
+      const KernelArguments& arguments) const {
     const float* const channels = arguments.input<float>(0) + group * weight_[3];
     float* const patches = static_cast<float*>(arguments.scratch);
     size_t* const places = reinterpret_cast<size_t*>(static_cast<char*>(arguments.scratch) + patches_bytes_);

@@ -131,9 +131,7 @@ HWY_INLINE void multiply_panel(const NarrowProduct& p, size_t row, size_t end, s
 // Rows [row, end) of one panel of columns. `widened`: room for one panel of floats, if it is to be widened
 // once instead of for each tile of rows.
 void multiply_narrow_panel(const NarrowProduct& p, size_t row, size_t end, size_t panel, float* widened) {
-  with_weights(p.type, [&](auto weights) HWY_ATTR {
-    multiply_panel<decltype(weights)>(p, row, end, panel, widened);
-  });
+  with_weights(p.type, [&](auto weights) HWY_ATTR { multiply_panel<decltype(weights)>(p, row, end, panel, widened); });
 }
 
 // The columns of a panel, and those that the last one is rounded up to.
@@ -197,7 +195,8 @@ bool is_narrow(const TensorType& weight) {
   if (weight.quantization == nullptr) {
     return is_half(weight.stored);
   }
-  return weight.stored == DType::Int8 && (weight.quantization->scale()->size() == 1 || weight.quantization->axis() == 0);
+  return weight.stored == DType::Int8 &&
+      (weight.quantization->scale()->size() == 1 || weight.quantization->axis() == 0);
 }
 
 NarrowScales::NarrowScales(const TensorType& weight, size_t columns) {
@@ -241,13 +240,15 @@ void pack_narrow(
     }
   };
   if (type == DType::Int8) {
-    each_row(static_cast<const int8_t*>(weight), static_cast<int8_t*>(panels), [](const int8_t* row, int8_t* to, size_t width) {
-      std::copy_n(row, width, to);
-    });
+    each_row(
+        static_cast<const int8_t*>(weight),
+        static_cast<int8_t*>(panels),
+        [](const int8_t* row, int8_t* to, size_t width) { std::copy_n(row, width, to); });
   } else {
-    each_row(static_cast<const float*>(weight), static_cast<uint16_t*>(panels), [&](const float* row, uint16_t* to, size_t width) {
-      narrow(type, row, to, width);
-    });
+    each_row(
+        static_cast<const float*>(weight),
+        static_cast<uint16_t*>(panels),
+        [&](const float* row, uint16_t* to, size_t width) { narrow(type, row, to, width); });
   }
 }
 

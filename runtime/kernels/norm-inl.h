@@ -63,9 +63,8 @@ inline void deviations(const float* x, size_t count, float mean, float* first, f
   }
   for (; i < count; i += lanes) {
     const size_t rest = count - i;
-    const Vector d = rest >= lanes
-        ? hn::Sub(hn::LoadU(f, x + i), m)
-        : hn::IfThenElseZero(hn::FirstN(f, rest), hn::Sub(hn::LoadN(f, x + i, rest), m));
+    const Vector d = rest >= lanes ? hn::Sub(hn::LoadU(f, x + i), m)
+                                   : hn::IfThenElseZero(hn::FirstN(f, rest), hn::Sub(hn::LoadN(f, x + i, rest), m));
     a0 = hn::Add(a0, d);
     b0 = hn::MulAdd(d, d, b0);
   }
@@ -85,7 +84,14 @@ HWY_INLINE Vector normalized(Vector x, Vector mean, Vector scale, Vector shift, 
 // Writes ((x - mean) * scale + shift) * weight + bias.
 template <bool kWeight, bool kBias>
 void normalize(
-    const float* x, size_t count, float mean, float scale, float shift, const float* weight, const float* bias, float* y) {
+    const float* x,
+    size_t count,
+    float mean,
+    float scale,
+    float shift,
+    const float* weight,
+    const float* bias,
+    float* y) {
   const Floats f;
   const size_t lanes = hn::Lanes(f);
   const Vector m = hn::Set(f, mean), s = hn::Set(f, scale), t = hn::Set(f, shift);

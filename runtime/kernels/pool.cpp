@@ -25,7 +25,10 @@ template <bool kMaximum, size_t N, bool kPartial>
 HWY_INLINE void pool_channels(const PoolRow& p, const PoolWindow& column, size_t channel, float* output) {
   const size_t rest = p.channels - channel;
   const auto load = [rest](const float* x) HWY_ATTR {
-    return kPartial ? hn::LoadN(kFloats, x, rest) : hn::LoadU(kFloats, x);
+    if constexpr (kPartial) {
+      return hn::LoadN(kFloats, x, rest);
+    }
+    return hn::LoadU(kFloats, x);
   };
   const float start = kMaximum ? -std::numeric_limits<float>::infinity() : 0.0f;
   Vector result[N];

@@ -287,7 +287,8 @@ class QuantizedLinear final : public Kernel {
     p.y = arguments.output<float>(0);
     if (few_) {
       const size_t grain = kGrain / (p.row_bytes() * p.rows + 1) + 4;
-      parallel_for(arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply_(p, begin, end); });
+      parallel_for(
+          arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply_(p, begin, end); });
       return;
     }
     const size_t blocks = (p.columns + kBlock - 1) / kBlock;
@@ -370,7 +371,8 @@ class ChooseQuantization final : public Kernel {
       for (size_t row = begin; row < end; ++row) {
         const Parameters p = choose(range_, arguments.input<float>(0) + row * size_, size_);
         scale[row] = p.scale;
-        zero_point[row] = p.zero_point >= range_.low && p.zero_point <= range_.high ? static_cast<int32_t>(p.zero_point) : 0;
+        zero_point[row] =
+            p.zero_point >= range_.low && p.zero_point <= range_.high ? static_cast<int32_t>(p.zero_point) : 0;
       }
     });
   }

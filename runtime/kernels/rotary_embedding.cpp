@@ -30,7 +30,10 @@ void rotate_halves(const float* x, const float* cos, const float* sin, size_t si
     part(i, [&](const float* p) { return hn::LoadU(f, p); }, [&](Vector v, float* p) { hn::StoreU(v, f, p); });
   }
   if (const size_t rest = half - i; rest != 0) {
-    part(i, [&](const float* p) { return hn::LoadN(f, p, rest); }, [&](Vector v, float* p) { hn::StoreN(v, f, p, rest); });
+    part(
+        i,
+        [&](const float* p) { return hn::LoadN(f, p, rest); },
+        [&](Vector v, float* p) { hn::StoreN(v, f, p, rest); });
   }
 }
 

@@ -32,8 +32,7 @@ size_t count_behind(const float* x, size_t count, float last, bool descending) {
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     const Vector v = hn::LoadU(kFloats, x + i);
-    const intptr_t lane =
-        hn::FindFirstTrue(kFloats, descending ? hn::Not(hn::Le(v, bound)) : hn::Lt(v, bound));
+    const intptr_t lane = hn::FindFirstTrue(kFloats, descending ? hn::Not(hn::Le(v, bound)) : hn::Lt(v, bound));
     if (lane >= 0) {
       return i + static_cast<size_t>(lane);
     }
@@ -171,7 +170,7 @@ uint32_t key_of(float x) {
   return bits ^ (static_cast<uint32_t>(static_cast<int32_t>(bits) >> 31) | 0x80000000u);
 }
 uint64_t key_of(int64_t x) {
-  return static_cast<uint64_t>(x) ^ uint64_t{1} << 63;
+  return static_cast<uint64_t>(x) ^ (static_cast<uint64_t>(1) << 63);
 }
 template <typename T>
 uint32_t key_of(T x) {

@@ -207,8 +207,8 @@ class BlockUpdate : public Kernel {
       return;
     }
     const size_t whole = kGrain / (count_ * block_bytes_) + 1; // parts in a task
-    const size_t columns = std::clamp<size_t>(
-        kGrain / count_ / kAlignment * kAlignment, kAlignment, round_up_to_alignment(block_bytes_));
+    const size_t columns =
+        std::clamp<size_t>(kGrain / count_ / kAlignment * kAlignment, kAlignment, round_up_to_alignment(block_bytes_));
     const size_t pieces = (block_bytes_ + columns - 1) / columns;
     parallel_for(arguments.pool, outer_ * pieces, pieces == 1 ? whole : 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
@@ -219,7 +219,8 @@ class BlockUpdate : public Kernel {
   }
 
   // Bytes [first, first + bytes) of all blocks of a part.
-  void update_part(const KernelArguments& arguments, const size_t* places, size_t part, size_t first, size_t bytes) const {
+  void update_part(
+      const KernelArguments& arguments, const size_t* places, size_t part, size_t first, size_t bytes) const {
     char* const y = arguments.output<char>(0) + part * part_bytes_ + first;
     const char* values = arguments.input<char>(1) + part * count_ * block_bytes_ + first;
     if (block_bytes_ == element_size_) {
@@ -270,8 +271,7 @@ class Scatter final : public BlockUpdate {
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     const auto& attributes = node.attributes<schema::Scatter>();
     places_.reshape(node, 2, attributes.axis());
-    return set(
-        attributes.kind(), node.output().dtype, 1, node.output().shape.numel(), places_.count(), 1);
+    return set(attributes.kind(), node.output().dtype, 1, node.output().shape.numel(), places_.count(), 1);
   }
 
  private:

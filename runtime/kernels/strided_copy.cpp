@@ -54,7 +54,9 @@ void copy_long_runs(const CopyPiece& piece, const char* from, char* to) {
   for (size_t r = 0; r < piece.rows.size; ++r) {
     for (size_t c = 0; c < piece.columns.size; ++c) {
       std::memcpy(
-          to + r * piece.rows.to + c * piece.columns.to, from + r * piece.rows.from + c * piece.columns.from, piece.unit);
+          to + r * piece.rows.to + c * piece.columns.to,
+          from + r * piece.rows.from + c * piece.columns.from,
+          piece.unit);
     }
   }
 }
@@ -91,15 +93,12 @@ void transpose_units(const CopyPiece& piece, const char* from, char* to) {
           {std::min(kTile, piece.columns.size - c0), piece.columns.from, piece.columns.to},
           kUnit};
       copy_units<kUnit>(
-          tile,
-          from + r0 * piece.rows.from + c0 * piece.columns.from,
-          to + r0 * piece.rows.to + c0 * piece.columns.to);
+          tile, from + r0 * piece.rows.from + c0 * piece.columns.from, to + r0 * piece.rows.to + c0 * piece.columns.to);
     }
   }
 }
 
-void transpose_tile(
-    const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride) {
+void transpose_tile(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride) {
   const Floats f;
   Vector v[kLanes];
   HWY_UNROLL(16)
@@ -347,10 +346,11 @@ StridedCopy::StridedCopy(const CopyBox& box, size_t element_size)
   piece_.columns = outer_.back();
   outer_.pop_back();
   const size_t unit = piece_.unit;
-  const auto dense = std::find_if(outer_.begin(), outer_.end(), [=](const CopyAxis& axis) { return axis.from == unit; });
+  const auto dense =
+      std::find_if(outer_.begin(), outer_.end(), [=](const CopyAxis& axis) { return axis.from == unit; });
   const bool power_of_two = (unit & (unit - 1)) == 0;
-  const bool transposes = unit <= 16 && power_of_two && piece_.columns.to == unit && piece_.columns.from != 0 &&
-      dense != outer_.end();
+  const bool transposes =
+      unit <= 16 && power_of_two && piece_.columns.to == unit && piece_.columns.from != 0 && dense != outer_.end();
   if (transposes) {
     piece_.rows = *dense;
     outer_.erase(dense);

@@ -499,29 +499,30 @@ class TypedReduce final : public Kernel {
     const size_t rows = row == 0 ? 0 : count / row;
     // Neighbouring results from neighbouring elements are computed together.
     const size_t width = kept_.row_stride() == 1 ? std::min(kColumns, std::max<size_t>(kept_.row_size(), 1)) : 1;
-    parallel_for(arguments.pool, kept_.count(), kGrain / (count + 1) / width * width + width, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end;) {
-        const size_t left = width == 1 ? 1 : kept_.row_size() - i % kept_.row_size();
-        const size_t columns = std::min({width, left, end - i});
-        const uint8_t* const from = x + kept_.offset(i) * element;
-        uint8_t* const totals = y + i * element;
-        reducer_.start(totals, columns);
-        for (size_t r = 0; r < rows; ++r) {
-          const uint8_t* const p = from + reduced_.offset(r * row) * element;
-          if (columns == 1 && stride == 1) {
-            reducer_.row(p, row, totals);
-          } else {
-            reducer_.columns(p, row, stride, columns, totals);
+    parallel_for(
+        arguments.pool, kept_.count(), kGrain / (count + 1) / width * width + width, [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end;) {
+            const size_t left = width == 1 ? 1 : kept_.row_size() - i % kept_.row_size();
+            const size_t columns = std::min({width, left, end - i});
+            const uint8_t* const from = x + kept_.offset(i) * element;
+            uint8_t* const totals = y + i * element;
+            reducer_.start(totals, columns);
+            for (size_t r = 0; r < rows; ++r) {
+              const uint8_t* const p = from + reduced_.offset(r * row) * element;
+              if (columns == 1 && stride == 1) {
+                reducer_.row(p, row, totals);
+              } else {
+                reducer_.columns(p, row, stride, columns, totals);
+              }
+            }
+            if (dtype_ == DType::Bool) {
+              for (size_t c = 0; c < columns; ++c) {
+                totals[c] = totals[c] != 0;
+              }
+            }
+            i += columns;
           }
-        }
-        if (dtype_ == DType::Bool) {
-          for (size_t c = 0; c < columns; ++c) {
-            totals[c] = totals[c] != 0;
-          }
-        }
-        i += columns;
-      }
-    });
+        });
   }
 
  private:

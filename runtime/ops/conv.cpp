@@ -34,8 +34,7 @@ Status check_conv(const NodeContext& node) {
   const Shape& weight = node.input(1).shape;
   const size_t groups = attributes.groups();
   ETX_CHECK(
-      groups != 0 && weight.numel() != 0 && weight[0] % groups == 0 && x[3] % groups == 0 &&
-          x[3] / groups == weight[3],
+      groups != 0 && weight.numel() != 0 && weight[0] % groups == 0 && x[3] % groups == 0 && x[3] / groups == weight[3],
       InvalidProgram,
       "input %s, weight %s and %zu groups do not match",
       x.to_string().c_str(),
@@ -75,8 +74,8 @@ Window window_width(const NodeContext& node) {
 // XNNPACK packs weights when it creates the operator, and counts channels in 32 bits.
 bool weights_fit_xnnpack(const NodeContext& node) {
   constexpr size_t kMaxChannels = 1 << 24;
-  return node.is_constant(1) && (!node.has_input(2) || node.is_constant(2)) &&
-      node.input(0).shape[3] <= kMaxChannels && node.input(1).shape[0] <= kMaxChannels;
+  return node.is_constant(1) && (!node.has_input(2) || node.is_constant(2)) && node.input(0).shape[3] <= kMaxChannels &&
+      node.input(1).shape[0] <= kMaxChannels;
 }
 
 // Whether our kernels multiply with the weight as the program has it, of 16 or 8 bits, which XNNPACK would
@@ -105,7 +104,9 @@ std::unique_ptr<Kernel> make_conv_transpose2d_keeping_weight(const NodeContext& 
 }
 
 // The kernel that keeps the weight as it is, else the one that wants Float32.
-template <std::unique_ptr<Kernel> (*kKeeping)(const NodeContext&), std::unique_ptr<Kernel> (*kFloat)(const NodeContext&)>
+template <
+    std::unique_ptr<Kernel> (*kKeeping)(const NodeContext&),
+    std::unique_ptr<Kernel> (*kFloat)(const NodeContext&)>
 std::unique_ptr<Kernel> make_either(const NodeContext& node) {
   std::unique_ptr<Kernel> kernel = kKeeping(node);
   return kernel != nullptr ? std::move(kernel) : kFloat(node);

@@ -83,7 +83,8 @@ Status define_quantized_linear(const NodeContext& node, SubgraphBuilder& subgrap
   if (attributes.round_rows()) {
     ETX_ASSIGN_OR_RETURN(x, subgraph.rounded(x, node.input(0).shape, /*axes=*/1));
   }
-  ETX_ASSIGN_OR_RETURN(const uint32_t weight, subgraph.quantized_weight(1, 2, attributes.bits(), node.input(0).shape.last()));
+  ETX_ASSIGN_OR_RETURN(
+      const uint32_t weight, subgraph.quantized_weight(1, 2, attributes.bits(), node.input(0).shape.last()));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   const auto multiply = [&](const schema::Clamp* limits, uint32_t bias, uint32_t to) {
     return check_xnn(

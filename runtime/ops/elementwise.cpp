@@ -35,7 +35,8 @@ struct UnaryDefinition {
   Status (*compose)(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) = nullptr;
 };
 
-Status define(SubgraphBuilder& subgraph, xnn_unary_operator type, const xnn_unary_params* params, uint32_t x, uint32_t y) {
+Status define(
+    SubgraphBuilder& subgraph, xnn_unary_operator type, const xnn_unary_params* params, uint32_t x, uint32_t y) {
   return check_xnn(xnn_define_unary(subgraph.get(), type, params, x, y, 0), "xnn_define_unary");
 }
 
@@ -290,8 +291,7 @@ Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   const xnn_binary_params params{clamp_min(attributes.clamp()), clamp_max(attributes.clamp())};
   return check_xnn(
-      xnn_define_binary(subgraph.get(), binary_operator(attributes.kind()), &params, a, b, y, 0),
-      "xnn_define_binary");
+      xnn_define_binary(subgraph.get(), binary_operator(attributes.kind()), &params, a, b, y, 0), "xnn_define_binary");
 }
 
 } // namespace

@@ -96,12 +96,7 @@ Status check_gather(const NodeContext& node, size_t i, size_t axis) {
     match = k == axis || y[k] <= x[k];
   }
   ETX_CHECK(
-      match,
-      InvalidProgram,
-      "cannot gather %s of %s on axis %zu",
-      y.to_string().c_str(),
-      x.to_string().c_str(),
-      axis);
+      match, InvalidProgram, "cannot gather %s of %s on axis %zu", y.to_string().c_str(), x.to_string().c_str(), axis);
   return check_size({DType::Int64, y}); // the offsets in scratch memory
 }
 
@@ -163,8 +158,7 @@ Status infer_slice_scatter(const NodeContext& node, Span<TensorType> outputs) {
 
 Status infer_masked_scatter(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(3));
-  ETX_CHECK(
-      node.input(1).dtype == DType::Bool, InvalidProgram, "the mask is %s", node.input(1).to_string().c_str());
+  ETX_CHECK(node.input(1).dtype == DType::Bool, InvalidProgram, "the mask is %s", node.input(1).to_string().c_str());
   ETX_RETURN_IF_ERROR(check_shape(node, 1, node.input(0).shape));
   ETX_RETURN_IF_ERROR(check_values(node, 2, node.input(2).shape));
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);

@@ -24,8 +24,7 @@ Status infer_compare(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(kind <= schema::CompareKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(kind));
   ETX_RETURN_IF_ERROR(check_same_dtype(node, 0, 1));
   const DType dtype = node.input(0).dtype;
-  ETX_CHECK(
-      is_number(dtype) || dtype == DType::Bool, InvalidProgram, "compares %s", schema::EnumNameDType(dtype));
+  ETX_CHECK(is_number(dtype) || dtype == DType::Bool, InvalidProgram, "compares %s", schema::EnumNameDType(dtype));
   ETX_ASSIGN_OR_RETURN(const Shape shape, broadcast(node.input(0).shape, node.input(1).shape));
   return set_output(outputs, DType::Bool, shape);
 }

@@ -9,8 +9,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 Status check_epsilon(float epsilon) {
-  ETX_CHECK(
-      std::isfinite(epsilon) && epsilon >= 0, InvalidProgram, "epsilon is %g", static_cast<double>(epsilon));
+  ETX_CHECK(std::isfinite(epsilon) && epsilon >= 0, InvalidProgram, "epsilon is %g", static_cast<double>(epsilon));
   return {};
 }
 

@@ -102,8 +102,8 @@ bool avg_pool2d_in_xnnpack(const NodeContext& node) {
   const auto& pool = node.attributes<schema::AvgPool2d>();
   const schema::Padding2D& counted = *pool.padding_counted();
   const bool is_copy = pool.kernel()->height() == 1 && pool.kernel()->width() == 1;
-  return (equal(counted, kNoPadding) || equal(counted, *pool.padding())) && !is_copy &&
-      pool.divisor_override() == 0 && fits_xnnpack(node) && fits_xnnpack(window_height(pool), window_width(pool));
+  return (equal(counted, kNoPadding) || equal(counted, *pool.padding())) && !is_copy && pool.divisor_override() == 0 &&
+      fits_xnnpack(node) && fits_xnnpack(window_height(pool), window_width(pool));
 }
 
 // The input with a border of zeros.
@@ -125,8 +125,7 @@ Status define_avg_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
   const auto& pool = node.attributes<schema::AvgPool2d>();
   const bool counts = !equal(*pool.padding_counted(), kNoPadding);
   const schema::Padding2D& padding = counts ? kNoPadding : *pool.padding();
-  ETX_ASSIGN_OR_RETURN(
-      const uint32_t x, counts ? define_border(node, *pool.padding(), subgraph) : subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, counts ? define_border(node, *pool.padding(), subgraph) : subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   return check_xnn(
       xnn_define_average_pooling_2d(
@@ -151,8 +150,7 @@ Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::MaxPool2d>();
   ETX_CHECK(
-      pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr &&
-          pool.dilation() != nullptr,
+      pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr && pool.dilation() != nullptr,
       InvalidProgram,
       "has no kernel, stride, padding or dilation");
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
@@ -195,10 +193,7 @@ Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) 
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
   ETX_CHECK(
-      pool.kind() <= schema::AdaptivePoolKind::MAX,
-      InvalidProgram,
-      "unknown kind %d",
-      static_cast<int>(pool.kind()));
+      pool.kind() <= schema::AdaptivePoolKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(pool.kind()));
   ETX_CHECK(pool.output() != nullptr, InvalidProgram, "has no output size");
   const Shape& x = node.input(0).shape;
   return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
@@ -216,8 +211,7 @@ Status define_adaptive_pool2d(const NodeContext&, SubgraphBuilder& subgraph) {
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   const std::array<size_t, 2> axes{1, 2};
   return check_xnn(
-      xnn_define_static_reduce(
-          subgraph.get(), xnn_reduce_mean, axes.size(), axes.data(), x, y, XNN_FLAG_KEEP_DIMS),
+      xnn_define_static_reduce(subgraph.get(), xnn_reduce_mean, axes.size(), axes.data(), x, y, XNN_FLAG_KEEP_DIMS),
       "xnn_define_static_reduce");
 }
 
@@ -230,7 +224,8 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
   ETX_RETURN_IF_ERROR(node.check_float());
   ETX_RETURN_IF_ERROR(check_rank(node, 0, 5));
   const auto& pool = node.attributes<schema::MaxPoolIndices>();
-  for (const auto* sizes : {pool.kernel(), pool.stride(), pool.before(), pool.after(), pool.dilation(), pool.output()}) {
+  for (const auto* sizes :
+       {pool.kernel(), pool.stride(), pool.before(), pool.after(), pool.dilation(), pool.output()}) {
     ETX_CHECK(sizes == nullptr || sizes->size() == 3, InvalidProgram, "has sizes that are not three");
   }
   Shape y = node.input(0).shape;

@@ -25,11 +25,7 @@ Status check_parameters(const NodeContext& node) {
     divides = blocks != 0 ? x[axis] % blocks == 0 : x[axis] == 0;
   }
   ETX_CHECK(
-      divides,
-      InvalidProgram,
-      "a scale of shape %s for %s",
-      scale.shape.to_string().c_str(),
-      x.to_string().c_str());
+      divides, InvalidProgram, "a scale of shape %s for %s", scale.shape.to_string().c_str(), x.to_string().c_str());
   return {};
 }
 
@@ -53,8 +49,7 @@ Status check_range(DType dtype, int32_t min, int32_t max) {
 Status infer_quantize(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(3));
   const auto& attributes = node.attributes<schema::Quantize>();
-  ETX_CHECK(
-      node.input(0).dtype == DType::Float32, InvalidProgram, "of %s", node.input(0).to_string().c_str());
+  ETX_CHECK(node.input(0).dtype == DType::Float32, InvalidProgram, "of %s", node.input(0).to_string().c_str());
   ETX_RETURN_IF_ERROR(check_range(attributes.dtype(), attributes.min(), attributes.max()));
   ETX_RETURN_IF_ERROR(check_parameters(node));
   return set_output(outputs, attributes.dtype(), node.input(0).shape);

@@ -49,8 +49,7 @@ Status infer_recurrent(const NodeContext& node, Span<TensorType> outputs) {
   if (node.has_input(5)) {
     ETX_RETURN_IF_ERROR(check_shape(node, 5, {output, hidden}));
   } else {
-    ETX_CHECK(
-        output == hidden, InvalidProgram, "weight %s needs a projection", weight.to_string().c_str());
+    ETX_CHECK(output == hidden, InvalidProgram, "weight %s needs a projection", weight.to_string().c_str());
   }
   // What one step computes: no bound follows from the operands if there are no steps.
   ETX_RETURN_IF_ERROR(check_size({DType::Float32, {x[1], x[2]}}));

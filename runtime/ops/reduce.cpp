@@ -128,8 +128,7 @@ Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
   const unsigned axis = attributes.axis();
   ETX_RETURN_IF_ERROR(check_axis(node, axis));
   const DType dtype = node.input(0).dtype;
-  ETX_CHECK(
-      is_number(dtype) || dtype == DType::Bool, InvalidProgram, "of %s", schema::EnumNameDType(dtype));
+  ETX_CHECK(is_number(dtype) || dtype == DType::Bool, InvalidProgram, "of %s", schema::EnumNameDType(dtype));
   const Shape& x = node.input(0).shape;
   ETX_CHECK(x[axis] <= UINT32_MAX, InvalidProgram, "axis of %zu elements", x[axis]);
   ETX_CHECK(attributes.count() <= x[axis], InvalidProgram, "the first %u of %zu", attributes.count(), x[axis]);

@@ -32,8 +32,7 @@ Status infer_transpose(const NodeContext& node, Span<TensorType> outputs) {
   const TensorType& x = node.input(0);
   const auto* perm = node.attributes<schema::Transpose>().perm();
   const size_t count = perm == nullptr ? 0 : perm->size();
-  ETX_CHECK(
-      count == x.shape.rank, InvalidProgram, "permutes %zu axes of %s", count, x.to_string().c_str());
+  ETX_CHECK(count == x.shape.rank, InvalidProgram, "permutes %zu axes of %s", count, x.to_string().c_str());
   std::array<bool, kMaxRank> taken{};
   Shape y;
   for (uint32_t i = 0; i < count; ++i) {
@@ -124,8 +123,7 @@ Status define_concat(const NodeContext& node, SubgraphBuilder& subgraph) {
     case 3:
       return check_xnn(xnn_define_concatenate3(graph, axis, x[0], x[1], x[2], y, 0), "xnn_define_concatenate3");
     case 4:
-      return check_xnn(
-          xnn_define_concatenate4(graph, axis, x[0], x[1], x[2], x[3], y, 0), "xnn_define_concatenate4");
+      return check_xnn(xnn_define_concatenate4(graph, axis, x[0], x[1], x[2], x[3], y, 0), "xnn_define_concatenate4");
     default:
       return check_xnn(
           xnn_define_concatenate5(graph, axis, x[0], x[1], x[2], x[3], x[4], y, 0), "xnn_define_concatenate5");
@@ -173,8 +171,7 @@ Status define_slice(const NodeContext& node, SubgraphBuilder& subgraph) {
   ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   return check_xnn(
-      xnn_define_static_slice(
-          subgraph.get(), node.input(0).shape.rank, starts.data(), sizes.data(), x, y, 0),
+      xnn_define_static_slice(subgraph.get(), node.input(0).shape.rank, starts.data(), sizes.data(), x, y, 0),
       "xnn_define_static_slice");
 }
 
@@ -214,7 +211,8 @@ Status check_border(schema::PadMode mode, size_t size, size_t border) {
       most = size;
       break;
   }
-  ETX_CHECK(border <= most, InvalidProgram, "a border of %zu repeats more than the %zu elements there are", border, size);
+  ETX_CHECK(
+      border <= most, InvalidProgram, "a border of %zu repeats more than the %zu elements there are", border, size);
   return {};
 }
 

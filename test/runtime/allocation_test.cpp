@@ -124,10 +124,9 @@ TEST_P(AllocationTest, ThereIsNoneInALaterCall) {
   EXPECT_EQ(allocations, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Samples, AllocationTest, ::testing::ValuesIn(sample_graphs()), [](const auto& sample) {
-      return sample.param.name;
-    });
+INSTANTIATE_TEST_SUITE_P(Samples, AllocationTest, ::testing::ValuesIn(sample_graphs()), [](const auto& sample) {
+  return sample.param.name;
+});
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

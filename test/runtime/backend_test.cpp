@@ -132,10 +132,7 @@ TEST_F(BackendTest, RefusesABlobThatIsNotInMemory) {
   EXPECT_EQ(backend_.init(context, &absent, {}).error(), Error::InvalidProgram);
   int freed = 0;
   FreeableBuffer elsewhere(
-      uint64_t{1} << 40,
-      64,
-      [](void* count, uint64_t, size_t) { ++*static_cast<int*>(count); },
-      &freed);
+      uint64_t{1} << 40, 64, [](void* count, uint64_t, size_t) { ++*static_cast<int*>(count); }, &freed);
   EXPECT_EQ(backend_.init(context, &elsewhere, {}).error(), Error::NotSupported);
   EXPECT_EQ(freed, 1);
 }
@@ -188,7 +185,8 @@ class BackendArgumentsTest : public BackendTest {
  protected:
   BackendArgumentsTest() : method_(load(two_outputs())) {}
 
-  void expect_failure(const std::vector<EValue*>& arguments, const std::string& reason, Error error = Error::InvalidArgument) {
+  void expect_failure(
+      const std::vector<EValue*>& arguments, const std::string& reason, Error error = Error::InvalidArgument) {
     SCOPED_TRACE(reason);
     TwoOutputsCall before(2);
     ASSERT_EQ(method_.execute(before.arguments()), Error::Ok) << backend_.last_error();
@@ -251,7 +249,8 @@ TEST_F(BackendArgumentsTest, RefusesAnotherKind) {
 }
 
 TEST_F(BackendArgumentsTest, RefusesAnotherType) {
-  for (const ScalarType type : {ScalarType::Int, ScalarType::Long, ScalarType::Double, ScalarType::Bool, ScalarType::Half}) {
+  for (const ScalarType type :
+       {ScalarType::Int, ScalarType::Long, ScalarType::Double, ScalarType::Bool, ScalarType::Half}) {
     TensorArgument tensor({2, 3}, type);
     expect_failure(0, tensor.value(), std::string("input 0: it holds ") + executorch::runtime::toString(type));
     expect_failure(2, tensor.value(), std::string("output 0: it holds ") + executorch::runtime::toString(type));
@@ -297,7 +296,8 @@ TEST_F(BackendArgumentsTest, RefusesOutputsThatAreTooSmallBeforeItComputes) {
     TwoOutputsCall call(2);
     TensorArgument small({1, 3}, ScalarType::Float, {}, dynamism);
     std::fill_n(call.y.data<float>(), 12, 99.0f);
-    expect_failure({call.x.value(), &call.integer, call.y.value(), small.value()}, "output 1: its memory is planned for");
+    expect_failure(
+        {call.x.value(), &call.integer, call.y.value(), small.value()}, "output 1: its memory is planned for");
     EXPECT_THAT(call.y.numbers(), ::testing::Each(99));
     EXPECT_TRUE(small.intact());
   }

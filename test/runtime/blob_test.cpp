@@ -11,13 +11,13 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using ::testing::AssertionFailure;
-using ::testing::AssertionResult;
-using ::testing::AssertionSuccess;
 using flatbuffers::FlatBufferBuilder;
 using schema::BinaryKind;
 using schema::DimOp;
 using schema::UnaryKind;
+using ::testing::AssertionFailure;
+using ::testing::AssertionResult;
+using ::testing::AssertionSuccess;
 
 // Ids of small_graph(), which most tests start from.
 constexpr uint32_t kX = 0, kW = 1, kB = 2, kNegative = 3, kY = 4, kNorm = 5, kOut = 6;
@@ -69,7 +69,8 @@ class SmallBlob {
 };
 
 // x [dims] -> one node -> output
-GraphDef one_node(AttributesDef attributes_def, const std::vector<std::vector<int64_t>>& inputs, const std::vector<int64_t>& output) {
+GraphDef one_node(
+    AttributesDef attributes_def, const std::vector<std::vector<int64_t>>& inputs, const std::vector<int64_t>& output) {
   GraphDef g;
   std::vector<uint32_t> operands;
   for (const auto& dims : inputs) {
@@ -153,9 +154,7 @@ TEST(BlobTest, RefusesTwoGibibytes) {
 TEST(BlobTest, RefusesOtherFiles) {
   const std::string text = "This is a text file, not a delegate blob.";
   EXPECT_TRUE(refuses(
-      {reinterpret_cast<const uint8_t*>(text.data()), text.size()},
-      Error::InvalidProgram,
-      {"not an et_xnnpack blob"}));
+      {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, Error::InvalidProgram, {"not an et_xnnpack blob"}));
   GraphDef g = small_graph();
   g.identifier = "ET12";
   EXPECT_TRUE(refuses(g, {"not an et_xnnpack blob"}));
@@ -212,8 +211,8 @@ TEST(BlobTest, RefusesTooManyTables) {
   const auto value = schema::CreateValueDirect(builder);
   const std::vector<flatbuffers::Offset<schema::Value>> values((1 << 22) + 1, value);
   builder.Finish(schema::CreateGraphDirect(builder, 1, nullptr, nullptr, &values), "ETX1");
-  EXPECT_TRUE(refuses(
-      {builder.GetBufferPointer(), builder.GetSize()}, Error::InvalidProgram, {"truncated or corrupt"}));
+  EXPECT_TRUE(
+      refuses({builder.GetBufferPointer(), builder.GetSize()}, Error::InvalidProgram, {"truncated or corrupt"}));
 }
 
 // Counts
@@ -328,8 +327,7 @@ TEST(BlobTest, RefusesQuantizationOfOtherTypes) {
 }
 
 TEST(BlobTest, RefusesScalesThatAreNoPositiveNormalNumbers) {
-  const float kBad[] = {
-      0, -1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e-40f};
+  const float kBad[] = {0, -1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e-40f};
   for (const float scale : kBad) {
     for (const uint32_t id : {kQuantized, kIntegers}) {
       GraphDef g = quantized_graph();
@@ -636,8 +634,7 @@ TEST(BlobTest, RefusesTwoRangesOfOneExpression) {
 }
 
 TEST(BlobTest, RefusesUnorderedRange) {
-  const int64_t bad[][3] = {
-      {-1, 6, 2}, {3, 6, 2}, {1, 6, 7}, {6, 1, 2}, {1, (int64_t{1} << 40) + 1, 2}, {5, 4, 5}};
+  const int64_t bad[][3] = {{-1, 6, 2}, {3, 6, 2}, {1, 6, 7}, {6, 1, 2}, {1, (int64_t{1} << 40) + 1, 2}, {5, 4, 5}};
   for (const auto& [min, max, planned] : bad) {
     GraphDef g = small_graph();
     g.ranges[0] = schema::DimRange(0, min, max, planned);
@@ -894,9 +891,7 @@ const BadNode kBadNodes[] = {
     {"ConcatNothing", one_node(concat(0), {}, {0}), "no inputs"},
     {"PadShortVectors", one_node(pad({1}, {1}), {{2, 3}}, {4, 3}), "pads 1 and 1 axes"},
     {"PadLongVectors", one_node(pad({0, 0, 0}, {0, 0, 0}), {{2, 3}}, {2, 3}), "pads 3 and 3 axes"},
-    {"PadOverflow",
-     one_node(pad({~0u, ~0u, ~0u, ~0u}, {0, 0, 0, 0}), {{1, 1, 1, 1}}, {1, 1, 1, 1}),
-     "1 TiB"},
+    {"PadOverflow", one_node(pad({~0u, ~0u, ~0u, ~0u}, {0, 0, 0, 0}), {{1, 1, 1, 1}}, {1, 1, 1, 1}), "1 TiB"},
     {"SliceBehindTheEnd", one_node(slice(0, 2, 2), {{3}}, {2}), "not inside"},
     {"SliceStepZero", one_node(slice(0, 0, 1, 0), {{3}}, {1}), "step is 0"},
     {"SliceStepOverflow", one_node(slice(0, 0, int64_t{1} << 40, ~0u), {{3}}, {1}), "not inside"},
@@ -941,16 +936,28 @@ const BadNode kBadNodes[] = {
      "kind 2"},
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    , BlobNodeTest, ::testing::ValuesIn(kBadNodes), [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(, BlobNodeTest, ::testing::ValuesIn(kBadNodes), [](const auto& test) {
+  return test.param.name;
+});
 
 TEST(BlobTest, RefusesMissingStructs) {
   const GraphDef bad[] = {
-      one_node(attributes([](FlatBufferBuilder& b) { return schema::CreateConv2d(b); }), {{1, 4, 4, 3}, {2, 3, 3, 3}}, {1, 2, 2, 2}),
-      one_node(attributes([](FlatBufferBuilder& b) { return schema::CreateConvTranspose2d(b); }), {{1, 4, 4, 3}, {2, 3, 3, 3}}, {1, 6, 6, 2}),
-      one_node(attributes([](FlatBufferBuilder& b) { return schema::CreateAvgPool2d(b); }), {{1, 4, 4, 3}}, {1, 2, 2, 3}),
-      one_node(attributes([](FlatBufferBuilder& b) { return schema::CreateMaxPool2d(b); }), {{1, 4, 4, 3}}, {1, 2, 2, 3}),
-      one_node(attributes([](FlatBufferBuilder& b) { return schema::CreateAdaptivePool2d(b); }), {{1, 4, 4, 3}}, {1, 2, 2, 3}),
+      one_node(
+          attributes([](FlatBufferBuilder& b) { return schema::CreateConv2d(b); }),
+          {{1, 4, 4, 3}, {2, 3, 3, 3}},
+          {1, 2, 2, 2}),
+      one_node(
+          attributes([](FlatBufferBuilder& b) { return schema::CreateConvTranspose2d(b); }),
+          {{1, 4, 4, 3}, {2, 3, 3, 3}},
+          {1, 6, 6, 2}),
+      one_node(
+          attributes([](FlatBufferBuilder& b) { return schema::CreateAvgPool2d(b); }), {{1, 4, 4, 3}}, {1, 2, 2, 3}),
+      one_node(
+          attributes([](FlatBufferBuilder& b) { return schema::CreateMaxPool2d(b); }), {{1, 4, 4, 3}}, {1, 2, 2, 3}),
+      one_node(
+          attributes([](FlatBufferBuilder& b) { return schema::CreateAdaptivePool2d(b); }),
+          {{1, 4, 4, 3}},
+          {1, 2, 2, 3}),
       one_node(attributes([](FlatBufferBuilder& b) { return schema::CreateReduce(b); }), {{1, 4}}, {1}),
       one_node(attributes([](FlatBufferBuilder& b) { return schema::CreateTranspose(b); }), {{1, 4}}, {4, 1}),
       one_node(attributes([](FlatBufferBuilder& b) { return schema::CreatePad(b); }), {{1, 4}}, {4, 1}),

@@ -95,7 +95,10 @@ TEST(ChecksumTest, ThreadsDoNotChangeIt) {
       EXPECT_EQ(checksum(bytes.data(), size, pool.get()), reference(bytes.data(), size)) << threads << " " << size;
     }
     const std::vector<Span<const char>> parts{
-        {bytes.data(), 3 * kChecksumChunk + 5}, {bytes.data() + 64, size_t{0}}, {bytes.data() + 128, size_t{1000}}, {bytes.data(), bytes.size()}};
+        {bytes.data(), 3 * kChecksumChunk + 5},
+        {bytes.data() + 64, size_t{0}},
+        {bytes.data() + 128, size_t{1000}},
+        {bytes.data(), bytes.size()}};
     std::vector<uint64_t> expected;
     for (const Span<const char>& part : parts) {
       expected.push_back(reference(part.data(), part.size()));

@@ -47,7 +47,9 @@ TEST_P(ConvolutionPackingTest, EachWeightMeetsItsChannel) {
   const uint32_t b = g.named({i64(groups * outputs)}, "b");
   const schema::Padding2D none(0, 0, 0, 0);
   g.output(g.node(
-      conv2d({1, 1}, none, {1, 1}, static_cast<uint32_t>(groups)), {image, kernel, b}, {1, 1, 1, i64(groups * outputs)}));
+      conv2d({1, 1}, none, {1, 1}, static_cast<uint32_t>(groups)),
+      {image, kernel, b},
+      {1, 1, 1, i64(groups * outputs)}));
   DataMap data; // which ends at an unmapped page
   data.add("w", w);
   data.add("b", bias);

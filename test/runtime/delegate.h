@@ -43,8 +43,7 @@ class TensorArgument {
     for (size_t axis = dim_order_.size(); axis < sizes_.size(); ++axis) {
       dim_order_.push_back(static_cast<uint8_t>(axis));
     }
-    executorch::runtime::dim_order_to_stride_nocheck(
-        sizes_.data(), dim_order_.data(), sizes_.size(), strides_.data());
+    executorch::runtime::dim_order_to_stride_nocheck(sizes_.data(), dim_order_.data(), sizes_.size(), strides_.data());
     impl_ = std::make_unique<executorch::aten::TensorImpl>(
         type,
         static_cast<ssize_t>(sizes_.size()),
@@ -56,8 +55,7 @@ class TensorArgument {
     value_ = EValue(executorch::aten::Tensor(impl_.get()));
   }
 
-  TensorArgument(std::vector<int32_t> sizes, const std::vector<float>& numbers)
-      : TensorArgument(std::move(sizes)) {
+  TensorArgument(std::vector<int32_t> sizes, const std::vector<float>& numbers) : TensorArgument(std::move(sizes)) {
     std::memcpy(memory_.data(), numbers.data(), numbers.size() * sizeof(float));
   }
 

@@ -245,11 +245,9 @@ TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Samples,
-    ExecutableTest,
-    ::testing::ValuesIn(graphs()),
-    [](const auto& sample) { return sample.param.name; });
+INSTANTIATE_TEST_SUITE_P(Samples, ExecutableTest, ::testing::ValuesIn(graphs()), [](const auto& sample) {
+  return sample.param.name;
+});
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

@@ -144,11 +144,9 @@ TEST_P(FuzzTest, OtherWords) {
   EXPECT_GT(outcome_.refused, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Samples,
-    FuzzTest,
-    ::testing::ValuesIn(sample_graphs()),
-    [](const auto& sample) { return sample.param.name; });
+INSTANTIATE_TEST_SUITE_P(Samples, FuzzTest, ::testing::ValuesIn(sample_graphs()), [](const auto& sample) {
+  return sample.param.name;
+});
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

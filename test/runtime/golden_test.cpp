@@ -191,11 +191,9 @@ TEST_P(GoldenTest, ComputesWhatItDid) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All,
-    GoldenTest,
-    ::testing::ValuesIn(files()),
-    [](const auto& path) { return path.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(All, GoldenTest, ::testing::ValuesIn(files()), [](const auto& path) {
+  return path.param.stem().string();
+});
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

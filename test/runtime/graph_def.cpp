@@ -45,8 +45,7 @@ uint32_t GraphDef::constant(const std::vector<int64_t>& dims, const std::vector<
   return id;
 }
 
-uint32_t GraphDef::state(
-    const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& initial) {
+uint32_t GraphDef::state(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& initial) {
   const uint32_t id = value(dims);
   states.push_back({name, id, kNone, ConstantDef{std::nullopt, bytes_of(initial)}});
   return id;
@@ -118,8 +117,7 @@ std::vector<uint8_t> GraphDef::build() const {
       quantization = schema::CreateQuantizationDirect(
           builder, q.scale.empty() ? nullptr : &q.scale, q.zero_point.empty() ? nullptr : &q.zero_point, q.axis);
     }
-    value_offsets.push_back(
-        schema::CreateValueDirect(builder, def.dtype, &def.dims, constant_offset, quantization));
+    value_offsets.push_back(schema::CreateValueDirect(builder, def.dtype, &def.dims, constant_offset, quantization));
   }
   std::vector<flatbuffers::Offset<schema::Node>> node_offsets;
   for (const NodeDef& def : nodes) {
@@ -142,8 +140,8 @@ std::vector<uint8_t> GraphDef::build() const {
   std::vector<flatbuffers::Offset<schema::State>> state_offsets;
   for (const StateDef& def : states) {
     const auto initial = create_constant(builder, def.initial);
-    state_offsets.push_back(schema::CreateStateDirect(
-        builder, def.name ? def.name->c_str() : nullptr, def.value, def.update, initial));
+    state_offsets.push_back(
+        schema::CreateStateDirect(builder, def.name ? def.name->c_str() : nullptr, def.value, def.update, initial));
   }
   builder.Finish(
       schema::CreateGraphDirect(
@@ -357,8 +355,7 @@ AttributesDef slice(uint8_t axis, int64_t start, int64_t size, uint32_t step) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateSlice(b, axis, start, size, step); });
 }
 
-AttributesDef pad(
-    std::vector<uint32_t> before, std::vector<uint32_t> after, float value, schema::PadMode mode) {
+AttributesDef pad(std::vector<uint32_t> before, std::vector<uint32_t> after, float value, schema::PadMode mode) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreatePadDirect(b, &before, &after, value, mode); });
 }
 

@@ -179,11 +179,9 @@ TEST_P(MemoryFailureTest, WhileRunning) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Samples,
-    MemoryFailureTest,
-    ::testing::ValuesIn(graphs()),
-    [](const auto& sample) { return sample.param.name; });
+INSTANTIATE_TEST_SUITE_P(Samples, MemoryFailureTest, ::testing::ValuesIn(graphs()), [](const auto& sample) {
+  return sample.param.name;
+});
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

@@ -56,7 +56,14 @@ TEST(PopulateTest, KeepsWhatIsThere) {
   errno = 5;
   for (const size_t offset : {0, 1, 63, 4032, 4095, 4097}) {
     for (const size_t bytes :
-         {size_t{0}, size_t{1}, size_t{4095}, size_t{4096}, size_t{8191}, size_t{300001}, size_t{1} << 20, kBytes - offset}) {
+         {size_t{0},
+          size_t{1},
+          size_t{4095},
+          size_t{4096},
+          size_t{8191},
+          size_t{300001},
+          size_t{1} << 20,
+          kBytes - offset}) {
       populate(buffer->data() + offset, bytes);
     }
   }
@@ -71,7 +78,8 @@ size_t resident_pages(char* begin, size_t bytes) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   std::vector<unsigned char> resident(bytes / page);
   EXPECT_EQ(mincore(begin, bytes, resident.data()), 0);
-  return static_cast<size_t>(std::count_if(resident.begin(), resident.end(), [](unsigned char r) { return (r & 1) != 0; }));
+  return static_cast<size_t>(
+      std::count_if(resident.begin(), resident.end(), [](unsigned char r) { return (r & 1) != 0; }));
 }
 
 TEST(PopulateTest, ProvidesWholePagesOnly) {
@@ -94,7 +102,7 @@ TEST(PopulateTest, ProvidesWholePagesOnly) {
     }
     populate(data + begin, size);
     EXPECT_EQ(resident_pages(data, bytes), pages + (begin == 0 ? 0 : 1)) // and the one asked with
-         << begin << " " << size;
+        << begin << " " << size;
     munmap(memory, bytes);
   }
 }

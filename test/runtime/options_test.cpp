@@ -12,8 +12,8 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using executorch::runtime::OptionValue;
+using ::testing::HasSubstr;
 
 // What set_options answers; `options` as it leaves them.
 Status set(std::vector<BackendOption> given, Options* options) {
@@ -55,8 +55,7 @@ OptionValue text(const std::string& content) {
 
 TEST(OptionsTest, HaveTypes) {
   Options options;
-  ASSERT_TRUE(set(
-                  {option("weight_cache", false),
+  ASSERT_TRUE(set({option("weight_cache", false),
                    option("force_fp16", true),
                    option("packed_cache_path", text("/a/b")),
                    option("workspace_sharing", text("model"))},
@@ -66,8 +65,7 @@ TEST(OptionsTest, HaveTypes) {
   EXPECT_TRUE(options.force_fp16);
   EXPECT_EQ(options.packed_cache_path, "/a/b");
   EXPECT_EQ(options.workspace_sharing, WorkspaceSharing::Model);
-  BackendOption asked[] = {
-      option("weight_cache", 0), option("packed_cache_path", 0), option("workspace_sharing", 0)};
+  BackendOption asked[] = {option("weight_cache", 0), option("packed_cache_path", 0), option("workspace_sharing", 0)};
   ASSERT_TRUE(get_options(options, {asked, 3}).ok());
   EXPECT_EQ(asked[0].value, OptionValue(false));
   EXPECT_EQ(asked[1].value, text("/a/b"));
@@ -78,8 +76,7 @@ TEST(OptionsTest, HaveTypes) {
   expect_refusal({option("packed_cache_path", true)}, "option 'packed_cache_path' takes a text");
   expect_refusal({option("packed_cache_path", endless('p'))}, "option 'packed_cache_path' takes up to 254 bytes");
   expect_refusal({option("packed_cache_path", text(std::string(255, 'p')))}, "takes up to 254 bytes");
-  expect_refusal(
-      {option("workspace_sharing", text("all"))}, "takes 'none', 'model' or 'global', not 'all'");
+  expect_refusal({option("workspace_sharing", text("all"))}, "takes 'none', 'model' or 'global', not 'all'");
 }
 
 Status set_from(std::vector<std::pair<std::string, std::string>> specs, Options* options) {
@@ -109,8 +106,7 @@ TEST(OptionsTest, HaveATextForm) {
   }
   EXPECT_THAT(set_from({{"weight_cache", "1"}}, &options).message(), HasSubstr("takes true or false"));
   EXPECT_THAT(set_from({{"weight_cach", "true"}}, &options).message(), HasSubstr("did you mean 'weight_cache'?"));
-  EXPECT_THAT(
-      set_from({{"num_threads", "1"}, {"num_threads", "1"}}, &options).message(), HasSubstr("given twice"));
+  EXPECT_THAT(set_from({{"num_threads", "1"}, {"num_threads", "1"}}, &options).message(), HasSubstr("given twice"));
   const executorch::runtime::CompileSpec nameless{nullptr, {nullptr, 0}};
   EXPECT_FALSE(set_options(executorch::runtime::ArrayRef(&nameless, 1), &options).ok());
 }

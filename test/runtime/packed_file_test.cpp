@@ -91,7 +91,8 @@ class PackedFileTest : public ::testing::Test {
     rmdir(folder_.c_str());
   }
 
-  std::unique_ptr<Executable> load(const std::string& weight, const std::string& path, PackedWeights* shared = nullptr) {
+  std::unique_ptr<Executable> load(
+      const std::string& weight, const std::string& path, PackedWeights* shared = nullptr) {
     data_.forget();
     std::optional<PackedFile> file;
     if (!path.empty()) {
@@ -408,7 +409,8 @@ TEST_F(PackedFileTest, AForgedIndexIsRefused) {
   const size_t index = number_at(32);
   const size_t first = index + 4 + PackedFile::packing_identity().size() + 8;
   for (const size_t at : {first - 8, first, first + 8, first + 24}) {
-    for (const uint64_t forged : {~uint64_t{0}, ~uint64_t{63}, uint64_t{1} << 63, uint64_t{whole.size()}, uint64_t{index}}) {
+    for (const uint64_t forged :
+         {~uint64_t{0}, ~uint64_t{63}, uint64_t{1} << 63, uint64_t{whole.size()}, uint64_t{index}}) {
       SCOPED_TRACE(at - first);
       std::string bytes = whole;
       std::memcpy(bytes.data() + at, &forged, sizeof(forged));
@@ -507,8 +509,7 @@ TEST_F(PackedFileTest, ProcessesMayWriteAtOnce) {
     if (child == 0) {
       for (int round = 0; round < 30; ++round) {
         const std::string weight = (i + round) % 2 == 0 ? "a" : "b";
-        if (compute(weight, path_) != expected_[weight] ||
-            problem_.find("damaged") != std::string::npos) {
+        if (compute(weight, path_) != expected_[weight] || problem_.find("damaged") != std::string::npos) {
           _exit(1);
         }
         if (round % 7 == i) {

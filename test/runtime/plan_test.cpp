@@ -12,10 +12,10 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using schema::BinaryKind;
 using schema::UnaryKind;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // A graph over [4] whose nodes are of the three placements.
 struct PlanGraph : GraphDef {

@@ -64,8 +64,7 @@ GraphDef images() {
   const uint32_t up = g.node(conv_transpose2d({2, 2}), {sum, tw}, {1, even, 6, 4});
   g.output(up);
   g.outputs[0].dim_order = {0, 2, 3, 1};
-  const uint32_t pooled =
-      g.node(adaptive_pool2d(schema::AdaptivePoolKind::Average, {1, 1}), {up}, {1, 1, 1, 4});
+  const uint32_t pooled = g.node(adaptive_pool2d(schema::AdaptivePoolKind::Average, {1, 1}), {up}, {1, 1, 1, 4});
   g.output(g.node(adaptive_pool2d(schema::AdaptivePoolKind::Max, {2, 3}), {up}, {1, 2, 3, 4}));
   g.output(g.node(reduce(schema::ReduceKind::Sum, {1, 2}), {up}, {1, 4}));
   g.output(g.node(reduce(schema::ReduceKind::Mean, {3}, true), {pooled}, {1, 1, 1, 1}));
@@ -107,8 +106,8 @@ GraphDef sequences() {
   const uint32_t cell = g.also({2, 3});
   const uint32_t projection = g.constant({2, 3}, some_numbers(6));
   const uint32_t narrow = g.constant({12, 2}, some_numbers(24));
-  g.output(g.node(
-      recurrent(schema::RecurrentKind::Lstm, true), {x, narrow, kNone, kNone, cell, projection}, {steps, 2, 2}));
+  g.output(
+      g.node(recurrent(schema::RecurrentKind::Lstm, true), {x, narrow, kNone, kNone, cell, projection}, {steps, 2, 2}));
   g.also({2, 2});
   g.also({2, 3});
   const uint32_t gates = g.constant({12, 4}, some_numbers(48));
@@ -193,8 +192,7 @@ GraphDef writes() {
   const uint32_t column = g.node(slice(1, 1, 1), {put}, {rows, 1});
   const uint32_t written = g.node(slice_scatter({0, 2}, {1, 1}), {put, column}, {rows, 3});
   const uint32_t places = g.node(reshape({rows, 1}), {counted}, {rows, 1}, DType::Int64);
-  const uint32_t scattered =
-      g.node(scatter(0, schema::UpdateKind::Add), {written, column, places}, {rows, 3});
+  const uint32_t scattered = g.node(scatter(0, schema::UpdateKind::Add), {written, column, places}, {rows, 3});
   const uint32_t less = g.node(compare(schema::CompareKind::Less), {scattered, x}, {rows, 3}, DType::Bool);
   const uint32_t masked = g.node(masked_scatter(), {x, less, scattered}, {rows, 3});
   g.output(g.node(embedding_bag(schema::BagKind::Max), {masked, counted, counted}, {rows, 3}));
@@ -234,10 +232,9 @@ GraphDef quantized_images() {
   const uint32_t x = g.input({1, height, 6, 4});
   const uint32_t q = g.quantized(g.node(unary(UnaryKind::Copy), {x}, {1, height, 6, 4}), 0.02f, 3);
   const uint32_t w = g.integers({6, 3, 3, 4}, {{0.01f, 0.02f, 0.01f, 0.03f, 0.01f, 0.02f}, {0, 0, 0, 0, 0, 0}, 0});
-  const uint32_t b = g.integers(
-      {6}, {{0.0002f, 0.0004f, 0.0002f, 0.0006f, 0.0002f, 0.0004f}, {0, 0, 0, 0, 0, 0}, 0}, DType::Int32);
-  const uint32_t conv =
-      g.quantized(g.node(conv2d({1, 1}, {1, 1, 1, 1}), {q, w, b}, {1, height, 6, 6}), 0.05f, -7);
+  const uint32_t b =
+      g.integers({6}, {{0.0002f, 0.0004f, 0.0002f, 0.0006f, 0.0002f, 0.0004f}, {0, 0, 0, 0, 0, 0}, 0}, DType::Int32);
+  const uint32_t conv = g.quantized(g.node(conv2d({1, 1}, {1, 1, 1, 1}), {q, w, b}, {1, height, 6, 6}), 0.05f, -7);
   const uint32_t table = g.quantized(g.node(unary(UnaryKind::Tanh), {conv}, {1, height, 6, 6}), 0.01f, 0);
   const uint32_t sum = g.quantized(g.node(binary(BinaryKind::Add), {conv, table}, {1, height, 6, 6}), 0.05f, 0);
   const uint32_t cat = g.quantized(g.node(concat(3), {sum, sum}, {1, height, 6, 12}), 0.05f, 0);
@@ -263,8 +260,7 @@ GraphDef dynamic_quantization() {
   GraphDef g;
   const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 0, 20, 4);
   const uint32_t x = g.input({rows, 8});
-  const uint32_t scale =
-      g.node(choose_quantization(schema::RangeKind::Asymmetric, 1, -128, 127), {x}, {rows, 1});
+  const uint32_t scale = g.node(choose_quantization(schema::RangeKind::Asymmetric, 1, -128, 127), {x}, {rows, 1});
   const uint32_t zero_point = g.also({rows, 1}, DType::Int32);
   const uint32_t q = g.node(quantize(DType::Int8, -128, 127), {x, scale, zero_point}, {rows, 8}, DType::Int8);
   const uint32_t rounded = g.node(dequantize(), {q, scale, zero_point}, {rows, 8});

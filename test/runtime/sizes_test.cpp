@@ -81,8 +81,16 @@ TEST_F(SizesTest, DividesDownwards) {
   const struct {
     int64_t a, b, quotient, rest;
   } cases[] = {
-      {7, 2, 3, 1}, {6, 2, 3, 0}, {0, 5, 0, 0}, {-1, 2, -1, 1}, {-7, 2, -4, 1}, {-6, 2, -3, 0},
-      {kMax, 1, kMax, 0}, {kMin, 1, kMin, 0}, {kMin, kMax, -2, kMax - 1}, {kMin, 2, kMin / 2, 0}};
+      {7, 2, 3, 1},
+      {6, 2, 3, 0},
+      {0, 5, 0, 0},
+      {-1, 2, -1, 1},
+      {-7, 2, -4, 1},
+      {-6, 2, -3, 0},
+      {kMax, 1, kMax, 0},
+      {kMin, 1, kMin, 0},
+      {kMin, kMax, -2, kMax - 1},
+      {kMin, 2, kMin / 2, 0}};
   for (const auto& c : cases) {
     EXPECT_EQ(value_of(DimOp::FloorDiv, c.a, c.b), c.quotient) << c.a << " / " << c.b;
     EXPECT_EQ(value_of(DimOp::Mod, c.a, c.b), c.rest) << c.a << " % " << c.b;

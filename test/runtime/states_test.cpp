@@ -12,10 +12,10 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using schema::BinaryKind;
 using schema::UnaryKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class Loaded {
  public:

@@ -226,8 +226,8 @@ TEST_F(ThreadsTest, JoinAGroupAtOnce) {
   const std::vector<uint8_t> blob = g.build();
   std::vector<std::unique_ptr<Method>> methods(kThreads);
   on_threads([&](int i) {
-    methods[static_cast<size_t>(i)] = std::make_unique<Method>(
-        backend_, blob, nullptr, std::vector<BackendOption>{option("state_group", 42)});
+    methods[static_cast<size_t>(i)] =
+        std::make_unique<Method>(backend_, blob, nullptr, std::vector<BackendOption>{option("state_group", 42)});
   });
   for (size_t i = 0; i < methods.size(); ++i) {
     TensorArgument number({1});
@@ -270,8 +270,7 @@ TEST_F(ThreadsTest, PackOnThePool) {
   const auto load_and_run_many = [&](int threads, bool shared) {
     DataMap data;
     add_many(&data);
-    Method method(
-        backend_, blob, &data, {option("num_threads", threads), option("weight_cache", shared)});
+    Method method(backend_, blob, &data, {option("num_threads", threads), option("weight_cache", shared)});
     return run_many(method);
   };
   const std::vector<float> expected = load_and_run_many(1, false);

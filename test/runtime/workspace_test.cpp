@@ -48,8 +48,7 @@ class WorkspaceTest : public ::testing::Test {
   Method load(const DataMap& weights, const std::string& sharing, bool shrink) {
     std::array<char, executorch::runtime::kMaxOptionValueLength> text{};
     std::copy(sharing.begin(), sharing.end(), text.begin());
-    return Method(
-        backend_, blob_, &weights, {option("workspace_sharing", text), option("shrink_memory", shrink)});
+    return Method(backend_, blob_, &weights, {option("workspace_sharing", text), option("shrink_memory", shrink)});
   }
 
   std::unique_ptr<Executable> create(std::shared_ptr<Workspace> workspace, bool shrink = false) {

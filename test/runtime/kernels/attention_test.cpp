@@ -131,9 +131,17 @@ TEST(AttentionKernel, FewRows) {
 
 TEST(AttentionKernel, MasksOfFewRows) {
   for (const size_t keys : {41, 700}) {
-    const Tensor query = random_floats({2, 6, 2, 8}), key = random_floats({2, 3, keys, 8}), value = random_floats({2, 3, keys, 8});
+    const Tensor query = random_floats({2, 6, 2, 8}), key = random_floats({2, 3, keys, 8}),
+                 value = random_floats({2, 3, keys, 8});
     for (const Shape& shape :
-         {Shape{2, 6, 2, keys}, Shape{2, keys}, Shape{1, keys}, Shape{keys}, Shape{2, 1}, Shape{}, Shape{2, 1, 1, keys}, Shape{6, 1, keys}}) {
+         {Shape{2, 6, 2, keys},
+          Shape{2, keys},
+          Shape{1, keys},
+          Shape{keys},
+          Shape{2, 1},
+          Shape{},
+          Shape{2, 1, 1, keys},
+          Shape{6, 1, keys}}) {
       SCOPED_TRACE(shape.to_string());
       Options options;
       options.mask = random_floats(shape);
@@ -219,9 +227,19 @@ TEST(AttentionKernel, Causal) {
 }
 
 TEST(AttentionKernel, MaskShapes) {
-  const Tensor query = random_floats({2, 3, 14, 8}), key = random_floats({2, 3, 41, 8}), value = random_floats({2, 3, 41, 8});
+  const Tensor query = random_floats({2, 3, 14, 8}), key = random_floats({2, 3, 41, 8}),
+               value = random_floats({2, 3, 41, 8});
   for (const Shape& shape :
-       {Shape{2, 3, 14, 41}, Shape{14, 41}, Shape{1, 41}, Shape{41}, Shape{14, 1}, Shape{}, Shape{1}, Shape{2, 1, 1, 41}, Shape{3, 1, 41}, Shape{2, 1, 14, 1}}) {
+       {Shape{2, 3, 14, 41},
+        Shape{14, 41},
+        Shape{1, 41},
+        Shape{41},
+        Shape{14, 1},
+        Shape{},
+        Shape{1},
+        Shape{2, 1, 1, 41},
+        Shape{3, 1, 41},
+        Shape{2, 1, 14, 1}}) {
     SCOPED_TRACE(shape.to_string());
     Options options;
     options.mask = random_floats(shape);

@@ -21,7 +21,8 @@ struct Options {
 };
 
 // Every input pixel times every tap, added where the definition says.
-Tensor reference(const Tensor& x, const Tensor& w, const std::optional<Tensor>& bias, const Options& o, const Shape& shape) {
+Tensor reference(
+    const Tensor& x, const Tensor& w, const std::optional<Tensor>& bias, const Options& o, const Shape& shape) {
   std::vector<double> sums(shape.numel());
   const size_t inputs = w.shape()[3], outputs = w.shape()[0] / o.groups;
   const auto value = [](const Tensor& t, size_t i) { return static_cast<double>(t.data<float>()[i]); };
@@ -43,14 +44,18 @@ Tensor reference(const Tensor& x, const Tensor& w, const std::optional<Tensor>& 
               row /= o.stride.height();
               column /= o.stride.width();
             }
-            if (row < 0 || column < 0 || row >= static_cast<int64_t>(shape[1]) || column >= static_cast<int64_t>(shape[2])) {
+            if (row < 0 || column < 0 || row >= static_cast<int64_t>(shape[1]) ||
+                column >= static_cast<int64_t>(shape[2])) {
               continue;
             }
             for (size_t oc = 0; oc < shape[3]; ++oc) {
-              const size_t at = ((n * x.shape()[1] + static_cast<size_t>(h)) * x.shape()[2] + static_cast<size_t>(v)) * x.shape()[3] +
+              const size_t at =
+                  ((n * x.shape()[1] + static_cast<size_t>(h)) * x.shape()[2] + static_cast<size_t>(v)) * x.shape()[3] +
                   oc / outputs * inputs;
               const size_t tap = ((oc * w.shape()[1] + kh) * w.shape()[2] + kw) * inputs;
-              double& sum = sums[((n * shape[1] + static_cast<size_t>(row)) * shape[2] + static_cast<size_t>(column)) * shape[3] + oc];
+              double& sum = sums
+                  [((n * shape[1] + static_cast<size_t>(row)) * shape[2] + static_cast<size_t>(column)) * shape[3] +
+                   oc];
               for (size_t c = 0; c < inputs; ++c) {
                 sum += value(x, at + c) * value(w, tap + c);
               }
@@ -82,8 +87,20 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   };
   const Shape shape{
       x_shape[0],
-      size(x_shape[1], w_shape[1], o.stride.height(), o.padding.top() + o.padding.bottom(), o.dilation.height(), o.output_padding.height()),
-      size(x_shape[2], w_shape[2], o.stride.width(), o.padding.left() + o.padding.right(), o.dilation.width(), o.output_padding.width()),
+      size(
+          x_shape[1],
+          w_shape[1],
+          o.stride.height(),
+          o.padding.top() + o.padding.bottom(),
+          o.dilation.height(),
+          o.output_padding.height()),
+      size(
+          x_shape[2],
+          w_shape[2],
+          o.stride.width(),
+          o.padding.left() + o.padding.right(),
+          o.dilation.width(),
+          o.output_padding.width()),
       w_shape[0]};
   const Tensor y = reference(x, w, bias, o, shape);
   const schema::Clamp* clamp = o.clamp ? &*o.clamp : nullptr;
@@ -106,7 +123,9 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
 
   // Weights of fewer bits, which stay so.
   const bool depthwise = !o.transposed && w_shape[3] == 1 && w_shape[0] == x_shape[3];
-  kernel_case.make = o.transposed ? make_narrow_conv_transpose2d : depthwise ? make_narrow_depthwise : make_narrow_conv2d;
+  kernel_case.make = o.transposed ? make_narrow_conv_transpose2d
+      : depthwise                 ? make_narrow_depthwise
+                                  : make_narrow_conv2d;
   for (const DType stored : {DType::Float16, DType::BFloat16}) {
     Tensor rounded = w;
     rounded.type.stored = stored;

@@ -10,8 +10,7 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-constexpr DType kDTypes[] = {
-    DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Int8, DType::BFloat16};
+constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Int8, DType::BFloat16};
 
 void copy_element(const Tensor& from, size_t i, Tensor& to, size_t j) {
   const size_t size = element_size(from.type.dtype);
@@ -158,7 +157,8 @@ void check_slice(const Tensor& x, uint8_t axis, size_t start, size_t size, uint3
       {make_slice,
        schema::Attributes::Slice,
        [=](auto& builder) {
-         return schema::CreateSlice(builder, axis, static_cast<int64_t>(start), static_cast<int64_t>(size), step).Union();
+         return schema::CreateSlice(builder, axis, static_cast<int64_t>(start), static_cast<int64_t>(size), step)
+             .Union();
        },
        {x},
        y.type},

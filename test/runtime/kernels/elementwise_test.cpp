@@ -143,10 +143,9 @@ TEST(UnaryKernel, Sizes) {
 TEST(UnaryKernel, SpecialValues) {
   const float tiny = std::numeric_limits<float>::min();
   const float big = std::numeric_limits<float>::max();
-  const Tensor x = repeated(
-      {40},
-      {kNaN, kInfinity, -kInfinity, 0.0f, -0.0f, 0.5f,  -0.5f, 1.5f,  2.5f,  -1.5f,  -2.5f, 0.49999997f, 8388609.0f,
-       tiny, -tiny,     big,        -big, 87.0f, 88.5f, 89.0f, -87.0f, 100.0f, -104.0f, 1e5f,  -1e5f,       3.0f, -3.0f});
+  const Tensor x = repeated({40}, {kNaN,  kInfinity, -kInfinity,  0.0f,       -0.0f,   0.5f,  -0.5f, 1.5f, 2.5f,
+                                   -1.5f, -2.5f,     0.49999997f, 8388609.0f, tiny,    -tiny, big,   -big, 87.0f,
+                                   88.5f, 89.0f,     -87.0f,      100.0f,     -104.0f, 1e5f,  -1e5f, 3.0f, -3.0f});
   for (const UnaryKind kind : schema::EnumValuesUnaryKind()) {
     check_unary(kind, x, {1e-37f, 5e-7f});
   }
@@ -164,7 +163,8 @@ TEST(UnaryKernel, Exponentials) {
   check_unary(UnaryKind::Exp, random_floats({100003}, -86.9f, 86.9f), {0, 1.2e-7f});
   check_unary(UnaryKind::Exp, random_floats({20003}, -1, 1), {0, 1.2e-7f});
   // Numbers of a vector in which others need more care.
-  for (const float special : {87.001f, 88.7f, 89.0f, -87.001f, -100.0f, -104.5f, kNaN, kInfinity, -kInfinity, 1e30f, -1e30f}) {
+  for (const float special :
+       {87.001f, 88.7f, 89.0f, -87.001f, -100.0f, -104.5f, kNaN, kInfinity, -kInfinity, 1e30f, -1e30f}) {
     Tensor x = random_floats({163}, -86.9f, 86.9f);
     for (size_t i = 0; i < x.numel(); i += 5) {
       x.data<float>()[i] = special;
@@ -178,9 +178,11 @@ TEST(UnaryKernel, Sines) {
   check_unary(UnaryKind::Sin, random_floats({100003}, -7, 7), {1.4e-7f, 0});
   check_unary(UnaryKind::Sin, random_floats({100003}, -39000, 39000), {1.4e-7f, 0});
   check_unary(UnaryKind::Sin, random_floats({4001}, -0.1f, 0.1f), {0, 3e-7f});
-  check_unary(UnaryKind::Sin, repeated({40}, {0.0f, -0.0f, 1e-45f, -1e-45f, 1e-38f, -1e-20f, 2e-4f, -3e-4f}), {0, 2e-7f});
+  check_unary(
+      UnaryKind::Sin, repeated({40}, {0.0f, -0.0f, 1e-45f, -1e-45f, 1e-38f, -1e-20f, 2e-4f, -3e-4f}), {0, 2e-7f});
   // Near multiples of pi.
-  check_unary(UnaryKind::Sin, repeated({40}, {3.14159274f, -6.28318548f, 355, 710, 9.42477798f, 31415.9258f}), {0, 5e-7f});
+  check_unary(
+      UnaryKind::Sin, repeated({40}, {3.14159274f, -6.28318548f, 355, 710, 9.42477798f, 31415.9258f}), {0, 5e-7f});
   // None above 1.
   for_each_isa([] {
     Tensor x(DType::Float32, {40000});
@@ -230,7 +232,9 @@ double reference(BinaryKind kind, double a, double b) {
     case BinaryKind::Copysign:
       return std::copysign(a, b);
     case BinaryKind::FloorDiv:
-      return b == 0 ? a / b : std::isinf(b) && std::isfinite(a) ? ((a < 0) != (b < 0) && a != 0 ? -1 : a / b) : std::floor(a / b);
+      return b == 0                           ? a / b
+          : std::isinf(b) && std::isfinite(a) ? ((a < 0) != (b < 0) && a != 0 ? -1 : a / b)
+                                              : std::floor(a / b);
     case BinaryKind::Remainder: {
       const double rest = std::fmod(a, b);
       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -341,7 +345,8 @@ TEST(BinaryKernel, SpecialValues) {
     }
   }
   const std::vector<float> zeros{0.0f, -0.0f, 2, -2};
-  for (const BinaryKind kind : {BinaryKind::Copysign, BinaryKind::Atan2, BinaryKind::Pow, BinaryKind::Mul, BinaryKind::Div}) {
+  for (const BinaryKind kind :
+       {BinaryKind::Copysign, BinaryKind::Atan2, BinaryKind::Pow, BinaryKind::Mul, BinaryKind::Div}) {
     check_binary(kind, floats({4, 1}, zeros), floats({4}, zeros), {0, 1e-6f});
   }
 }
@@ -361,10 +366,12 @@ TEST(BinaryKernel, RestsAreExact) {
 
 TEST(BinaryKernel, PowersOfAnySize) {
   check_binary(BinaryKind::Pow, random_floats({40001}, 0, 3), random_floats({40001}, -50, 50), {1e-37f, 1.2e-7f});
-  check_binary(BinaryKind::Pow, random_floats({40001}, 0.999f, 1.001f), random_floats({40001}, -8e4f, 8e4f), {1e-37f, 1.2e-7f});
+  check_binary(
+      BinaryKind::Pow, random_floats({40001}, 0.999f, 1.001f), random_floats({40001}, -8e4f, 8e4f), {1e-37f, 1.2e-7f});
   // Denormal and huge numbers, results among them, and what has no rounding error.
   const Tensor bases = repeated({21}, {1e-45f, 3e-39f, 1e-38f, 3e38f, 2, 0.5f, 1});
-  for (const float exponent : {0.0f, -0.0f, 1.0f, 0.25f, -0.25f, 1.001f, 4.0f, 10.0f, -10.0f, 127.0f, -126.0f, -149.0f, 1e30f, -1e30f}) {
+  for (const float exponent :
+       {0.0f, -0.0f, 1.0f, 0.25f, -0.25f, 1.001f, 4.0f, 10.0f, -10.0f, 127.0f, -126.0f, -149.0f, 1e30f, -1e30f}) {
     check_binary(BinaryKind::Pow, bases, floats({}, {exponent}), {0, 1.2e-7f});
   }
   check_binary(BinaryKind::Pow, repeated({24}, {2, 4, 8, 0.25f, 1024, 3}), floats({}, {4}), {});

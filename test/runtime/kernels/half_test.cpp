@@ -136,7 +136,9 @@ TEST(CastKernel, FromAndToHalf) {
   check_cast(x, tensor<uint8_t>(DType::Bool, {1, 1, 0, 0, 1, 1}));
   const Tensor b = tensor<uint16_t>(DType::BFloat16, {0x3F80, 0xC020, 0x0001, 0x7F80});
   check_cast(b, tensor<uint16_t>(DType::Float16, {0x3C00, 0xC100, 0, 0x7C00}));
-  check_cast(tensor<int64_t>(DType::Int64, {1, -3, 2049, 1 << 20}), tensor<uint16_t>(DType::Float16, {0x3C00, 0xC200, 0x6800, 0x7C00}));
+  check_cast(
+      tensor<int64_t>(DType::Int64, {1, -3, 2049, 1 << 20}),
+      tensor<uint16_t>(DType::Float16, {0x3C00, 0xC200, 0x6800, 0x7C00}));
   check_cast(tensor<uint8_t>(DType::Bool, {0, 1}), tensor<uint16_t>(DType::BFloat16, {0, 0x3F80}));
 }
 

@@ -52,8 +52,7 @@ void check_index(const Tensor& x, uint8_t axis, const Tensor& places) {
     for (size_t k = 0; k < places.numel(); ++k) {
       const int64_t index = at(places, k);
       const size_t from = static_cast<size_t>(index < 0 ? index + static_cast<int64_t>(size) : index);
-      std::memcpy(
-          y.bytes.data() + (i * places.numel() + k) * block, x.bytes.data() + (i * size + from) * block, block);
+      std::memcpy(y.bytes.data() + (i * places.numel() + k) * block, x.bytes.data() + (i * size + from) * block, block);
     }
   }
   check_kernel(index_case(x, axis, places, y.type), y);

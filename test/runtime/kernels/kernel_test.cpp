@@ -105,7 +105,8 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end, Stat
     std::memset(outputs.back(), 0xFE, type.bytes());
   }
   Status status;
-  kernel->run({{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, scratch.data(), pool_of(threads), &status});
+  kernel->run(
+      {{inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, scratch.data(), pool_of(threads), &status});
   if (refusal != nullptr) {
     *refusal = std::move(status);
   } else {
@@ -125,7 +126,9 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end, Stat
   for (size_t i = 0; i < buffers.size(); ++i) {
     EXPECT_TRUE(buffers[i]->intact()) << isa_name() << ": wrote beside input " << i;
     const auto& input = kernel_case.inputs[i];
-    EXPECT_TRUE(!input || input->bytes.empty() || std::memcmp(input->bytes.data(), buffers[i]->data(), input->bytes.size()) == 0)
+    EXPECT_TRUE(
+        !input || input->bytes.empty() ||
+        std::memcmp(input->bytes.data(), buffers[i]->data(), input->bytes.size()) == 0)
         << isa_name() << ": wrote to input " << i;
   }
   return output;

@@ -81,7 +81,8 @@ TEST(LogicKernel, Compares) {
   for (const DType dtype : kDTypes) {
     for (const CompareKind kind : schema::EnumValuesCompareKind()) {
       for (const Shapes& shapes : kShapes) {
-        SCOPED_TRACE(std::string(schema::EnumNameCompareKind(kind)) + " of " + numbers(dtype, shapes.y, 0).type.to_string());
+        SCOPED_TRACE(
+            std::string(schema::EnumNameCompareKind(kind)) + " of " + numbers(dtype, shapes.y, 0).type.to_string());
         const Tensor a = numbers(dtype, shapes.a, 1), b = numbers(dtype, shapes.b, 2);
         Tensor y(DType::Bool, shapes.y);
         with_type(dtype, [&](auto zero) {
@@ -180,10 +181,10 @@ constexpr BinaryKind kIntegerKinds[] = {
 TEST(LogicKernel, ComputesWithIntegers) {
   for (const DType dtype : {DType::Int32, DType::Int64, DType::Int8, DType::UInt8}) {
     for (const BinaryKind kind : kIntegerKinds) {
-      const bool divides =
-          kind == BinaryKind::FloorDiv || kind == BinaryKind::Remainder || kind == BinaryKind::Fmod;
+      const bool divides = kind == BinaryKind::FloorDiv || kind == BinaryKind::Remainder || kind == BinaryKind::Fmod;
       for (const Shapes& shapes : kShapes) {
-        SCOPED_TRACE(std::string(schema::EnumNameBinaryKind(kind)) + " of " + numbers(dtype, shapes.y, 0).type.to_string());
+        SCOPED_TRACE(
+            std::string(schema::EnumNameBinaryKind(kind)) + " of " + numbers(dtype, shapes.y, 0).type.to_string());
         Tensor a = numbers(dtype, shapes.a, 1), b = numbers(dtype, shapes.b, 2), y(dtype, shapes.y);
         with_type(dtype, [&](auto zero) {
           using T = decltype(zero);

@@ -36,7 +36,8 @@ void check_linear(
     for (size_t j = 0; j < columns; ++j) {
       double sum = bias ? static_cast<double>(b.data<float>()[j]) : 0;
       for (size_t k = 0; k < depth; ++k) {
-        sum += static_cast<double>(x.data<float>()[i * depth + k]) * static_cast<double>(w.data<float>()[j * depth + k]);
+        sum +=
+            static_cast<double>(x.data<float>()[i * depth + k]) * static_cast<double>(w.data<float>()[j * depth + k]);
       }
       if (clamp) {
         sum = std::min(std::max(sum, static_cast<double>(clamp->min())), static_cast<double>(clamp->max()));
@@ -77,7 +78,8 @@ TEST(LinearKernel, WeightsOf16Bits) {
 // Operands of integers or floats, a weight of integers.
 TEST(LinearKernel, WeightsOfIntegers) {
   const Quantized integers(DType::Int8, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 1, -1, -128, 127}, 0);
-  const Quantized rows(DType::Int8, 0.25f, 5), sums(DType::Int32, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 0, 0, 0, 0}, 0);
+  const Quantized rows(DType::Int8, 0.25f, 5),
+      sums(DType::Int32, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 0, 0, 0, 0}, 0);
   for (const size_t count : {1, 6, 67}) {
     for (const size_t depth : {1, 33}) {
       const Tensor weight = integers.every({5, depth}), bias = sums.tensor({5}, {1, -2, 70, -6, 8});

@@ -26,8 +26,14 @@ Tensor reference(const Tensor& x, const Options& o, bool maximum) {
   const int64_t height = static_cast<int64_t>(x.shape()[1]), width = static_cast<int64_t>(x.shape()[2]);
   const Shape shape{
       x.shape()[0],
-      positions(x.shape()[1], o.padding.top() + o.padding.bottom(), o.kernel.height(), o.stride.height(), o.dilation.height()),
-      positions(x.shape()[2], o.padding.left() + o.padding.right(), o.kernel.width(), o.stride.width(), o.dilation.width()),
+      positions(
+          x.shape()[1],
+          o.padding.top() + o.padding.bottom(),
+          o.kernel.height(),
+          o.stride.height(),
+          o.dilation.height()),
+      positions(
+          x.shape()[2], o.padding.left() + o.padding.right(), o.kernel.width(), o.stride.width(), o.dilation.width()),
       x.shape()[3]};
   Tensor y(DType::Float32, shape);
   Index at(shape);
@@ -42,7 +48,9 @@ Tensor reference(const Tensor& x, const Options& o, bool maximum) {
         counted += h >= -static_cast<int64_t>(o.counted.top()) && h < height + o.counted.bottom() &&
             w >= -static_cast<int64_t>(o.counted.left()) && w < width + o.counted.right();
         if (h >= 0 && h < height && w >= 0 && w < width) {
-          const size_t offset = ((at[0] * x.shape()[1] + static_cast<size_t>(h)) * x.shape()[2] + static_cast<size_t>(w)) * x.shape()[3] + at[3];
+          const size_t offset =
+              ((at[0] * x.shape()[1] + static_cast<size_t>(h)) * x.shape()[2] + static_cast<size_t>(w)) * x.shape()[3] +
+              at[3];
           const double value = static_cast<double>(x.data<float>()[offset]);
           sum += value;
           nan = nan || std::isnan(value);
@@ -160,7 +168,8 @@ void check_adaptive(const Shape& shape, uint32_t height, uint32_t width) {
       size_t count = 0;
       for (size_t h = at[1] * shape[1] / height; h * height < h1; ++h) {
         for (size_t w = at[2] * shape[2] / width; w * width < w1; ++w, ++count) {
-          const double value = static_cast<double>(x.data<float>()[((at[0] * shape[1] + h) * shape[2] + w) * shape[3] + at[3]]);
+          const double value =
+              static_cast<double>(x.data<float>()[((at[0] * shape[1] + h) * shape[2] + w) * shape[3] + at[3]]);
           sum += value;
           highest = std::max(highest, value);
         }

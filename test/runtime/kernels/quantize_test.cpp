@@ -56,8 +56,7 @@ void check_dequantize(const Tensor& x, const Shape& scale_shape) {
   Index at(x.shape());
   for (size_t i = 0; i < x.numel(); ++i, at.next()) {
     const size_t k = block_of(at, x.shape(), scale_shape);
-    const float moved =
-        static_cast<float>(x.data<T>()[i]) - static_cast<float>(zero_point.data<int32_t>()[k]);
+    const float moved = static_cast<float>(x.data<T>()[i]) - static_cast<float>(zero_point.data<int32_t>()[k]);
     expected.data<float>()[i] = moved * scale.data<float>()[k];
   }
   check_kernel(

@@ -35,8 +35,7 @@ void round_row(const float* x, size_t count, std::vector<double>* y) {
 }
 
 void check_product(bool is_4bit, const Size& s, const Options& options) {
-  SCOPED_TRACE(
-      std::to_string(is_4bit ? 4 : 8) + " bits, " + (Shape{s.rows, s.depth, s.columns, s.groups}).to_string());
+  SCOPED_TRACE(std::to_string(is_4bit ? 4 : 8) + " bits, " + (Shape{s.rows, s.depth, s.columns, s.groups}).to_string());
   const Tensor x = random_floats({s.rows, s.depth}, -1, 3);
   const Tensor scale = random_floats({s.columns, s.groups}, 0.01f, 0.05f);
   const Tensor bias = random_floats({s.columns});
@@ -90,11 +89,20 @@ void check_product(bool is_4bit, const Size& s, const Options& options) {
   // Large enough numbers are added that single ones cancel.
   const float tolerance = 2e-5f * static_cast<float>(is_4bit ? s.depth : 10 * s.depth) + 1e-4f;
   check_kernel(
-      {make_quantized_linear, schema::Attributes::QuantizedLinear, attributes, inputs, y.type}, y, {tolerance * 0.1f, 1e-4f});
+      {make_quantized_linear, schema::Attributes::QuantizedLinear, attributes, inputs, y.type},
+      y,
+      {tolerance * 0.1f, 1e-4f});
 }
 
 constexpr Size kSizes[] = {
-    {1, 64, 9, 1}, {1, 64, 8, 2}, {3, 22, 5, 1}, {4, 96, 7, 3}, {5, 130, 70, 1}, {16, 48, 33, 6}, {17, 64, 130, 4}, {40, 34, 3, 1}};
+    {1, 64, 9, 1},
+    {1, 64, 8, 2},
+    {3, 22, 5, 1},
+    {4, 96, 7, 3},
+    {5, 130, 70, 1},
+    {16, 48, 33, 6},
+    {17, 64, 130, 4},
+    {40, 34, 3, 1}};
 
 TEST(QuantizedLinearKernel, Sizes) {
   for (const bool is_4bit : {false, true}) {

@@ -88,7 +88,8 @@ std::vector<Tensor> reference(const KernelCase& kernel_case, RecurrentKind kind,
   return {to_tensor({steps, batch, size}, y), to_tensor({batch, size}, h), to_tensor({batch, hidden}, c)};
 }
 
-void check(RecurrentKind kind, Sizes3 s, bool reverse = false, bool given = false, size_t projected = 0, float range = 1) {
+void check(
+    RecurrentKind kind, Sizes3 s, bool reverse = false, bool given = false, size_t projected = 0, float range = 1) {
   const size_t gates = kind == RecurrentKind::Lstm ? 4 : kind == RecurrentKind::Gru ? 3 : 1;
   const size_t size = projected == 0 ? s.hidden : projected;
   const bool is_lstm = kind == RecurrentKind::Lstm;

@@ -31,7 +31,8 @@ void check_reduce(const Tensor& x, const std::vector<uint8_t>& axes, Tolerance t
       }
       // One rounding at the size of what is added up, however much of it cancels.
       const double largest = magnitudes.empty() ? 0 : *std::max_element(magnitudes.begin(), magnitudes.end());
-      const double rounding = std::ldexp(largest, -24) / (kind == schema::ReduceKind::Mean ? static_cast<double>(count) : 1);
+      const double rounding =
+          std::ldexp(largest, -24) / (kind == schema::ReduceKind::Mean ? static_cast<double>(count) : 1);
       const Tolerance allowed{tolerance.absolute + static_cast<float>(rounding), tolerance.relative};
       Tensor y(DType::Float32, keep_dims ? kept : shape);
       for (size_t i = 0; i < y.numel(); ++i) {
@@ -102,7 +103,8 @@ TEST(ReduceKernel, SpecialValues) {
 }
 
 // And its logarithm.
-void check_softmax(const Tensor& x, uint8_t axis, Tolerance tolerance = {1e-9f, 2e-6f}, Tolerance of_log = {2e-6f, 2e-6f}) {
+void check_softmax(
+    const Tensor& x, uint8_t axis, Tolerance tolerance = {1e-9f, 2e-6f}, Tolerance of_log = {2e-6f, 2e-6f}) {
   const size_t size = x.shape()[axis];
   const size_t inner = x.shape().numel(axis + 1u, x.shape().rank);
   for (const bool log : {false, true}) {
@@ -154,7 +156,8 @@ TEST(SoftmaxKernel, LargeValues) {
 }
 
 TEST(SoftmaxKernel, SpecialValues) {
-  const Tensor x = floats({5, 4}, {kNaN, 1, 2, 3, -kInfinity, 1, 2, 3, -kInfinity, -kInfinity, -kInfinity, -kInfinity, 1, 2, kInfinity, 3, 1, 2, 3, 4});
+  const Tensor x = floats({5, 4}, {kNaN,       1,          2, 3, -kInfinity, 1, 2, 3, -kInfinity, -kInfinity,
+                                   -kInfinity, -kInfinity, 1, 2, kInfinity,  3, 1, 2, 3,          4});
   check_softmax(x, 1);
   check_softmax(x, 0);
   for (const size_t size : {1, 2, 5, 16, 17, 40}) {

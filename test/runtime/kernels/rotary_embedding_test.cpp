@@ -24,7 +24,8 @@ void check(bool pairs, size_t rows, size_t positions, size_t size) {
     const size_t other = pairs ? at ^ 1 : (at + size / 2) % size;
     const bool first = pairs ? at % 2 == 0 : at < size / 2;
     const double turned = static_cast<double>(x[start + other]) * (first ? -1 : 1);
-    const double y = static_cast<double>(x[i]) * static_cast<double>(cos[angle]) + turned * static_cast<double>(sin[angle]);
+    const double y =
+        static_cast<double>(x[i]) * static_cast<double>(cos[angle]) + turned * static_cast<double>(sin[angle]);
     expected.data<float>()[i] = static_cast<float>(y);
   }
   check_kernel(kernel_case, expected, {2e-6f, 2e-6f});

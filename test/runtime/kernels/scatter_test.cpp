@@ -27,7 +27,13 @@ Tensor int32s(const Shape& shape, const std::vector<int32_t>& values) {
   return tensor;
 }
 
-KernelCase index_put(Tensor x, Tensor values, std::vector<Tensor> indices, uint8_t axis, UpdateKind kind = UpdateKind::Assign, bool wrap = true) {
+KernelCase index_put(
+    Tensor x,
+    Tensor values,
+    std::vector<Tensor> indices,
+    uint8_t axis,
+    UpdateKind kind = UpdateKind::Assign,
+    bool wrap = true) {
   KernelCase result{
       make_index_put,
       schema::Attributes::IndexPut,
@@ -266,7 +272,8 @@ void check_kinds(DType dtype, std::initializer_list<UpdateKind> kinds) {
 }
 
 TEST(ScatterKernel, EveryTypeAndKind) {
-  const auto all = {UpdateKind::Assign, UpdateKind::Add, UpdateKind::Multiply, UpdateKind::Minimum, UpdateKind::Maximum};
+  const auto all = {
+      UpdateKind::Assign, UpdateKind::Add, UpdateKind::Multiply, UpdateKind::Minimum, UpdateKind::Maximum};
   check_kinds<float>(DType::Float32, all);
   check_kinds<int32_t>(DType::Int32, all);
   check_kinds<int64_t>(DType::Int64, all);

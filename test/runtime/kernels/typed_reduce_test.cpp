@@ -64,7 +64,8 @@ T nothing(ReduceKind kind) {
 
 template <typename T>
 void check_reduce(ReduceKind kind, const Tensor& x, const std::vector<uint8_t>& axes, Tolerance tolerance = {}) {
-  SCOPED_TRACE(std::string(EnumNameReduceKind(kind)) + " " + x.type.to_string() + " over " + ::testing::PrintToString(axes));
+  SCOPED_TRACE(
+      std::string(EnumNameReduceKind(kind)) + " " + x.type.to_string() + " over " + ::testing::PrintToString(axes));
   Shape kept = x.shape();
   for (const uint8_t axis : axes) {
     kept[axis] = 1;
@@ -179,7 +180,8 @@ TEST(TypedReduceKernel, SpecialValues) {
 template <typename T>
 void check_arg_reduce(const Tensor& x, uint8_t axis) {
   for (const ArgReduceKind kind : {ArgReduceKind::Max, ArgReduceKind::Min}) {
-    SCOPED_TRACE(std::string(EnumNameArgReduceKind(kind)) + " " + x.type.to_string() + " along " + std::to_string(axis));
+    SCOPED_TRACE(
+        std::string(EnumNameArgReduceKind(kind)) + " " + x.type.to_string() + " along " + std::to_string(axis));
     Shape shape;
     for (size_t i = 0; i < x.shape().rank; ++i) {
       if (i != axis) {

@@ -217,8 +217,7 @@ TEST(ConvTranspose2d, Refuses) {
   expect_refused(transposed(padding(kHuge, 0, kHuge, 0), {kImage, kWeight}), "nothing of the output is left");
   expect_refused(transposed(stride(kHuge, kHuge), {kImage, kWeight}), "table of windows");
   const size_t many = size_t{1} << 38;
-  expect_refused(
-      transposed(stride(kHuge, 1), {tensor({1, many, 1, 1}), weight({1, 1, 1, 1})}), "far too much");
+  expect_refused(transposed(stride(kHuge, 1), {tensor({1, many, 1, 1}), weight({1, 1, 1, 1})}), "far too much");
 }
 
 TEST(ConvTranspose2d, XnnpackAgrees) {

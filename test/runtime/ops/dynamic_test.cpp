@@ -91,7 +91,8 @@ TEST(ChooseQuantization, Refuses) {
   expect_refused(choose(-128, -128, 1, kX), "a range of -128 to -128");
   expect_refused(choose(INT32_MIN, INT32_MAX, 1, kX), "a range");
   expect_refused(choose(-128, 127, 1, typed(DType::Int32, {3})), "must be Float32");
-  for (const float epsilon : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float epsilon :
+       {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     expect_refused(choose(-128, 127, 1, kX, epsilon), "epsilon");
   }
   expect_refused(choose(-128, 127, 1, kX, 1, static_cast<RangeKind>(3)), "unknown kind 3");

@@ -35,8 +35,7 @@ OpCase masked_scatter(std::vector<Operand> operands) {
 }
 
 OpCase embedding_bag(std::vector<Operand> operands, BagKind kind = BagKind::Sum, bool last_offset = false) {
-  return OpCase(
-      [&](Builder& b) { return schema::CreateEmbeddingBag(b, kind, -1, last_offset); }, std::move(operands));
+  return OpCase([&](Builder& b) { return schema::CreateEmbeddingBag(b, kind, -1, last_offset); }, std::move(operands));
 }
 
 TEST(IndexPutOp, KeepsTheShape) {

@@ -5,9 +5,7 @@ namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
 OpCase linear(std::vector<Operand> operands, std::optional<schema::Clamp> clamp = {}) {
-  const auto attributes = [&](Builder& builder) {
-    return schema::CreateLinear(builder, clamp ? &*clamp : nullptr);
-  };
+  const auto attributes = [&](Builder& builder) { return schema::CreateLinear(builder, clamp ? &*clamp : nullptr); };
   return OpCase(attributes, std::move(operands));
 }
 

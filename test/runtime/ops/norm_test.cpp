@@ -63,7 +63,8 @@ TEST(RmsNorm, Refuses) {
   expect_refused(rms_norm(1, 1e-5f, {kX, absent(), absent()}), "has 3 inputs");
 }
 
-OpCase group_norm(uint8_t axis, uint32_t groups, std::vector<Operand> operands, float epsilon = 1e-5f, size_t num_outputs = 1) {
+OpCase group_norm(
+    uint8_t axis, uint32_t groups, std::vector<Operand> operands, float epsilon = 1e-5f, size_t num_outputs = 1) {
   const auto attributes = [&](Builder& builder) { return schema::CreateGroupNorm(builder, axis, groups, epsilon); };
   return OpCase(attributes, std::move(operands), {}, num_outputs);
 }
@@ -72,8 +73,7 @@ TEST(GroupNorm, HasTheShapeOfItsInput) {
   expect_shape(group_norm(1, 3, {tensor({2, 6, 4, 5}), weight({6}), weight({6})}), {2, 6, 4, 5});
   expect_shape(group_norm(3, 6, {tensor({2, 4, 5, 6}), absent(), weight({6})}), {2, 4, 5, 6});
   expect_shape(group_norm(1, 2, {tensor({0, 6})}), {0, 6});
-  expect_types(
-      group_norm(2, 2, {tensor({3, 5, 6})}, 1e-5f, 3), {"Float32[3, 5, 6]", "Float32[3, 2]", "Float32[3, 2]"});
+  expect_types(group_norm(2, 2, {tensor({3, 5, 6})}, 1e-5f, 3), {"Float32[3, 5, 6]", "Float32[3, 2]", "Float32[3, 2]"});
 }
 
 TEST(GroupNorm, Refuses) {

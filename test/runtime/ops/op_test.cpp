@@ -187,8 +187,7 @@ std::vector<float> OpCase::run_kernel() const {
   std::vector<std::vector<float>> data;
   std::vector<const void*> inputs;
   for (const Operand& operand : operands_) {
-    data.push_back(
-        operand.data.empty() && operand.type ? small_numbers(operand.type->shape.numel()) : operand.data);
+    data.push_back(operand.data.empty() && operand.type ? small_numbers(operand.type->shape.numel()) : operand.data);
   }
   for (size_t i = 0; i < operands_.size(); ++i) {
     inputs.push_back(operands_[i].type ? data[i].data() : nullptr);
@@ -244,8 +243,8 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
   for (size_t i = 0; i < actual.size(); ++i) {
     const float x = actual[i];
     const float y = expected[i];
-    const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
-        std::fabs(x - y) <= tolerance * std::max(1.0f, std::fabs(y));
+    const bool same =
+        x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= tolerance * std::max(1.0f, std::fabs(y));
     EXPECT_TRUE(same) << "element " << i << " is " << x << " instead of " << y;
   }
 }

@@ -18,9 +18,7 @@ TEST(Recurrent, Shapes) {
   expect_types(
       recurrent(RecurrentKind::Lstm, {kX, weight({12, 3})}), {"Float32[7, 2, 3]", "Float32[2, 3]", "Float32[2, 3]"});
   expect_types(
-      recurrent(
-          RecurrentKind::Lstm,
-          {kX, weight({12, 5}), absent(), tensor({2, 5}), tensor({2, 3}), weight({5, 3})}),
+      recurrent(RecurrentKind::Lstm, {kX, weight({12, 5}), absent(), tensor({2, 5}), tensor({2, 3}), weight({5, 3})}),
       {"Float32[7, 2, 5]", "Float32[2, 5]", "Float32[2, 3]"});
   expect_types(
       recurrent(RecurrentKind::Gru, {kX, weight({12, 4}), weight({12}), tensor({2, 4})}),

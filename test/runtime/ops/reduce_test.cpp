@@ -9,9 +9,7 @@ namespace {
 using schema::ReduceKind;
 
 OpCase reduce(ReduceKind kind, std::vector<uint8_t> axes, bool keep_dims, Operand x) {
-  const auto attributes = [&](Builder& builder) {
-    return schema::CreateReduceDirect(builder, kind, &axes, keep_dims);
-  };
+  const auto attributes = [&](Builder& builder) { return schema::CreateReduceDirect(builder, kind, &axes, keep_dims); };
   return OpCase(attributes, {std::move(x)});
 }
 
@@ -49,8 +47,7 @@ TEST(Reduce, GivesZeroForNothing) {
 
 TEST(ArgReduce, Refuses) {
   const auto arg_reduce = [](schema::ArgReduceKind kind, uint8_t axis, Operand x) {
-    return OpCase(
-        [=](Builder& builder) { return schema::CreateArgReduce(builder, kind, axis); }, {std::move(x)});
+    return OpCase([=](Builder& builder) { return schema::CreateArgReduce(builder, kind, axis); }, {std::move(x)});
   };
   const auto max = schema::ArgReduceKind::Max;
   expect_refused(arg_reduce(static_cast<schema::ArgReduceKind>(2), 0, tensor({2})), "unknown kind 2");

@@ -29,16 +29,12 @@ OpCase concat(uint8_t axis, std::vector<Operand> operands) {
 }
 
 OpCase slice(Operand x, uint8_t axis, int64_t start, int64_t size, uint32_t step = 1, std::vector<int64_t> sizes = {}) {
-  const auto attributes = [&](Builder& builder) {
-    return schema::CreateSlice(builder, axis, start, size, step);
-  };
+  const auto attributes = [&](Builder& builder) { return schema::CreateSlice(builder, axis, start, size, step); };
   return OpCase(attributes, {std::move(x)}, std::move(sizes));
 }
 
 OpCase pad(Operand x, std::vector<uint32_t> before, std::vector<uint32_t> after, float value = 0) {
-  const auto attributes = [&](Builder& builder) {
-    return schema::CreatePadDirect(builder, &before, &after, value);
-  };
+  const auto attributes = [&](Builder& builder) { return schema::CreatePadDirect(builder, &before, &after, value); };
   return OpCase(attributes, {std::move(x)});
 }
 

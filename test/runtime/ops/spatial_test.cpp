@@ -34,8 +34,7 @@ TEST(MaxPoolIndices, Shapes) {
   expect_types(
       max_pool_indices({{2, 3, 1}, {2, 1, 1}, {0, 1, 0}, {0, 1, 0}, {1, 1, 1}}, kVolume),
       {"Float32[2, 2, 6, 5, 3]", "Int64[2, 2, 6, 5, 3]"});
-  expect_types(
-      adaptive_max_pool_indices({1, 7, 2}, kVolume), {"Float32[2, 1, 7, 2, 3]", "Int64[2, 1, 7, 2, 3]"});
+  expect_types(adaptive_max_pool_indices({1, 7, 2}, kVolume), {"Float32[2, 1, 7, 2, 3]", "Int64[2, 1, 7, 2, 3]"});
   const auto nothing = [](Builder& b) { return schema::CreateMaxPoolIndices(b); };
   expect_types(OpCase(nothing, {kVolume}, {}, 2), {"Float32[2, 4, 6, 5, 3]", "Int64[2, 4, 6, 5, 3]"});
 }
@@ -57,7 +56,11 @@ TEST(MaxPoolIndices, Refuses) {
   expect_refused(adaptive_max_pool_indices({huge, huge, huge}, kVolume), "");
 }
 
-OpCase grid_sample(const Operand& x, const Operand& grid, SampleKind kind = SampleKind::Bilinear, SampleBorder border = SampleBorder::Zeros) {
+OpCase grid_sample(
+    const Operand& x,
+    const Operand& grid,
+    SampleKind kind = SampleKind::Bilinear,
+    SampleBorder border = SampleBorder::Zeros) {
   const auto attributes = [&](Builder& b) { return schema::CreateGridSample(b, kind, border); };
   return OpCase(attributes, {x, grid});
 }
