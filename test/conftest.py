@@ -10,7 +10,6 @@ sys.path[:0] = [str(here), str(here.parent / "benchmarks")]
 
 import faster_export  # noqa: E402
 import pytest  # noqa: E402
-from executorch.exir.backend.utils import is_same_node  # noqa: E402
 
 faster_export.patch_torch()
 
@@ -31,6 +30,5 @@ def _one_run_of_several_processes(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _programs_do_not_pile_up():
-    """ExecuTorch remembers the nodes of each program that it ever lowered; thousands of them make PyTorch slow."""
     yield
-    is_same_node.cache_clear()
+    faster_export.forget_programs()

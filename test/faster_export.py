@@ -4,6 +4,7 @@
 import contextlib
 import functools
 
+from executorch.exir.backend.utils import is_same_node
 from torch._C import DispatchKey
 from torch._export import utils
 from torch._subclasses.fake_impls import op_implementations_dict
@@ -16,6 +17,11 @@ def patch_torch() -> None:
     # The tables of the operators that a decomposition keeps: half of the time of one.
     override = exported_program._override_composite_implicit_decomp
     exported_program._override_composite_implicit_decomp = functools.partial(_override, override, {})
+
+
+def forget_programs() -> None:
+    """ExecuTorch remembers the nodes of each program that it ever lowered; thousands of them make PyTorch slow."""
+    is_same_node.cache_clear()
 
 
 @contextlib.contextmanager

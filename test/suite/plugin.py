@@ -103,7 +103,10 @@ torch.set_num_threads(1)
 def pytest_runtest_protocol(item, nextitem):
     lowered.clear()
     torch.manual_seed(SEED)
-    return (yield)
+    try:
+        return (yield)
+    finally:
+        faster_export.forget_programs()
 
 
 @pytest.hookimpl(wrapper=True)
