@@ -28,7 +28,7 @@ size_t Packer::Cache::look_up() {
 }
 
 void* Packer::Cache::reserve(size_t bytes) {
-  StatusOr<Buffer> buffer = Buffer::allocate_populated(bytes);
+  StatusOr<Buffer> buffer = weights->allocate(bytes);
   if (!buffer.ok()) {
     status = buffer.status();
     return nullptr;
@@ -56,7 +56,7 @@ Status Packer::create_runtime(
     uint32_t flags,
     xnn_runtime_t* runtime) {
   values_ = std::move(values);
-  weights_ = &weights;
+  cache_.weights = &weights;
   const auto is_deferred = std::make_unique<bool[]>(values_.size());
   std::transform(values_.begin(), values_.end(), is_deferred.get(), [](uint32_t value) { return value != kNone; });
   callbacks_.cache = cache_.provider;
@@ -68,7 +68,7 @@ Status Packer::create_runtime(
   callbacks_.num_values = values_.size();
   const xnn_status status =
       et_xnnpack_create_runtime(subgraph, workspace, flags | XNN_FLAG_NO_OPERATOR_FUSION, &callbacks_, runtime);
-  weights_ = nullptr;
+  cache_.weights = nullptr;
   ETX_RETURN_IF_ERROR(std::move(cache_.status));
   return check_xnn(status, "xnn_create_runtime");
 }
@@ -80,7 +80,7 @@ xnn_status Packer::defer(const et_xnnpack_packing& packing, const et_xnnpack_nod
   if (packing.is_complete) {
     deferred.key.assign(static_cast<const char*>(packing.description), packing.size);
     for (const uint32_t operand : deferred.operands) {
-      deferred.key += "|" + weights_->identity(values_[operand]);
+      deferred.key += "|" + cache_.weights->identity(values_[operand]);
     }
   }
   return xnn_status_success;
@@ -129,8 +129,10 @@ Status Packer::create_operator(Node& node, Weights& weights) {
     }
     data[i] = originals.back().data;
   }
+  node.cache.weights = &weights;
   const xnn_status status =
       et_xnnpack_create_node(&node.node, node.operands.data(), data.data(), data.size(), &node.cache.provider);
+  node.cache.weights = nullptr;
   ETX_RETURN_IF_ERROR(std::move(node.cache.status));
   return check_xnn(status, "xnn_create_runtime");
 }

@@ -47,6 +47,7 @@ class Packer {
     size_t insert(void* packed, size_t bytes);
 
     xnn_weights_cache_provider provider{};
+    const Weights* weights = nullptr; // while XNNPACK packs
     PackedPtr known;
     bool looked_up = false;
     std::vector<PackedBytes> fresh;
@@ -67,7 +68,6 @@ class Packer {
   et_xnnpack_packer callbacks_{};
   Cache cache_; // of nodes that pack although none of their operands is deferred
   std::vector<uint32_t> values_;
-  const Weights* weights_ = nullptr; // while the runtime is created
   std::deque<Node> nodes_;
 };
 

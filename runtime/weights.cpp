@@ -64,6 +64,7 @@ bool Weights::can_wait(uint32_t value) const {
 Status Weights::run(const std::vector<PackingTask>& tasks, pthreadpool_t pool) {
   std::vector<Status> results(tasks.size());
   std::atomic<bool> failed{false};
+  on_several_threads_ = pool != nullptr && pthreadpool_get_threads_count(pool) > 1;
   parallel_for(pool, tasks.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end && !failed; ++i) {
       results[i] = tasks[i]();
@@ -72,6 +73,7 @@ Status Weights::run(const std::vector<PackingTask>& tasks, pthreadpool_t pool) {
       }
     }
   });
+  on_several_threads_ = false;
   const auto bad = std::find_if(results.begin(), results.end(), [](const Status& result) { return !result.ok(); });
   return bad == results.end() ? Status() : std::move(*bad);
 }
@@ -88,10 +90,15 @@ StatusOr<Weights::Original> Weights::load(uint32_t value) const {
       return Original{data, std::move(buffer)};
     }
   }
-  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate_populated(type.bytes()));
+  ETX_ASSIGN_OR_RETURN(Buffer copied, allocate(type.bytes()));
   ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
   const void* const data = copied.data();
   return Original{data, std::make_shared<Buffer>(std::move(copied))};
+}
+
+StatusOr<Buffer> Weights::allocate(size_t bytes) const {
+  // While the system provides many pages at once, no thread can map an original.
+  return on_several_threads_ ? Buffer::allocate(bytes) : Buffer::allocate_populated(bytes);
 }
 
 StatusOr<Weights::Original> Weights::placeholder(uint32_t value) const {
@@ -242,7 +249,7 @@ StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const No
     return found;
   }
   StatusOr<Original> original = load(value);
-  StatusOr<Buffer> buffer = Buffer::allocate_populated(kernel.packed_bytes(node, i));
+  StatusOr<Buffer> buffer = allocate(kernel.packed_bytes(node, i));
   if (!original.ok() || !buffer.ok()) {
     abandon(key);
     return original.ok() ? buffer.status() : original.status();

@@ -65,6 +65,9 @@ class Weights : public SubgraphBuilder::ConstantSource {
   // Copies the elements of a constant of this type.
   Status copy(const schema::Constant& constant, const TensorType& type, void* to) const;
 
+  // Memory for a packed weight, or for an original that cannot be read where it is.
+  StatusOr<Buffer> allocate(size_t bytes) const;
+
   // What others have packed under this key, in this process or for the file. If that is null the
   // caller has to pack, and to call one of the other two.
   PackedPtr find_packed(const std::string& key);
@@ -96,6 +99,7 @@ class Weights : public SubgraphBuilder::ConstantSource {
   const NamedDataMap* named_data_;
   PackedWeights* const shared_;
   PackedFile* const file_;
+  bool on_several_threads_ = false; // are tasks running
   mutable std::mutex data_mutex_; // held while ExecuTorch gives or takes back data
   std::mutex packed_mutex_; // guards packed_
   PackedByKey packed_;
