@@ -26,13 +26,16 @@ elseif(NOT TARGET XNNPACK)
     set(XNNPACK_ENABLE_ARM_SME2 OFF)
   endif()
   add_subdirectory("${XNNPACK_SOURCE_DIR}" xnnpack EXCLUDE_FROM_ALL SYSTEM)
+  # The compiler reads a header of ours before a source of XNNPACK, with these options.
+  function(et_xnnpack_read_before source header)
+    set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/${source}.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
+      COMPILE_OPTIONS -include "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${header}.h" ${ARGN})
+  endfunction()
   if(NOT MSVC)
     target_sources(XNNPACK PRIVATE
       "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.c" "${CMAKE_CURRENT_LIST_DIR}/xnnpack_packing.c")
-    set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/runtime.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
-      COMPILE_OPTIONS -include "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.h")
-    set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/operators/convolution-nhwc.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
-      COMPILE_OPTIONS -include "${CMAKE_CURRENT_LIST_DIR}/xnnpack_packing.h" -DET_XNNPACK_FAST_PACKING)
+    et_xnnpack_read_before(runtime xnnpack_plan)
+    et_xnnpack_read_before(operators/convolution-nhwc xnnpack_packing -DET_XNNPACK_FAST_PACKING)
   endif()
   # Microkernels by the number of output channels (xnnpack_tiles.h). Each operator calls that number otherwise.
   if(TARGET microkernels-prod AND NOT MSVC)
@@ -47,12 +50,9 @@ elseif(NOT TARGET XNNPACK)
       target_sources(microkernels-prod PRIVATE
         "${XNNPACK_SOURCE_DIR}/src/x32-packw/gen/x32-packw-x16-gemm-goi-avx512f-u4-prfm.c")
     endif()
-    function(et_xnnpack_choose_tiles operator)
-      set_property(SOURCE "${XNNPACK_SOURCE_DIR}/src/operators/${operator}.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
-        COMPILE_OPTIONS -include "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/xnnpack_tiles.h" ${ARGN})
-    endfunction()
-    et_xnnpack_choose_tiles(convolution-nhwc -DET_XNNPACK_CONV_COLUMNS=group_output_channels)
-    et_xnnpack_choose_tiles(fully-connected-nc -DET_XNNPACK_COLUMNS=output_channels -DET_XNNPACK_NR2_COLUMNS=output_channels)
+    et_xnnpack_read_before(operators/convolution-nhwc xnnpack_tiles -DET_XNNPACK_CONV_COLUMNS=group_output_channels)
+    et_xnnpack_read_before(operators/fully-connected-nc xnnpack_tiles
+      -DET_XNNPACK_COLUMNS=output_channels -DET_XNNPACK_NR2_COLUMNS=output_channels)
   endif()
   # A Debug build of XNNPACK prints; a library of ours never does.
   foreach(target logging xnnpack-logging)
