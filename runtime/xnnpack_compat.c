@@ -8,6 +8,7 @@
 #include "xnnpack/allocator.h"
 #include "xnnpack/datatype.h"
 #include "xnnpack/hardware-config.h"
+#include "xnnpack/operator.h"
 #include "xnnpack/subgraph.h"
 
 void et_xnnpack_set_threadpool(xnn_runtime_t runtime, pthreadpool_t pool) {
@@ -33,10 +34,39 @@ static size_t bytes_of(const runtime_value* value) {
   return (bits + 7) / 8;
 }
 
+// Has operators compute anew what they keep from reshape to reshape but do not check against every size that it
+// depends on.
+static void forget_earlier_sizes(xnn_runtime_t runtime) {
+#ifndef XNN_FLAG_NO_BROADCAST // newer XNNPACK checks them all
+  for (size_t i = 0; i < runtime->num_ops; ++i) {
+    xnn_operator_t op = runtime->opdata[i].operator_objects[0];
+    if (op == NULL) {
+      continue;
+    }
+    // Addresses in the image, without regard to its channels.
+    if (op->type == xnn_operator_type_max_pooling_nhwc_s8) {
+      op->last_input_height = 0;
+    }
+    // A row of zero points for each image of a batch: as many as in the last one are given back, but as many as in the
+    // next one are taken for the earlier ones.
+    if (op->zero_buffers != NULL) {
+      for (size_t image = 1; image < op->batch_size; ++image) {
+        xnn_release_simd_memory(op->zero_buffers[image]);
+      }
+      xnn_release_memory(op->zero_buffers);
+      op->zero_buffers = NULL;
+      op->batch_size = 0;
+      op->input_height = 0; // it makes new ones only for an image of another size
+    }
+  }
+#endif
+}
+
 enum xnn_status et_xnnpack_reshape_runtime(xnn_runtime_t runtime) {
   if (runtime->memory_planned) {
     return xnn_reshape_runtime(runtime);
   }
+  forget_earlier_sizes(runtime);
   for (size_t i = 0; i < runtime->num_values; ++i) {
     if (is_in_workspace(&runtime->values[i])) {
       runtime->values[i].size = 0;

@@ -36,9 +36,52 @@ GraphDef broadcasts() {
   return g;
 }
 
+// Images that XNNPACK rounds itself, one by one: more of them in one call, larger ones in the next.
+GraphDef rounded_images() {
+  GraphDef g;
+  const int64_t n = g.ranged(DimOp::InputDim, 0, 0, 1, 5, 5);
+  const int64_t height = g.ranged(DimOp::InputDim, 0, 1, 3, 9, 9);
+  const int64_t width = g.ranged(DimOp::InputDim, 0, 2, 3, 5, 5);
+  const uint32_t x = g.input({n, height, width, 4});
+  const QuantizationDef by_channel{{0.01f, 0.02f, 0.03f, 0.01f}, {0, 0, 0, 0}, 0};
+  const schema::Size2D one(1, 1);
+  const schema::Padding2D border(1, 1, 1, 1);
+  const auto conv = attributes([=](flatbuffers::FlatBufferBuilder& b) {
+    return schema::CreateConv2d(b, &one, &border, &one, 1, nullptr, /*round_images=*/true);
+  });
+  const auto transposed = attributes([=](flatbuffers::FlatBufferBuilder& b) {
+    const schema::Size2D none(0, 0);
+    return schema::CreateConvTranspose2d(b, &one, &border, &none, &one, 1, nullptr, /*round_images=*/true);
+  });
+  const uint32_t y = g.node(conv, {x, g.integers({4, 3, 3, 4}, by_channel)}, {n, height, width, 4});
+  g.output(g.node(transposed, {y, g.integers({4, 3, 3, 4}, by_channel)}, {n, height, width, 4}));
+  return g;
+}
+
+// Pools of images with any number of channels.
+GraphDef pools() {
+  GraphDef g;
+  const int64_t n = g.ranged(DimOp::InputDim, 0, 0, 1, 3, 3);
+  const int64_t height = g.ranged(DimOp::InputDim, 0, 1, 2, 4, 4);
+  const int64_t width = g.ranged(DimOp::InputDim, 0, 2, 2, 3, 3);
+  const int64_t channels = g.ranged(DimOp::InputDim, 0, 3, 1, 40, 40);
+  const uint32_t x = g.input({n, height, width, channels});
+  const schema::Size2D one(1, 1), three(3, 3);
+  const schema::Padding2D border(1, 1, 1, 1);
+  const uint32_t q = g.quantized(g.node(unary(UnaryKind::Copy), {x}, {n, height, width, channels}), 0.02f, 3);
+  const uint32_t most = g.node(max_pool2d(three, one, border), {q}, {n, height, width, channels});
+  g.output(g.node(unary(UnaryKind::Copy), {g.quantized(most, 0.02f, 3)}, {n, height, width, channels}));
+  const uint32_t mean = g.node(avg_pool2d(three, one, border), {x}, {n, height, width, channels});
+  g.output(mean);
+  g.output(g.node(adaptive_pool2d(schema::AdaptivePoolKind::Average, one), {mean}, {n, 1, 1, channels}));
+  return g;
+}
+
 std::vector<SampleGraph> graphs() {
   std::vector<SampleGraph> result = sample_graphs();
   result.push_back({"broadcasts", broadcasts()});
+  result.push_back({"rounded_images", rounded_images()});
+  result.push_back({"pools", pools()});
   return result;
 }
 
