@@ -36,6 +36,8 @@ elseif(NOT TARGET XNNPACK)
       "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.c" "${CMAKE_CURRENT_LIST_DIR}/xnnpack_packing.c")
     et_xnnpack_read_before(runtime xnnpack_plan)
     et_xnnpack_read_before(operators/convolution-nhwc xnnpack_packing -DET_XNNPACK_FAST_PACKING)
+    et_xnnpack_read_before(operators/deconvolution-nhwc xnnpack_deconvolution)
+    et_xnnpack_read_before(indirection xnnpack_deconvolution)
   endif()
   # Microkernels by the number of output channels (xnnpack_tiles.h). Each operator calls that number otherwise.
   if(TARGET microkernels-prod AND NOT MSVC)

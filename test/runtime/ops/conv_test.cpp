@@ -237,6 +237,22 @@ TEST(ConvTranspose2d, XnnpackAgrees) {
   expect_agreement(transposed(uneven, {kImage, weight({6, 3, 2, 2}), bias}));
 }
 
+// XNNPACK computes the pixels of each remainder by the stride on their own: here some have none.
+TEST(ConvTranspose2d, XnnpackAgreesWhereTheResultIsSmallerThanTheStride) {
+  for (const uint32_t size : {3, 4, 5}) {
+    ConvAttributes attributes = stride(size, size);
+    for (const Padding2D& padding : {Padding2D(1, 1, 1, 0), Padding2D(1, size - 2, size - 2, 1)}) {
+      attributes.padding = padding;
+      for (const size_t channels : {1, 4}) {
+        const Operand kernel = weight({6, size, size, channels});
+        expect_agreement(transposed(attributes, {tensor({2, 1, 1, channels}), kernel, weight({6})}));
+        expect_agreement(transposed(attributes, {tensor({2, 2, 1, channels}), kernel, weight({6})}));
+        expect_agreement(transposed(attributes, {tensor({2, 1, 3, channels}), kernel}));
+      }
+    }
+  }
+}
+
 TEST(ConvTranspose2d, KernelTakesWhatXnnpackDoesNot) {
   ConvAttributes wide = dilation(3, 3);
   wide.output_padding = Size2D(2, 2);
