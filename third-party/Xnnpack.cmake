@@ -21,6 +21,9 @@ elseif(NOT TARGET XNNPACK)
   set(XNNPACK_BUILD_ALL_MICROKERNELS OFF)
   # KleidiAI is one more source to fetch; what it gains is measured before it is switched on.
   set(XNNPACK_ENABLE_KLEIDIAI OFF)
+  # Wrong in places, as later versions show (xnnpack-fixes.md). GCC before 13 leaves them out anyway.
+  set(XNNPACK_ENABLE_AVX512FP16 OFF)
+  set(XNNPACK_ENABLE_AVX512AMX OFF)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 14)
     set(XNNPACK_ENABLE_ARM_SME OFF)
     set(XNNPACK_ENABLE_ARM_SME2 OFF)

@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "../kernels/pool.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "../kernels/max_pool_indices.h"
 #include "../quantization.h"
@@ -156,12 +158,19 @@ Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
 }
 
+// XNNPACK has pixels inside a window with gaps stand for those in the padding, but finds wrong ones.
+bool has_gaps_and_padding(const Window& height, const Window& width) {
+  return std::max(height.dilation, width.dilation) > 1 &&
+      std::max({height.before, height.after, width.before, width.after}) > 0;
+}
+
 bool quantized_max_pool2d_in_xnnpack(const NodeContext& node) {
   const auto& pool = node.attributes<schema::MaxPool2d>();
   const Window height = window_height(pool);
   const Window width = window_width(pool);
   return has_one_quantization(node) && fits_xnnpack(node) && fits_xnnpack(height, width) &&
-      uint64_t{height.kernel} * width.kernel > 1 && height.stride <= height.kernel && width.stride <= width.kernel;
+      !has_gaps_and_padding(height, width) && uint64_t{height.kernel} * width.kernel > 1 &&
+      height.stride <= height.kernel && width.stride <= width.kernel;
 }
 
 Status define_max_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -199,11 +208,11 @@ Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) 
   return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
 }
 
-// To a single pixel it is a mean.
+// To a single pixel it is a mean. XNNPACK counts what that is of in 31 bits.
 bool adaptive_pool2d_in_xnnpack(const NodeContext& node) {
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
   return pool.kind() == schema::AdaptivePoolKind::Average && pool.output()->height() == 1 &&
-      pool.output()->width() == 1 && fits_xnnpack(node);
+      pool.output()->width() == 1 && fits_xnnpack(node) && node.input(0).shape.numel(1, 3) <= INT32_MAX;
 }
 
 Status define_adaptive_pool2d(const NodeContext&, SubgraphBuilder& subgraph) {

@@ -159,6 +159,12 @@ Status define_softmax(const NodeContext&, SubgraphBuilder& subgraph) {
   return check_xnn(xnn_define_softmax(subgraph.get(), x, y, 0), "xnn_define_softmax");
 }
 
+// XNNPACK keeps the sum of a row in float16, on ARM also while it sums up: too little for a row of thousands, and
+// infinite for one of more than 65504.
+bool never(const NodeContext&) {
+  return false;
+}
+
 } // namespace
 
 // As fast as XNNPACK, which loses digits on long columns.
@@ -166,6 +172,17 @@ const OpImpl kReduceOp{infer_reduce, nullptr, nullptr, make_any_reduce};
 const OpImpl kArgReduceOp{infer_arg_reduce, nullptr, nullptr, make_arg_reduce};
 const OpImpl kScanOp{infer_scan, nullptr, nullptr, make_scan};
 const OpImpl kSortOp{infer_sort, nullptr, nullptr, make_sort};
-const OpImpl kSoftmaxOp{infer_softmax, softmax_in_xnnpack, define_softmax, make_softmax};
+const OpImpl kSoftmaxOp{
+    infer_softmax,
+    softmax_in_xnnpack,
+    define_softmax,
+    make_softmax,
+    false,
+    false,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    never};
 
 } // namespace executorch::backends::et_xnnpack

@@ -195,5 +195,13 @@ TEST(AdaptivePool2d, XnnpackAgrees) {
   EXPECT_FALSE(adaptive(AdaptivePoolKind::Max, Size2D(1, 1), kImage).in_xnnpack());
 }
 
+// XNNPACK counts the pixels of an axis in 31 bits.
+TEST(AdaptivePool2d, KernelTakesHugeImages) {
+  const size_t huge = size_t{1} << 31;
+  EXPECT_TRUE(adaptive(AdaptivePoolKind::Average, Size2D(1, 1), tensor({1, 1 << 15, 1 << 15, 1})).in_xnnpack());
+  EXPECT_FALSE(adaptive(AdaptivePoolKind::Average, Size2D(1, 1), tensor({1, 1 << 16, 1 << 15, 1})).in_xnnpack());
+  EXPECT_FALSE(adaptive(AdaptivePoolKind::Average, Size2D(1, 1), tensor({1, 1, huge, 1})).in_xnnpack());
+}
+
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing
