@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 #include <gtest/gtest.h>
 #include <runtime/executable.h>
@@ -32,15 +33,20 @@ bool take_one(size_t size) {
   return true;
 }
 
+// Shows in results if it is read before it is written: NaN, whatever the type of float.
+void* soil(void* memory, size_t size) {
+  return memory == nullptr ? nullptr : std::memset(memory, 0xFF, size);
+}
+
 void* aligned(size_t alignment, size_t size) {
   void* memory = nullptr;
-  return take_one(size) && posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+  return take_one(size) && posix_memalign(&memory, alignment, size) == 0 ? soil(memory, size) : nullptr;
 }
 
 // XNNPACK keeps the allocator of the first call of xnn_initialize.
 const xnn_allocator kAllocator{
     nullptr,
-    [](void*, size_t size) { return take_one(size) ? std::malloc(size) : nullptr; },
+    [](void*, size_t size) { return take_one(size) ? soil(std::malloc(size), size) : nullptr; },
     [](void*, void* memory, size_t size) { return take_one(size) ? std::realloc(memory, size) : nullptr; },
     [](void*, void* memory) { std::free(memory); },
     [](void*, size_t alignment, size_t size) { return aligned(alignment, size); },
