@@ -120,6 +120,30 @@ TEST(XnnpackDefectsTest, MaximumOfIntegersWithGapsAndABorder) {
   }
 }
 
+// Fused into what comes before, a clamp replaces other parameters of that, and two that do not overlap leave nothing.
+TEST(XnnpackDefectsTest, ClampsBehindAConvolution) {
+  using Range = std::pair<float, float>;
+  Executable::Settings apart;
+  apart.fuse_elementwise = false;
+  const auto run = [&](const std::vector<Range>& ranges) {
+    GraphDef g;
+    const uint32_t kernel = g.constant({3, 3, 3, 2}, some_numbers(54));
+    uint32_t y = g.node(conv2d({1, 1}, {1, 1, 1, 1}), {g.input({1, 4, 5, 2}), kernel}, {1, 4, 5, 3});
+    for (const auto& [min, max] : ranges) {
+      y = g.node(clamp(min, max), {y}, {1, 4, 5, 3});
+    }
+    g.output(y);
+    return compute(g, some_numbers(40, 2), apart);
+  };
+  const Range low(-0.5f, 0.25f), high(0.5f, 0.75f);
+  std::vector<float> expected = run({});
+  for (float& number : expected) {
+    number = std::min(std::max(number, low.first), low.second);
+  }
+  EXPECT_EQ(run({low}), expected);
+  EXPECT_EQ(run({low, high}), std::vector<float>(expected.size(), high.first));
+}
+
 // x [1, 4] through a linear layer in float16 that makes `columns` of it.
 GraphDef half_linear(int64_t columns, const std::vector<float>& weight, uint32_t* y) {
   GraphDef g;
