@@ -122,6 +122,10 @@ bool OpCase::in_xnnpack() const {
   return output.ok() && op().in_xnnpack != nullptr && op().in_xnnpack(*Context(*this, *output));
 }
 
+bool OpCase::in_xnnpack(const TensorType& output) const {
+  return runs_in_xnnpack(op(), *Context(*this, output));
+}
+
 bool OpCase::in_half() const {
   StatusOr<TensorType> output = infer();
   return output.ok() && et_xnnpack_has_half() && runs_in_half(op(), *Context(*this, *output));

@@ -56,6 +56,8 @@ class OpCase {
   StatusOr<TensorType> infer() const;
   StatusOr<std::vector<TensorType>> infer_all() const;
   bool in_xnnpack() const;
+  // With a result of this type, which may be quantized.
+  bool in_xnnpack(const TensorType& output) const;
   bool in_half() const;
   // REQUIRES: infer() succeeds. Fails the test if something else goes wrong.
   std::vector<float> run_in_xnnpack(bool half = false) const;
