@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "op_test.h"
 
+#include <limits>
+
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
@@ -165,6 +167,25 @@ TEST(Conv2d, XnnpackAgreesWithOneChannelInEachGroup) {
     }
     const Operand two = weight({8, kernel, kernel, 1});
     expect_agreement(conv(depthwise, {kImage, two, weight({8})}));
+  }
+}
+
+TEST(Conv2d, XnnpackKeepsNaN) {
+  std::vector<float> x(2 * 5 * 6 * 4, 1);
+  x[30] = std::numeric_limits<float>::quiet_NaN();
+  x[77] = std::numeric_limits<float>::infinity();
+  const Operand image = tensor({2, 5, 6, 4}, x);
+  const auto ones = [](const Shape& shape) { return weight(shape, std::vector<float>(shape.numel(), 1)); };
+  for (const uint32_t size : {1, 2, 3, 5}) {
+    for (const bool clamps : {false, true}) {
+      ConvAttributes attributes = clamps ? clamp(-2, 2) : ConvAttributes();
+      for (const size_t channels : {2, 4, 17, 40}) {
+        expect_agreement(conv(attributes, {image, ones({channels, size, size, 4})}));
+        expect_agreement(transposed(attributes, {image, ones({channels, size, size, 4})}));
+      }
+      attributes.groups = 4;
+      expect_agreement(conv(attributes, {image, ones({4, size, size, 1}), weight({4})}));
+    }
   }
 }
 

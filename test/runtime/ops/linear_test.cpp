@@ -1,6 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "op_test.h"
 
+#include <limits>
+#include <optional>
+
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
@@ -52,11 +55,26 @@ TEST(Linear, XnnpackAgreesAtAnySize) {
   }
 }
 
+TEST(Linear, XnnpackKeepsNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> x{1, nan, 2, 3, 4, 5, inf, -inf, 6, 7, -inf, 8};
+  for (const size_t columns : {1, 2, 3, 4, 5, 15, 16, 17, 40}) {
+    const Operand w = weight({columns, 3}, std::vector<float>(columns * 3, 1));
+    for (const std::optional<schema::Clamp>& limits : {std::optional<schema::Clamp>(), {schema::Clamp(-2, 2)}}) {
+      expect_agreement(linear({tensor({4, 3}, x), w}, limits));
+      expect_agreement(linear({tensor({4, 3}, x), tensor({columns, 3}, w.data)}, limits));
+    }
+  }
+}
+
 TEST(Linear, XnnpackTakesRuntimeWeights) {
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9})}));
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9}), tensor({6})}));
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9}), weight({6})}));
   expect_agreement(linear({tensor({4, 9}), weight({6, 9}), tensor({6})}));
+  for (const size_t columns : {1, 2, 3, 4, 5}) {
+    expect_agreement(linear({tensor({5, 7}), tensor({columns, 7}), tensor({columns})}));
+  }
 }
 
 TEST(Linear, KernelTakesEmptyOperands) {

@@ -137,6 +137,21 @@ TEST(AvgPool2d, XnnpackAgrees) {
   expect_agreement(average(large, {kImage}));
 }
 
+TEST(AvgPool2d, XnnpackKeepsNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x(4 * 5 * 9, 1);
+  x[20] = nan;
+  x[71] = inf;
+  x[75] = -inf;
+  for (const uint32_t border : {0, 1}) {
+    PoolAttributes attributes = kernel(3, 3);
+    attributes.padding = Padding2D(border, border, border, border);
+    expect_agreement(average(attributes, {tensor({1, 4, 5, 9}, x)}));
+    attributes.kernel = Size2D(4, 4);
+    expect_agreement(average(attributes, {tensor({1, 4, 5, 9}, x)}));
+  }
+}
+
 TEST(AvgPool2d, KernelTakesOtherDivisors) {
   PoolAttributes counted = padding(1, 1, 1, 1);
   counted.counted = Padding2D(0, 1, 0, 0);
