@@ -60,6 +60,15 @@ Status infer_quantized_linear(const NodeContext& node, Span<TensorType> outputs)
   return set_output(outputs, DType::Float32, y);
 }
 
+// XNNPACK multiplies floats by integers with instructions that it does not check for.
+bool has_products_of_floats_and_integers() {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_cpu_supports("sse4.1");
+#else
+  return true;
+#endif
+}
+
 bool quantized_linear_in_xnnpack(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   const Shape& x = node.input(0).shape;
@@ -71,6 +80,9 @@ bool quantized_linear_in_xnnpack(const NodeContext& node) {
     if (node.has_input(i) && !node.is_constant(i)) {
       return false;
     }
+  }
+  if (!attributes.round_rows() && !has_products_of_floats_and_integers()) {
+    return false;
   }
   const bool whole_groups = x.last() / groups % kSmallestGroup == 0;
   return groups == 1 || (attributes.bits() == 4 && attributes.round_rows() && whole_groups);
