@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "xnnpack/allocator.h"
+#include "xnnpack/config.h"
 #include "xnnpack/datatype.h"
 #include "xnnpack/hardware-config.h"
+#include "xnnpack/microfnptr.h"
 #include "xnnpack/operator.h"
 #include "xnnpack/subgraph.h"
 
@@ -38,8 +40,8 @@ static size_t bytes_of(const runtime_value* value) {
 // depends on.
 static void forget_earlier_sizes(xnn_runtime_t runtime) {
 #ifndef XNN_FLAG_NO_BROADCAST // newer XNNPACK checks them all
-  for (size_t i = 0; i < runtime->num_ops; ++i) {
-    xnn_operator_t op = runtime->opdata[i].operator_objects[0];
+  for (size_t i = 0; i < runtime->num_ops * XNN_MAX_OPERATOR_OBJECTS; ++i) {
+    xnn_operator_t op = runtime->opdata[i / XNN_MAX_OPERATOR_OBJECTS].operator_objects[i % XNN_MAX_OPERATOR_OBJECTS];
     if (op == NULL) {
       continue;
     }
@@ -140,6 +142,61 @@ bool et_xnnpack_has_half(void) {
   const struct xnn_hardware_config* hardware = xnn_init_hardware_config();
   return hardware != NULL && xnn_is_f16_compatible_config(hardware);
 }
+
+// XNNPACK needs no mending since it makes so many copies.
+#if XNN_EXTRA_QUANTIZATION_PARAMS >= 15
+
+bool et_xnnpack_can_round_rows(void) {
+  return true;
+}
+
+#else
+
+enum { kMaxRepeated = 64 };
+
+static size_t largest_tile(void) {
+  const struct xnn_gemm_config* configs[] = {
+      xnn_init_qd8_f32_qb4w_gemm_config(), xnn_init_qd8_f32_qc4w_gemm_config(), xnn_init_qd8_f32_qc8w_gemm_config()};
+  size_t rows = 1;
+  for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); ++i) {
+    if (configs[i] != NULL && configs[i]->mr > rows) {
+      rows = configs[i]->mr;
+    }
+  }
+  return rows;
+}
+
+// How often the library that we are linked with repeats the parameters of a row.
+static size_t count_repeated(void) {
+  const float x[1 + XNN_EXTRA_BYTES / sizeof(float)] = {1.0f};
+  int8_t y[1 + XNN_EXTRA_BYTES] = {0};
+  struct xnn_quantization_params parameters[1 + kMaxRepeated] = {{0}};
+  xnn_operator_t convert = NULL;
+  if (xnn_initialize(NULL) != xnn_status_success ||
+      xnn_create_convert_nc_f32_qd8(/*flags=*/0, &convert) != xnn_status_success) {
+    return 0;
+  }
+  const bool done = xnn_reshape_convert_nc_f32_qd8(convert, 1, 1, 1, 1, NULL) == xnn_status_success &&
+      xnn_setup_convert_nc_f32_qd8(convert, x, y, parameters) == xnn_status_success &&
+      xnn_run_operator(convert, NULL) == xnn_status_success;
+  xnn_delete_operator(convert);
+  size_t repeated = 0;
+  while (done && repeated < kMaxRepeated && parameters[1 + repeated].scale == parameters[0].scale) {
+    ++repeated;
+  }
+  return repeated;
+}
+
+bool et_xnnpack_can_round_rows(void) {
+  const size_t repeated = count_repeated();
+  if (repeated >= XNN_MAX_MR - 1) {
+    return true; // xnnpack_rows.h was read, so xnnpack_unaligned.h was, too
+  }
+  const struct xnn_gemm_config* groups = xnn_init_qd8_f32_qb4w_gemm_config();
+  return repeated + 1 >= largest_tile() && (groups == NULL || groups->nr >= 8);
+}
+
+#endif
 
 size_t et_xnnpack_workspace_bytes(xnn_workspace_t workspace) {
   return workspace->size;

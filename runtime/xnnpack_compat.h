@@ -46,6 +46,10 @@ void et_xnnpack_node_ends(xnn_runtime_t runtime, uint64_t* nanoseconds, size_t n
 // Writes what XNNPACK's packing depends on beyond its arguments as text of less than `capacity`.
 void et_xnnpack_describe_build(char* text, size_t capacity);
 
+// Whether XNNPACK may multiply rows that it rounds to 8 bits on this CPU. It may not if it was built without the
+// headers of ours in third-party/ that mend this, and its tiles need them.
+bool et_xnnpack_can_round_rows(void);
+
 // Bytes that XNNPACK holds for a workspace.
 size_t et_xnnpack_workspace_bytes(xnn_workspace_t workspace);
 

@@ -41,6 +41,8 @@ elseif(NOT TARGET XNNPACK)
     target_sources(XNNPACK PRIVATE
       "${CMAKE_CURRENT_LIST_DIR}/xnnpack_plan.c" "${CMAKE_CURRENT_LIST_DIR}/xnnpack_packing.c")
     et_xnnpack_read_before(runtime xnnpack_plan)
+    et_xnnpack_read_before(runtime xnnpack_rows)
+    et_xnnpack_read_before(operator-run xnnpack_rows)
     et_xnnpack_read_before(operators/convolution-nhwc xnnpack_packing -DET_XNNPACK_FAST_PACKING)
     et_xnnpack_read_before(operators/deconvolution-nhwc xnnpack_deconvolution)
     et_xnnpack_read_before(indirection xnnpack_deconvolution)
@@ -68,6 +70,10 @@ elseif(NOT TARGET XNNPACK)
       endforeach()
       target_sources(microkernels-prod PRIVATE
         "${XNNPACK_SOURCE_DIR}/src/x32-packw/gen/x32-packw-x16-gemm-goi-avx512f-u4-prfm.c")
+      foreach(tile 1x4c8-minmax-sse2 4x4c8-minmax-sse2 1x4c8-minmax-sse41 3x4c8-minmax-sse41 1x4c8-minmax-avx
+          4x4c8-minmax-avx)
+        et_xnnpack_read_before(qd8-f32-qb4w-gemm/gen/qd8-f32-qb4w-gemm-${tile}-ld128 xnnpack_unaligned)
+      endforeach()
     endif()
     et_xnnpack_read_before(operators/convolution-nhwc xnnpack_tiles -DET_XNNPACK_CONV_COLUMNS=group_output_channels)
     et_xnnpack_read_before(operators/fully-connected-nc xnnpack_tiles

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "../subgraph_builder.h"
+#include "../xnnpack_compat.h"
 #include "common.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -69,6 +70,11 @@ bool has_products_of_floats_and_integers() {
 #endif
 }
 
+bool can_round_rows() {
+  static const bool result = et_xnnpack_can_round_rows();
+  return result;
+}
+
 bool quantized_linear_in_xnnpack(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   const Shape& x = node.input(0).shape;
@@ -81,7 +87,7 @@ bool quantized_linear_in_xnnpack(const NodeContext& node) {
       return false;
     }
   }
-  if (!attributes.round_rows() && !has_products_of_floats_and_integers()) {
+  if (attributes.round_rows() ? !can_round_rows() : !has_products_of_floats_and_integers()) {
     return false;
   }
   const bool whole_groups = x.last() / groups % kSmallestGroup == 0;

@@ -77,10 +77,27 @@ GraphDef pools() {
   return g;
 }
 
+// Rows that a linear layer rounds to 8 bits, each to its own scale.
+GraphDef rounded_rows() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 40, 7);
+  const uint32_t x = g.input({rows, 64});
+  const uint32_t w = g.value({20, 32}, DType::UInt8);
+  std::vector<uint8_t> bytes(20 * 32);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<uint8_t>(i * 37);
+  }
+  g.values[w].constant = ConstantDef{std::nullopt, bytes};
+  const uint32_t scales = g.constant({20, 2}, std::vector<float>(40, 0.02f));
+  g.output(g.node(quantized_linear(4, true), {x, w, scales}, {rows, 20}));
+  return g;
+}
+
 std::vector<SampleGraph> graphs() {
   std::vector<SampleGraph> result = sample_graphs();
-  result.push_back({"broadcasts", broadcasts()});
   result.push_back({"rounded_images", rounded_images()});
+  result.push_back({"rounded_rows", rounded_rows()});
+  result.push_back({"broadcasts", broadcasts()});
   result.push_back({"pools", pools()});
   return result;
 }
