@@ -25,12 +25,12 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 # Folders too: their time changes when a file comes or goes.
 sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
-	$(shell find aot serialization runtime test/runtime test/package cmake third-party \
+	$(shell find aot serialization runtime test/runtime test/xnnpack test/package cmake third-party \
 	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit python-test sanitizers asan tsan lint clean distclean
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test sanitizers asan tsan lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -43,6 +43,7 @@ help:
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
+	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make lint        ruff and clang-format (checks only)"
 	@echo "make clean       remove the build   make distclean    and the environment"
@@ -88,6 +89,10 @@ build: $(stamps)/installed
 unit: build
 	$(call say,C++ tests)
 	@ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -j 2
+
+microkernels: build
+	$(call say,Products of XNNPACK)
+	@ET_XNNPACK_TEST_ALL_SIZES=1 ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -R '^Microkernels'
 
 python-test: build $(stamps)/test
 	$(call say,Python tests)
