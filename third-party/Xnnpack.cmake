@@ -75,6 +75,19 @@ elseif(NOT TARGET XNNPACK)
         et_xnnpack_read_before(qd8-f32-qb4w-gemm/gen/qd8-f32-qb4w-gemm-${tile}-ld128 xnnpack_unaligned)
       endforeach()
     endif()
+    # Exact sums of 8-bit products (xnnpack_sums.h).
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+      target_sources(XNNPACK PRIVATE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_sums.c")
+      foreach(folder gemm igemm)
+        target_sources(microkernels-prod PRIVATE
+          "${XNNPACK_SOURCE_DIR}/src/qs8-qc8w-${folder}/gen/qs8-qc8w-${folder}-4x16-minmax-fp32-neonv8-mlal-lane.c"
+          "${XNNPACK_SOURCE_DIR}/src/qd8-f32-qc8w-${folder}/gen/qd8-f32-qc8w-${folder}-1x16-minmax-neon-mlal-lane.c"
+          "${XNNPACK_SOURCE_DIR}/src/qd8-f32-qc8w-${folder}/gen/qd8-f32-qc8w-${folder}-4x16-minmax-neon-mlal-lane.c")
+      endforeach()
+      foreach(operator convolution-nhwc deconvolution-nhwc fully-connected-nc)
+        et_xnnpack_read_before(operators/${operator} xnnpack_sums -DET_XNNPACK_EXACT_SUMS)
+      endforeach()
+    endif()
     et_xnnpack_read_before(operators/convolution-nhwc xnnpack_tiles -DET_XNNPACK_CONV_COLUMNS=group_output_channels)
     et_xnnpack_read_before(operators/fully-connected-nc xnnpack_tiles
       -DET_XNNPACK_COLUMNS=output_channels -DET_XNNPACK_NR2_COLUMNS=output_channels)

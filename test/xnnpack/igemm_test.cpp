@@ -35,8 +35,10 @@ class IgemmTest : public ::testing::TestWithParam<Format> {
     }
     return to;
   }
+  // What XNNPACK documents may be read behind them, but says nothing.
   const Parameters* place_parameters(const Parameters* from, size_t count) {
-    auto* to = reinterpret_cast<Parameters*>(parameters_.use(count * sizeof(Parameters)));
+    constexpr size_t kBehind = XNN_EXTRA_QUANTIZATION_PARAMS * sizeof(Parameters);
+    auto* to = reinterpret_cast<Parameters*>(parameters_.use(count * sizeof(Parameters), kBehind));
     std::copy_n(from, count, to);
     return to;
   }

@@ -117,7 +117,9 @@ std::vector<uint8_t> Weights::kernel() const {
   std::vector<uint8_t> bytes(columns * row);
   for (size_t column = 0; column < columns; ++column) {
     for (size_t k = 0; k < 2 * row; ++k) {
-      const int number = k < depth ? numbers[column * depth + k] : 0;
+      // Some microkernels multiply what fills up the last byte, others want no bits there. Our depths are even.
+      const int filler = format == Format::F32C4 ? -8 : 0;
+      const int number = k < depth ? numbers[column * depth + k] : filler;
       bytes[column * row + k / 2] |= static_cast<uint8_t>((number + 8) << (k % 2 == 0 ? 0 : 4));
     }
   }
