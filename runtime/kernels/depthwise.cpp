@@ -51,7 +51,7 @@ HWY_INLINE Vector load(const float* x, size_t count) {
 }
 
 HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
-  return hn::Min(hn::Set(kFloats, conv.max), hn::Max(hn::Set(kFloats, conv.min), sum)); // keeps NaN
+  return clamped(sum, hn::Set(kFloats, conv.min), hn::Set(kFloats, conv.max));
 }
 
 // kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial

@@ -58,17 +58,12 @@ HWY_INLINE Vector exp_within(Vector x) {
 
 HWY_NOINLINE Vector exp_of_any(Vector x) {
   // Highway's loses its way far above where infinity begins.
-  return keep_nan(x, hn::Exp(kFloats, hn::Min(x, set(100))));
+  return keep_nan(x, hn::Exp(kFloats, at_most(set(100), x)));
 }
 
 HWY_INLINE Vector exponential(Vector x) {
   const bool within = hn::AllTrue(kFloats, hn::Le(hn::Abs(x), set(kLargestExponent)));
   return HWY_LIKELY(within) ? exp_within(x) : exp_of_any(x);
-}
-
-// Max and Min give their second operand if one is NaN, or NaN.
-HWY_INLINE Vector clamped(Vector x, Vector low, Vector high) {
-  return hn::Min(high, hn::Max(low, x));
 }
 
 // What Highway's sine and cosine reduce well.
@@ -139,7 +134,7 @@ ETX_UNARY(Floor) {
 // The normal distribution's share above x: exp(-a^2 / 2) times a polynomial in 1 / (1 + 0.3 a).
 // There is nothing left above 20. REQUIRES: x >= 0
 HWY_INLINE Vector share_above(Vector x) {
-  const Vector a = hn::Min(set(20), x);
+  const Vector a = at_most(set(20), x);
   const Vector u = hn::Div(set(1), hn::MulAdd(set(0.3f), a, set(1)));
   Vector share = hn::MulAdd(u, set(0x1.3a6516p-5f), set(-0x1.5a73bcp-3f));
   share = hn::MulAdd(u, share, set(0x1.d44bb0p-3f));
@@ -415,10 +410,10 @@ ETX_BINARY(Div) {
   return hn::Div(a, b);
 }
 ETX_BINARY(Maximum) {
-  return keep_nan(a, hn::Max(a, b));
+  return maximum(a, b);
 }
 ETX_BINARY(Minimum) {
-  return keep_nan(a, hn::Min(a, b));
+  return minimum(a, b);
 }
 ETX_BINARY(Prelu) {
   return hn::IfThenElse(hn::Gt(a, hn::Zero(kFloats)), a, hn::Mul(a, b));
@@ -519,7 +514,7 @@ HWY_INLINE DoubleVector exp2_of(DoubleVector x) {
   const hn::Repartition<double, Floats> f;
   const hn::RebindToSigned<decltype(f)> i;
   const auto set_double = [f](double value) HWY_ATTR { return hn::Set(f, value); };
-  x = hn::Min(hn::Max(x, set_double(-300)), set_double(300));
+  x = clamped(x, set_double(-300), set_double(300));
   // Adding this rounds to an integer n and leaves n + 1023 in the lowest bits.
   const DoubleVector magic = set_double(0x1.8p52 + 1023);
   const DoubleVector t = hn::Add(x, magic);

@@ -38,7 +38,7 @@ void finish(
     }
     for (size_t i = 0; i < rows; ++i) {
       const Vector sum = hn::Add(hn::LoadU(kFloats, sums + i * sums_stride + j), add);
-      const Vector y = hn::Min(max, hn::Max(min, sum)); // keeps NaN
+      const Vector y = clamped(sum, min, max);
       if (count == kLanes) {
         hn::StoreU(y, kFloats, c + i * p.c_stride + j);
       } else {

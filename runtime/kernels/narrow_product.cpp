@@ -70,7 +70,7 @@ HWY_NOINLINE void multiply_tile(const NarrowProduct& p, size_t row, size_t colum
     const Vector scale = p.scale == nullptr ? hn::Set(kFloats, 1) : hn::LoadN(kFloats, p.scale + from, count);
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
-      const Vector y = hn::Min(max, hn::Max(min, hn::MulAdd(sum[r][n], scale, bias))); // keeps NaN
+      const Vector y = clamped(hn::MulAdd(sum[r][n], scale, bias), min, max);
       float* const to = p.y + (p.places == nullptr ? (row + r) * p.y_stride : p.places[row + r]) + from;
       if (count == kLanes) {
         hn::StoreU(y, kFloats, to);

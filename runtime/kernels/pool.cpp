@@ -24,7 +24,7 @@ namespace HWY_NAMESPACE {
 template <bool kMaximum, size_t N, bool kPartial>
 HWY_INLINE void pool_channels(const PoolRow& p, const PoolWindow& column, size_t channel, float* output) {
   const size_t rest = p.channels - channel;
-  const auto load = [rest](const float* x) HWY_ATTR {
+  const auto load = [&](const float* x) HWY_ATTR {
     if constexpr (kPartial) {
       return hn::LoadN(kFloats, x, rest);
     }
@@ -49,8 +49,7 @@ HWY_INLINE void pool_channels(const PoolRow& p, const PoolWindow& column, size_t
       for (size_t n = 0; n < N; ++n) {
         const Vector v = load(x + n * kLanes);
         if (kMaximum) {
-          const auto wins = hn::Or(hn::Gt(v, result[n]), hn::IsNaN(v));
-          result[n] = hn::IfThenElse(wins, v, result[n]);
+          result[n] = maximum(result[n], v);
         } else {
           sum[n] = hn::Add(sum[n], v);
         }

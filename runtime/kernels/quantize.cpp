@@ -22,8 +22,8 @@ namespace HWY_NAMESPACE {
 HWY_INLINE hn::Vec<hn::RebindToSigned<Floats>> quantized(Vector x, const QuantizeParameters& p) {
   const Vector scaled = hn::Round(hn::Mul(x, hn::Set(kFloats, p.inverse_scale)));
   const Vector moved = hn::Add(scaled, hn::Set(kFloats, p.zero_point));
-  const Vector clamped = hn::Min(hn::Set(kFloats, p.max), hn::Max(hn::Set(kFloats, p.min), moved));
-  return hn::ConvertTo(hn::RebindToSigned<Floats>(), hn::IfThenElse(hn::IsNaN(moved), hn::Zero(kFloats), clamped));
+  const Vector inside = clamped(moved, hn::Set(kFloats, p.min), hn::Set(kFloats, p.max));
+  return hn::ConvertTo(hn::RebindToSigned<Floats>(), hn::IfThenElse(hn::IsNaN(moved), hn::Zero(kFloats), inside));
 }
 
 template <typename T>

@@ -96,8 +96,7 @@ struct Tanh {
 struct Relu {
   template <bool kPartial>
   static HWY_INLINE void step(const Lanes<kPartial>& l) {
-    const Vector x = l.gate(0);
-    l.store(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Zero(kFloats), x), l.c.h); // keeps NaN
+    l.store(at_least(hn::Zero(kFloats), l.gate(0)), l.c.h);
   }
 };
 

@@ -24,6 +24,64 @@ using Vector = hn::Vec<Floats>;
 constexpr Floats kFloats{};
 constexpr size_t kLanes = hn::MaxLanes(kFloats);
 
+// Limits, maxima and minima as PyTorch has them: NaN stays NaN. What Highway's Max and Min make of it is up to the CPU.
+#if HWY_TARGET & HWY_ALL_NEON
+// FMAX and FMIN; Highway's FMAXNM and FMINNM give the operand that is a number.
+HWY_INLINE Vector maximum(Vector a, Vector b) {
+  return Vector(vmaxq_f32(a.raw, b.raw));
+}
+HWY_INLINE Vector minimum(Vector a, Vector b) {
+  return Vector(vminq_f32(a.raw, b.raw));
+}
+#if HWY_HAVE_FLOAT64
+HWY_INLINE hn::Vec128<double> maximum(hn::Vec128<double> a, hn::Vec128<double> b) {
+  return hn::Vec128<double>(vmaxq_f64(a.raw, b.raw));
+}
+HWY_INLINE hn::Vec128<double> minimum(hn::Vec128<double> a, hn::Vec128<double> b) {
+  return hn::Vec128<double>(vminq_f64(a.raw, b.raw));
+}
+#endif
+template <class V>
+HWY_INLINE V at_least(V low, V x) {
+  return maximum(low, x);
+}
+template <class V>
+HWY_INLINE V at_most(V high, V x) {
+  return minimum(high, x);
+}
+#else
+// x, but not below low, which is not NaN.
+template <class V>
+HWY_INLINE V at_least(V low, V x) {
+#if HWY_ARCH_X86 && !(HWY_TARGET & (HWY_SCALAR | HWY_EMU128))
+  return hn::Max(low, x); // MAXPS gives its second operand if one is NaN
+#else
+  return hn::IfThenElse(hn::Lt(x, low), low, x);
+#endif
+}
+// x, but not above high, which is not NaN.
+template <class V>
+HWY_INLINE V at_most(V high, V x) {
+#if HWY_ARCH_X86 && !(HWY_TARGET & (HWY_SCALAR | HWY_EMU128))
+  return hn::Min(high, x);
+#else
+  return hn::IfThenElse(hn::Gt(x, high), high, x);
+#endif
+}
+template <class V>
+HWY_INLINE V maximum(V a, V b) {
+  return hn::IfThenElse(hn::IsNaN(a), a, at_least(a, b));
+}
+template <class V>
+HWY_INLINE V minimum(V a, V b) {
+  return hn::IfThenElse(hn::IsNaN(a), a, at_most(a, b));
+}
+#endif
+template <class V>
+HWY_INLINE V clamped(V x, V low, V high) {
+  return at_most(high, at_least(low, x));
+}
+
 // exp(x) within 3 ulp for x <= 0; 0 where the result is below the smallest normal number.
 HWY_INLINE Vector exp_nonpositive(Vector x) {
   const Floats f;

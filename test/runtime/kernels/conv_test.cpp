@@ -79,7 +79,11 @@ Tensor reference(
 // x [N, H, W, C], weight [OC, KH, KW, IC]
 void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   SCOPED_TRACE(x_shape.to_string() + " by " + w_shape.to_string());
-  const Tensor x = random_floats(x_shape), w = random_floats(w_shape);
+  Tensor x = random_floats(x_shape);
+  const Tensor w = random_floats(w_shape);
+  if (o.clamp) {
+    x.data<float>()[x.numel() / 2] = kNaN; // which limits must not hide
+  }
   const std::optional<Tensor> bias = o.bias ? std::optional(random_floats({w_shape[0]})) : std::nullopt;
   const auto size = [&](size_t in, size_t kernel, size_t stride, size_t padding, size_t dilation, size_t more) {
     const size_t reach = (kernel - 1) * dilation + 1;

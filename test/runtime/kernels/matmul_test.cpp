@@ -27,7 +27,11 @@ void check_linear(
   SCOPED_TRACE(x_shape.to_string() + " to " + std::to_string(columns));
   const size_t depth = x_shape.last();
   const size_t rows = x_shape.numel(0, x_shape.rank - 1);
-  const Tensor x = random_floats(x_shape), b = random_floats({columns});
+  Tensor x = random_floats(x_shape);
+  if (clamp) {
+    x.data<float>()[depth / 2] = kNaN; // which limits must not hide
+  }
+  const Tensor b = random_floats({columns});
   const Tensor w = rounded(random_floats({columns, depth}), stored);
   Shape shape = x_shape;
   shape[shape.rank - 1] = columns;
@@ -136,6 +140,7 @@ TEST(LinearKernel, Empty) {
 TEST(LinearKernel, Clamp) {
   check_linear({2, 30}, 20, true, schema::Clamp(-1, 2));
   check_linear({20, 30}, 20, true, schema::Clamp(0, kInfinity));
+  check_linear({20, 300}, 20, true, schema::Clamp(0, kInfinity), DType::BFloat16);
 }
 
 void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, DType stored = DType::Float32) {
