@@ -4,7 +4,7 @@
 /*
  * A transposed convolution with a stride makes the pixels of each remainder by the stride on their own. Of a result
  * smaller than the stride some have none, and XNNPACK takes the size of what is left of them, a negative number, for a
- * huge one. Xnnpack.cmake has the compiler read this before the sources that count them.
+ * huge one. XnnpackParts.cmake has the compiler read this before the sources that count them.
  */
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 /*
  * Lets NaN pass the limits of results. x86 gives the second operand of a maximum or minimum if one of them is NaN,
- * and some microkernels have the limit there. Xnnpack.cmake has the compiler read this before those.
+ * and some microkernels have the limit there. XnnpackParts.cmake has the compiler read this before those.
  */
 
 #include <immintrin.h>

@@ -3,7 +3,7 @@
 
 /*
  * Packs the weights of convolutions faster than XNNPACK, which copies them number by number.
- * Xnnpack.cmake has the compiler read this before that operator of XNNPACK.
+ * XnnpackParts.cmake has the compiler read this before that operator of XNNPACK.
  */
 
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Lets XNNPACK's runtimes lay out their workspace with the planner below. Xnnpack.cmake has the
+ * Lets XNNPACK's runtimes lay out their workspace with the planner below. XnnpackParts.cmake has the
  * compiler read this before the source that calls XNNPACK's.
  */
 

@@ -3,8 +3,8 @@
 
 /*
  * Lets XNNPACK multiply 8-bit weights of -128 exactly on ARM without dot products. Its microkernels there add two
- * products of 16 bits before they widen them, and 2 * -128 * -128 does not fit. Xnnpack.cmake has the compiler read
- * this, with ET_XNNPACK_EXACT_SUMS defined, before the operators that choose among those microkernels.
+ * products of 16 bits before they widen them, and 2 * -128 * -128 does not fit. XnnpackParts.cmake has the compiler
+ * read this, with ET_XNNPACK_EXACT_SUMS defined, before the operators that choose among those microkernels.
  */
 
 #include "xnnpack/config.h"

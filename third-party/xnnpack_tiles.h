@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Lets XNNPACK choose a microkernel by the number of output channels. Xnnpack.cmake has the
+ * Lets XNNPACK choose a microkernel by the number of output channels. XnnpackParts.cmake has the
  * compiler read this before those operators of XNNPACK that ET_XNNPACK_COLUMNS is defined for.
  */
 
