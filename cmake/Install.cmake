@@ -2,6 +2,7 @@
 # executorch/backends/et_xnnpack (wheel.install-dir in pyproject.toml).
 
 include(CMakePackageConfigHelpers)
+include(Notices)
 
 set(libraries et_xnnpack)
 if(ET_XNNPACK_BUILD_STATIC)
@@ -23,6 +24,7 @@ set_target_properties(et_xnnpack PROPERTIES INSTALL_RPATH "${origin}/../../../li
 install(TARGETS ${libraries} EXPORT et_xnnpack-targets
   LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
 install(FILES "${PROJECT_SOURCE_DIR}/runtime/et_xnnpack.h" DESTINATION include)
+et_xnnpack_install_notices()
 
 set(cmake_folder lib/cmake/et_xnnpack)
 configure_package_config_file(

@@ -1,5 +1,7 @@
 # Finds the source of a dependency. third-party/README.md describes the order.
 
+include(Notices)
+
 # Sets <NAME>_SOURCE_DIR in the caller to the folder with the source of a dependency.
 function(et_xnnpack_source name)
   string(TOUPPER "${name}" upper)
@@ -7,6 +9,7 @@ function(et_xnnpack_source name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/third-party/dependencies.json")
   string(JSON marker GET "${pins}" "${name}" marker)
+  string(JSON in_library GET "${pins}" "${name}" in_library)
 
   if(FETCHCONTENT_SOURCE_DIR_${upper})
     set(folder "${FETCHCONTENT_SOURCE_DIR_${upper}}")
@@ -28,5 +31,8 @@ function(et_xnnpack_source name)
     endif()
   endif()
   message(STATUS "${name}: ${folder}")
+  if(in_library)
+    et_xnnpack_add_notice(${name} "${folder}")
+  endif()
   set(${upper}_SOURCE_DIR "${folder}" PARENT_SCOPE)
 endfunction()

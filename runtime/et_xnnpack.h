@@ -2,8 +2,7 @@
 #pragma once
 
 // The public C++ interface. Link libet_xnnpack and load any program lowered for
-// et_xnnpack with ExecuTorch's Module; nothing else needs to be called where the shared
-// library is used. Users of the static library call et_xnnpack_register() once.
+// et_xnnpack with ExecuTorch's Module; nothing else needs to be called.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +11,7 @@
 
 // Registers the backend with ExecuTorch unless that has happened. Returns an
 // executorch::runtime::Error as a number, 0 for success. Also runs when the shared
-// library is loaded. Thread-safe.
+// library is loaded or a program with the static one starts. Thread-safe.
 extern "C" std::uint32_t et_xnnpack_register(void);
 
 namespace executorch::backends::et_xnnpack {
