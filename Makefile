@@ -30,7 +30,8 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test sanitizers asan tsan lint clean distclean
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test \
+  sanitizers asan tsan clang clang-check aarch64 lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -45,6 +46,7 @@ help:
 	@echo "make unit        C++ tests          make python-test  Python tests"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
+	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
 	@echo "make lint        ruff and clang-format (checks only)"
 	@echo "make clean       remove the build   make distclean    and the environment"
 
@@ -81,7 +83,7 @@ suite: build $(stamps)/test
 	$(call say,ExecuTorch's operator tests)
 	@$(bin)/python test/suite/run.py $(SUITE)
 
-test: unit python-test sanitizers
+test: unit python-test sanitizers clang-check
 	$(call say,All tests passed)
 
 build: $(stamps)/installed
@@ -101,13 +103,34 @@ python-test: build $(stamps)/test
 sanitizers: asan tsan
 
 # XNNPACK stays as it is: compiling it takes longer than all else, and under the thread sanitizer its threads
-# are those of the pool, which is not watched. The preset asan by itself compiles it, too.
-asan tsan: options := -DET_XNNPACK_PREBUILT_XNNPACK=$(CURDIR)/$(build)/third-party/xnnpack
+# are those of the pool, which is not watched. The presets by themselves compile it, too.
+from_release := -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) \
+  -DET_XNNPACK_PREBUILT_XNNPACK=$(CURDIR)/$(build)/third-party/xnnpack
 asan tsan: build
 	$(call say,C++ tests with $@)
-	@cmake --preset $@ -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) $(options) > build/$@.log || { cat build/$@.log; exit 1; }
+	@cmake --preset $@ $(from_release) > build/$@.log || { cat build/$@.log; exit 1; }
 	@cmake --build --preset $@ | tools/progress
 	@ctest --preset $@ --progress
+
+# Everything of ours: the libraries, the Python module and the tests.
+clang: build
+	$(call say,C++ tests with Clang)
+	@$(configure_clang)
+	@cmake --build --preset clang | tools/progress
+	@ctest --preset clang --progress
+
+# The same up to the point where code would be generated, which takes a tenth of the time.
+clang-check: build
+	$(call say,What Clang objects to)
+	@if tools/system-packages --clang > /dev/null; then $(configure_clang); \
+	  cmake --build --preset clang --target et_xnnpack_schema_files | tools/progress; \
+	  tools/clang-check build/clang; \
+	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
+	else echo "NOT CHECKED: there is no Clang here (the lines above say how to get it)"; fi
+
+configure_clang = clang="$$(tools/system-packages --clang)"; \
+	cmake --preset clang -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang" $(from_release) \
+	  > build/clang.log || { cat build/clang.log; exit 1; }
 
 lint: $(stamps)/lint
 	$(call say,Formatting and lints)
@@ -154,5 +177,6 @@ $(stamps)/installed: $(stamps)/requirements $(sources)
 	@mkdir -p build
 	@$(pip) install . --verbose --no-build-isolation --no-deps --force-reinstall \
 	  --config-settings build-dir=$(build) \
-	  --config-settings cmake.define.ET_XNNPACK_BUILD_TESTS=ON 2>&1 | tee build/install.log | tools/progress
+	  --config-settings cmake.define.ET_XNNPACK_BUILD_TESTS=ON \
+	  --config-settings cmake.define.ET_XNNPACK_WERROR=ON 2>&1 | tee build/install.log | tools/progress
 	@touch $@

@@ -17,7 +17,7 @@ if(ET_XNNPACK_BUILD_STATIC AND APPLE)
 endif()
 option(ET_XNNPACK_BUILD_TESTS "Build the tests" OFF)
 option(ET_XNNPACK_BUILD_BENCHMARKS "Build the benchmarks" OFF)
-option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" ${standalone})
+option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" OFF)
 set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undefined or thread")
 set(ET_XNNPACK_PREBUILT_XNNPACK "" CACHE PATH
   "A folder with the libraries of the pinned XNNPACK to use instead of building them")

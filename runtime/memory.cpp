@@ -65,7 +65,9 @@ StatusOr<Buffer> Buffer::allocate_populated(size_t bytes) {
 ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces) {
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return pieces[a].bytes != pieces[b].bytes ? pieces[a].bytes > pieces[b].bytes : a < b;
+  });
 
   ArenaLayout layout;
   layout.offsets.resize(pieces.size());

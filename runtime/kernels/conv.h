@@ -23,7 +23,8 @@ bool is_depthwise(const NodeContext& node);
 // Whether each pixel of the output sees the one at its place only: the image is the matrix of patches.
 template <typename Attributes>
 bool is_pointwise(const Attributes& attributes, const Shape& input, const Shape& weight, const Shape& output) {
-  const auto &stride = *attributes.stride(), &padding = *attributes.padding();
+  const auto& stride = *attributes.stride();
+  const auto& padding = *attributes.padding();
   return weight[1] * weight[2] == 1 && input[1] == output[1] && input[2] == output[2] && stride.height() == 1 &&
       stride.width() == 1 && padding.top() == 0 && padding.left() == 0;
 }

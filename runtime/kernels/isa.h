@@ -12,7 +12,7 @@
   (HWY_ALL_SVE | HWY_RVV | HWY_NEON | HWY_NEON_BF16 | HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
 
 // Pointer to the variant of an HWY_EXPORTed function that fits the CPU.
-#define ETX_DISPATCH(function) (::executorch::backends::et_xnnpack::use_isa(), HWY_DYNAMIC_POINTER(function))
+#define ETX_DISPATCH(function) (::executorch::backends::et_xnnpack::use_isa(), +HWY_DYNAMIC_POINTER(function))
 
 namespace executorch::backends::et_xnnpack {
 
