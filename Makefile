@@ -47,6 +47,7 @@ help:
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
+	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
 	@echo "make lint        ruff and clang-format (checks only)"
 	@echo "make clean       remove the build   make distclean    and the environment"
 
@@ -131,6 +132,37 @@ clang-check: build
 configure_clang = clang="$$(tools/system-packages --clang)"; \
 	cmake --preset clang -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang" $(from_release) \
 	  > build/clang.log || { cat build/clang.log; exit 1; }
+
+# The library and its C++ tests for aarch64 Linux, XNNPACK included, run under qemu as these CPUs.
+AARCH64_CPUS ?= max cortex-a53
+AARCH64_TESTS ?= *
+aarch64_package := build/aarch64-package
+aarch64: $(stamps)/requirements $(aarch64_package)/executorch
+	$(call say,C++ tests for aarch64)
+	@tools/system-packages --aarch64
+	@cmake --preset aarch64 -DPython_EXECUTABLE=$(bin)/python > build/aarch64.log || { cat build/aarch64.log; exit 1; }
+	@cmake --build --preset aarch64 | tools/progress
+	@failed=; \
+	for cpu in $(AARCH64_CPUS); do \
+	  echo "$$cpu:"; runs=(); \
+	  for shard in 0 1; do \
+	    QEMU_CPU=$$cpu GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$$shard GTEST_FILTER='$(AARCH64_TESTS)' \
+	      tools/run-aarch64 build/aarch64/test/runtime/et_xnnpack_tests > build/aarch64-$$cpu-$$shard.log 2>&1 & runs+=($$!); \
+	  done; \
+	  for run in "$${runs[@]}"; do wait "$$run" || failed=1; done; \
+	  grep -hE '^\[  (PASSED|FAILED)' build/aarch64-$$cpu-?.log || true; \
+	done; \
+	[ -z "$$failed" ] || { echo "the output is in build/aarch64-*.log"; exit 1; }
+
+# ExecuTorch for aarch64, of which only the libraries are used.
+$(aarch64_package)/executorch: requirements.txt | $(stamps)/requirements
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	@$(pip) download --quiet --no-deps --only-binary=:all: --platform manylinux_2_28_aarch64 --python-version 3.11 \
+	  --dest $(@D) "$$(sed -nE 's/^(executorch==[^ ]+).*/\1/p' requirements.txt)"
+	@$(bin)/python -m zipfile -e $(@D)/*.whl $(@D)
+	@rm $(@D)/*.whl
+	@touch $@
 
 lint: $(stamps)/lint
 	$(call say,Formatting and lints)
