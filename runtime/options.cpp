@@ -40,6 +40,8 @@ struct Sharing {
 struct Option {
   const char* name;
   std::variant<Integer, Boolean, Text, Sharing> kind;
+  // Whether a program may ask for it: what reaches beyond its own methods is for the process or the load to say.
+  bool is_for_programs = true;
 };
 
 // All are read when a method is loaded.
@@ -47,7 +49,7 @@ constexpr Option kOptions[] = {
     // Threads that execute() runs on. 0: those of ExecuTorch's pool. 1: the calling thread.
     {"num_threads", Integer{&Options::num_threads, 0, 1}},
     // Methods of one group share the states of the same name. 0: a method has its own.
-    {"state_group", Integer{&Options::state_group, 0, std::numeric_limits<int>::max()}},
+    {"state_group", Integer{&Options::state_group, 0, std::numeric_limits<int>::max()}, false},
     // Whether runs of elementwise operators share one pass over memory.
     {"fuse_elementwise", Boolean{&Options::fuse_elementwise}},
     // Whether products run in float16 where the CPU can.
@@ -55,7 +57,7 @@ constexpr Option kOptions[] = {
     // Whether weights are packed once for all methods and programs of the process.
     {"weight_cache", Boolean{&Options::weight_cache}},
     // A file that keeps packed weights for the next process. Empty: none.
-    {"packed_cache_path", Text{&Options::packed_cache_path}},
+    {"packed_cache_path", Text{&Options::packed_cache_path}, false},
     // Which methods compute in the same memory: none, those of one program, or all.
     {"workspace_sharing", Sharing{&Options::workspace_sharing}},
     // Whether memory for activations is given back when a call needs much less than those before.
@@ -207,6 +209,11 @@ Status set_options(ArrayRef<CompileSpec> given, Options* options) {
     const CompileSpec& spec = given[i];
     ETX_CHECK(spec.key != nullptr, InvalidArgument, "there is no option '(null)'");
     ETX_ASSIGN_OR_RETURN(const Option* option, find(spec.key));
+    ETX_CHECK(
+        option->is_for_programs,
+        InvalidArgument,
+        "a program cannot ask for option '%s': set it for the process (set_option) or for the load (load options)",
+        option->name);
     const std::string text(
         static_cast<const char*>(spec.value.buffer), spec.value.buffer == nullptr ? 0 : spec.value.nbytes);
     std::strncpy(parsed[i].key, option->name, sizeof(parsed[i].key) - 1);
@@ -230,11 +237,13 @@ Status get_options(const Options& options, Span<BackendOption> asked) {
 Status OptionChanges::add(Span<const BackendOption> given) {
   Options checked;
   ETX_RETURN_IF_ERROR(set_options(given, &checked));
+  std::vector<BackendOption> changes = changes_;
   for (const BackendOption& one : given) {
     const auto same = [&](const BackendOption& other) { return name_of(other) == name_of(one); };
-    changes_.erase(std::remove_if(changes_.begin(), changes_.end(), same), changes_.end());
-    changes_.push_back(one);
+    changes.erase(std::remove_if(changes.begin(), changes.end(), same), changes.end());
+    changes.push_back(one);
   }
+  changes_ = std::move(changes);
   return {};
 }
 

@@ -35,7 +35,8 @@ struct Options {
 // does not exist or comes twice, a value of another type or out of range.
 Status set_options(Span<const BackendOption> given, Options* options);
 
-// The same from the text form that compile specs have: "1", "true", "model".
+// The same from the text form that compile specs have: "1", "true", "model". Refuses what a program may not ask for:
+// to write a file, or to share the content of states with others.
 Status set_options(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> given, Options* options);
 
 // Fills in the values of the options that `asked` names. Fails, changing nothing, for

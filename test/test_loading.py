@@ -106,6 +106,8 @@ def test_wrong_options_are_refused_everywhere(options, message):
         ({"num_threads": 2}, "takes 0 to 1, not 2"),
         ({"weight_cache": 1}, "takes true or false"),
         ({"workspace_sharing": "all"}, "takes 'none', 'model' or 'global', not 'all'"),
+        ({"packed_cache_path": "p"}, "a program cannot ask for option 'packed_cache_path': set it for the process"),
+        ({"state_group": 1}, "a program cannot ask for option 'state_group': set it for the process"),
     ],
 )
 def test_wrong_options_of_a_program_are_refused(options, message):
@@ -119,15 +121,22 @@ def test_an_option_of_a_program_has_to_be_a_value():
 
 
 def test_a_program_asks_for_options(model, tmp_path):
-    packed = tmp_path / "packed"
     path = tmp_path / "model.pte"
-    options = {"packed_cache_path": str(packed), "weight_cache": False, "num_threads": 1}
+    options = {"weight_cache": False, "num_threads": 1, "workspace_sharing": "model"}
     path.write_bytes(lower(model, runtime_options=options).to_executorch().buffer)
-    with et_xnnpack.load_options(packed_cache_path=""):
-        check(model, path)
-        assert not packed.exists()
     check(model, path)
-    assert packed.exists()
+
+
+def test_a_program_that_chooses_a_file_is_refused(model, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "model.pte"
+    program = lower(model, runtime_options={"workspace_sharing": "none"}).to_executorch().buffer
+    assert program.count(b"workspace_sharing") == 1
+    path.write_bytes(program.replace(b"workspace_sharing", b"packed_cache_path"))  # the file "none"
+    with pytest.raises(RuntimeError):
+        Runtime.get().load_program(path).load_method("forward")
+    assert "a program cannot ask for option 'packed_cache_path'" in capfd.readouterr().err
+    assert not (tmp_path / "none").exists()
 
 
 def test_load_options_hold_inside_and_nest(model, program, tmp_path):

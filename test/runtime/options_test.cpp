@@ -2,12 +2,14 @@
 #include <runtime/options.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <thread>
 
 #include <gmock/gmock.h>
 
 #include "delegate.h"
+#include "runtime/packed_weights.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -89,16 +91,10 @@ Status set_from(std::vector<std::pair<std::string, std::string>> specs, Options*
 
 TEST(OptionsTest, HaveATextForm) {
   Options options;
-  ASSERT_TRUE(set_from(
-                  {{"num_threads", "1"},
-                   {"weight_cache", "false"},
-                   {"packed_cache_path", "p"},
-                   {"workspace_sharing", "global"}},
-                  &options)
-                  .ok());
+  ASSERT_TRUE(
+      set_from({{"num_threads", "1"}, {"weight_cache", "false"}, {"workspace_sharing", "global"}}, &options).ok());
   EXPECT_EQ(options.num_threads, 1);
   EXPECT_FALSE(options.weight_cache);
-  EXPECT_EQ(options.packed_cache_path, "p");
   EXPECT_EQ(options.workspace_sharing, WorkspaceSharing::Global);
   for (const char* wrong : {"", " ", "x", "1x", "true", "99999999999", "2"}) {
     const Status status = set_from({{"num_threads", wrong}}, &options);
@@ -109,6 +105,16 @@ TEST(OptionsTest, HaveATextForm) {
   EXPECT_THAT(set_from({{"num_threads", "1"}, {"num_threads", "1"}}, &options).message(), HasSubstr("given twice"));
   const executorch::runtime::CompileSpec nameless{nullptr, {nullptr, 0}};
   EXPECT_FALSE(set_options(executorch::runtime::ArrayRef(&nameless, 1), &options).ok());
+}
+
+TEST(OptionsTest, SomeAreNotForProgramsToChoose) {
+  for (const auto& [name, value] : {std::pair("packed_cache_path", "p"), std::pair("state_group", "1")}) {
+    Options options;
+    const Status status = set_from({{"num_threads", "1"}, {name, value}}, &options);
+    EXPECT_EQ(status.code(), Error::InvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("a program cannot ask for option '" + std::string(name) + "': set it for"));
+    EXPECT_EQ(options.num_threads, 0);
+  }
 }
 
 TEST(OptionsTest, RefusesUnknownNames) {
@@ -216,14 +222,7 @@ TEST_F(BackendOptionsTest, CountWhenAMethodIsLoaded) {
 // A program asks for something, the process counts more, and the load most of all.
 TEST_F(BackendOptionsTest, CountMoreTheLaterTheyCome) {
   const std::vector<uint8_t> blob = counter().build();
-  std::string group = "41";
-  const executorch::runtime::CompileSpec spec{"state_group", {group.data(), group.size()}};
-  const auto load = [&](std::vector<BackendOption> options = {}) {
-    return Method(backend_, blob, nullptr, options, {&spec, 1});
-  };
-  Method first = load(), second = load();
-  EXPECT_EQ(next(first), 0);
-  EXPECT_EQ(next(second), 1);
+  const auto load = [&](std::vector<BackendOption> options = {}) { return Method(backend_, blob, nullptr, options); };
   ASSERT_EQ(set(option("state_group", 42)), Error::Ok);
   Method third = load(), fourth = load();
   EXPECT_EQ(next(third), 0);
@@ -241,6 +240,35 @@ TEST_F(BackendOptionsTest, CountMoreTheLaterTheyCome) {
   EXPECT_EQ(next(seventh), 0);
   const BackendOption wrong = option("state_group", -1);
   EXPECT_EQ(backend_.set_load_options({&wrong, 1}), Error::InvalidArgument);
+}
+
+TEST_F(BackendOptionsTest, OfAProgramCountLess) {
+  GraphDef g;
+  g.output(g.node(linear(), {g.input({1, 3}), g.named({2, 3}, "of a program")}, {1, 2}));
+  DataMap weights;
+  weights.add("of a program", some_numbers(6));
+  std::string value = "false";
+  const executorch::runtime::CompileSpec spec{"weight_cache", {value.data(), value.size()}};
+  const size_t before = PackedWeights::of_process().count();
+  const auto shares = [&](const std::vector<BackendOption>& options) {
+    const Method method(backend_, g.build(), &weights, options, {&spec, 1});
+    EXPECT_EQ(method.error, Error::Ok);
+    return PackedWeights::of_process().count() > before;
+  };
+  EXPECT_FALSE(shares({}));
+  EXPECT_TRUE(shares({option("weight_cache", true)}));
+  ASSERT_EQ(set(option("weight_cache", true)), Error::Ok);
+  EXPECT_TRUE(shares({}));
+}
+
+TEST_F(BackendOptionsTest, OfAProgramThatWouldWriteAFileAreRefused) {
+  std::string path = ::testing::TempDir() + "chosen-by-a-program";
+  std::remove(path.c_str());
+  const executorch::runtime::CompileSpec spec{"packed_cache_path", {path.data(), path.size()}};
+  Method method(backend_, counter().build(), nullptr, {}, {&spec, 1});
+  EXPECT_EQ(method.error, Error::InvalidArgument);
+  EXPECT_THAT(backend_.last_error(), HasSubstr("a program cannot ask for option 'packed_cache_path'"));
+  EXPECT_EQ(std::fopen(path.c_str(), "r"), nullptr);
 }
 
 } // namespace
