@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <cpuinfo.h>
+#include <et_xnnpack/packing_hash.h>
 #include <executorch/runtime/platform/log.h>
 
 #include "checksum.h"
@@ -30,7 +31,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 constexpr char kMagic[8] = {'E', 'T', 'X', 'P', 'A', 'C', 'K', '\n'};
-// Counts up with every change of the file's layout, of keys, or of what our own kernels pack.
+// Counts up with every change of the file's layout.
 constexpr uint32_t kVersion = 2;
 constexpr uint64_t kByteOrder = 0x0102030405060708;
 constexpr uint32_t kPackedFirst = 1;
@@ -421,7 +422,7 @@ const std::string& PackedFile::packing_identity() {
     std::array<char, 1024> build{};
     et_xnnpack_describe_build(build.data(), build.size());
     auto* text = new std::string(build.data());
-    *text += ", our kernels for " + std::string(isa_name()) + ", cores";
+    *text += ", packing " ET_XNNPACK_PACKING_HASH ", our kernels for " + std::string(isa_name()) + ", cores";
     if (cpuinfo_initialize()) {
       for (uint32_t i = 0; i < cpuinfo_get_uarchs_count(); ++i) {
         *text += " " + std::to_string(static_cast<unsigned>(cpuinfo_get_uarch(i)->uarch));
