@@ -7,7 +7,7 @@ set(ET_XNNPACK_PACKING_SOURCES
   runtime/kernels/*.h runtime/kernels/*.cpp runtime/ops/*.h runtime/ops/*.cpp
   runtime/checksum.* runtime/packer.* runtime/segment.* runtime/subgraph_builder.* runtime/weights.*
   runtime/xnnpack_compat.* serialization/schema.fbs
-  third-party/Xnnpack.cmake third-party/dependencies.json third-party/xnnpack_*.c third-party/xnnpack_*.h)
+  third-party/Xnnpack*.cmake third-party/dependencies.json third-party/xnnpack_*.c third-party/xnnpack_*.h)
 
 if(ROOT)
   list(TRANSFORM ET_XNNPACK_PACKING_SOURCES PREPEND "${ROOT}/")

@@ -3,7 +3,6 @@
 
 #include <iterator>
 #include <memory>
-#include <new>
 #include <optional>
 #include <unordered_map>
 
@@ -14,7 +13,7 @@
 #include "arguments.h"
 #include "executable.h"
 #include "kernels/isa.h"
-#include "threadpool.h"
+#include "waiting.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -48,10 +47,10 @@ class SharedLock {
  public:
   explicit SharedLock(Delegate& delegate) : states_(delegate.states), workspace_(delegate.workspace) {
     if (states_ != nullptr) {
-      states_lock_ = std::unique_lock<std::mutex>(states_->mutex());
+      states_lock_ = wait_for(states_->mutex());
     }
     if (workspace_ != nullptr) {
-      workspace_lock_ = std::unique_lock<std::mutex>(workspace_->mutex());
+      workspace_lock_ = wait_for(workspace_->mutex());
     }
   }
 
@@ -66,13 +65,28 @@ std::string& last_error_of_this_thread() {
   return message;
 }
 
-// Logs a failure, remembers its message and gives its code.
+// Logs a failure, remembers its message and gives its code. REQUIRES: this thread holds no lock
 Error report(const Status& status, const char* what) {
   if (!status.ok()) {
     ET_LOG(Error, "et_xnnpack: %s: %s", what, status.message().c_str());
-    last_error_of_this_thread() = status.message();
+    const Status remembered = guarded([&]() -> Status {
+      last_error_of_this_thread() = status.message();
+      return {};
+    });
+    if (!remembered.ok()) {
+      last_error_of_this_thread().clear();
+    }
   }
   return status.code();
+}
+
+// What goes wrong but does not keep a method from running: is logged when no lock is held.
+using Notes = std::vector<std::string>;
+
+void log(const Notes& notes) {
+  for (const std::string& note : notes) {
+    ET_LOG(Error, "et_xnnpack: %s", note.c_str());
+  }
 }
 
 // The states that methods of this group share, as long as one of them is loaded.
@@ -146,11 +160,11 @@ StatusOr<Options> options_of(BackendInitContext& context, ArrayRef<CompileSpec> 
 
 // The threads of a method; null: the calling one.
 pthreadpool_t pool_of(const Options& options) {
-  return options.num_threads == 1 ? nullptr : executorch::extension::threadpool::get_pthreadpool();
+  return options.num_threads == 1 ? nullptr : wait_for_pool();
 }
 
 // `is_damaged`: the file of packed weights is, if there is one.
-Status create_executable(Delegate& delegate, Blob blob, bool is_damaged) {
+Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* notes) {
   const Options& options = delegate.options;
   const std::string& path = options.packed_cache_path;
   std::optional<PackedFile> file;
@@ -169,6 +183,9 @@ Status create_executable(Delegate& delegate, Blob blob, bool is_damaged) {
   settings.profile = delegate.profile;
   ETX_ASSIGN_OR_RETURN(
       delegate.executable, Executable::create(std::move(blob), delegate.named_data, std::move(settings)));
+  if (file && !file->problem().empty()) {
+    notes->push_back("packed weights in " + path + ": " + file->problem());
+  }
   return {};
 }
 
@@ -176,7 +193,8 @@ StatusOr<std::unique_ptr<Delegate>> load(
     BackendInitContext& context,
     const FreeableBuffer& processed,
     ArrayRef<CompileSpec> specs,
-    const OptionChanges& process) {
+    const OptionChanges& process,
+    Notes* notes) {
   ETX_ASSIGN_OR_RETURN(const Options options, options_of(context, specs, process));
   const Result<const void*> bytes = processed.data_safe();
   ETX_CHECK(bytes.ok(), NotSupported, "the blob is not in memory that this CPU can address");
@@ -184,8 +202,7 @@ StatusOr<std::unique_ptr<Delegate>> load(
   ETX_RETURN_IF_ERROR(check_cpu());
   ETX_RETURN_IF_ERROR(check_isa());
   ETX_ASSIGN_OR_RETURN(Blob blob, Blob::open({static_cast<const uint8_t*>(*bytes), processed.size()}));
-  std::unique_ptr<Delegate> delegate(new (std::nothrow) Delegate);
-  ETX_CHECK(delegate != nullptr, MemoryAllocationFailed, "no memory");
+  auto delegate = std::make_unique<Delegate>();
   delegate->options = options;
   if (blob.num_states() > 0 && options.state_group != 0) {
     delegate->states = states_of_group(options.state_group);
@@ -194,21 +211,21 @@ StatusOr<std::unique_ptr<Delegate>> load(
   delegate->named_data = context.get_named_data_map();
   delegate->profile = options.profiling && context.event_tracer() != nullptr;
   const SharedLock lock(*delegate);
-  ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false));
+  ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false, notes));
   if (const std::string& why = delegate->executable->without_half(); !why.empty()) {
-    ET_LOG(Error, "et_xnnpack: force_fp16: computes in float32: %s", why.c_str());
+    notes->push_back("force_fp16: computes in float32: " + why);
   }
   return delegate;
 }
 
 // Prepares the executable for the inputs of the current call. If its packed weights are found to be damaged
 // it is made anew.
-Status reshape(Delegate& delegate) {
+Status reshape(Delegate& delegate, Notes* notes) {
   const Span<const ArgumentSize> inputs{delegate.inputs.data(), delegate.inputs.size()};
   const pthreadpool_t pool = pool_of(delegate.options);
   Status status = delegate.executable->reshape(inputs, pool);
   while (status.code() == Error::InvalidExternalData) {
-    ETX_RETURN_IF_ERROR(create_executable(delegate, delegate.executable->blob(), /*is_damaged=*/true));
+    ETX_RETURN_IF_ERROR(create_executable(delegate, delegate.executable->blob(), /*is_damaged=*/true, notes));
     status = delegate.executable->reshape(inputs, pool);
   }
   return status;
@@ -239,10 +256,11 @@ class TracingProfiler final : public Profiler {
   EventTracer* const tracer_;
 };
 
-Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTracer* tracer) {
+Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTracer* tracer, Notes* notes) {
+  const std::unique_lock<std::mutex> own_lock = wait_for(delegate.mutex);
   const SharedLock lock(delegate);
   ETX_RETURN_IF_ERROR(read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
-  ETX_RETURN_IF_ERROR(reshape(delegate));
+  ETX_RETURN_IF_ERROR(reshape(delegate, notes));
   Executable& executable = *delegate.executable;
   const Blob& blob = executable.blob();
   delegate.output_data.resize(blob.num_outputs());
@@ -269,8 +287,11 @@ bool EtXnnpackBackend::is_available() const {
 
 Result<DelegateHandle*> EtXnnpackBackend::init(
     BackendInitContext& context, FreeableBuffer* processed, ArrayRef<CompileSpec> compile_specs) const {
-  StatusOr<std::unique_ptr<Delegate>> delegate = load(context, *processed, compile_specs, changes());
+  Notes notes;
+  StatusOr<std::unique_ptr<Delegate>> delegate =
+      guarded([&] { return load(context, *processed, compile_specs, changes(), &notes); });
   processed->Free();
+  log(notes);
   if (!delegate.ok()) {
     return report(delegate.status(), "cannot load the delegate");
   }
@@ -280,8 +301,10 @@ Result<DelegateHandle*> EtXnnpackBackend::init(
 Error EtXnnpackBackend::execute(
     BackendExecutionContext& context, DelegateHandle* handle, Span<executorch::runtime::EValue*> args) const {
   Delegate& delegate = *static_cast<Delegate*>(handle);
-  const std::lock_guard<std::mutex> lock(delegate.mutex);
-  return report(call(delegate, args, context.event_tracer()), "cannot execute");
+  Notes notes;
+  const Status status = guarded([&] { return call(delegate, args, context.event_tracer(), &notes); });
+  log(notes);
+  return report(status, "cannot execute");
 }
 
 void EtXnnpackBackend::destroy(DelegateHandle* handle) const {
@@ -291,31 +314,38 @@ void EtXnnpackBackend::destroy(DelegateHandle* handle) const {
 }
 
 Error EtXnnpackBackend::set_option(BackendOptionContext&, const Span<BackendOption>& options) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return report(changes_.add({options.data(), options.size()}), "set_option");
+  const Status status = guarded([&] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return changes_.add({options.data(), options.size()});
+  });
+  return report(status, "set_option");
 }
 
 Error EtXnnpackBackend::get_option(BackendOptionContext&, Span<BackendOption>& options) {
-  Options current;
-  Status status = changes().apply_to(&current);
-  if (status.ok()) {
-    status = get_options(current, options);
-  }
+  const Status status = guarded([&]() -> Status {
+    Options current;
+    ETX_RETURN_IF_ERROR(changes().apply_to(&current));
+    return get_options(current, options);
+  });
   return report(status, "get_option");
 }
 
 Error EtXnnpackBackend::set_load_options(Span<const BackendOption> options) const {
-  Options checked;
-  const Status status = set_options(options, &checked);
-  if (status.ok()) {
-    load_options_of_this_thread().assign(options.begin(), options.end());
-  }
+  const Status status = guarded([&]() -> Status {
+    Options checked;
+    ETX_RETURN_IF_ERROR(set_options(options, &checked));
+    load_options_of_this_thread() = std::vector<BackendOption>(options.begin(), options.end());
+    return {};
+  });
   return report(status, "set_load_options");
 }
 
 Error EtXnnpackBackend::check_specs(ArrayRef<CompileSpec> specs) const {
-  Options checked;
-  return report(set_options(specs, &checked), "check_specs");
+  const Status status = guarded([&] {
+    Options checked;
+    return set_options(specs, &checked);
+  });
+  return report(status, "check_specs");
 }
 
 OptionChanges EtXnnpackBackend::changes() const {
@@ -324,15 +354,20 @@ OptionChanges EtXnnpackBackend::changes() const {
 }
 
 Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {
-  return report(Blob::open(blob).status(), "verify");
+  return report(guarded([&] { return Blob::open(blob); }).status(), "verify");
 }
 
 Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) const {
-  StatusOr<Blob> blob = Blob::open(bytes);
-  if (blob.ok()) {
-    *text = et_xnnpack::inspect(*blob);
-  }
-  return report(blob.status(), "inspect");
+  const Status status = guarded([&]() -> Status {
+    ETX_ASSIGN_OR_RETURN(const Blob blob, Blob::open(bytes));
+    *text = et_xnnpack::inspect(blob);
+    return {};
+  });
+  return report(status, "inspect");
+}
+
+void EtXnnpackBackend::set_wait_hooks(WaitHooks hooks) const {
+  et_xnnpack::set_wait_hooks(hooks);
 }
 
 const std::string& EtXnnpackBackend::last_error() const {

@@ -11,7 +11,8 @@ namespace executorch::backends::et_xnnpack {
 
 // The adapter between ExecuTorch and Executable. There is one, made at registration and
 // never destroyed. All functions are thread-safe; two calls of execute() with the same
-// handle run one after the other, with different handles at the same time.
+// handle run one after the other, with different handles at the same time. waiting.h has the order of locks.
+// Whatever the standard library throws ends here, as an error: ExecuTorch knows no exceptions.
 class EtXnnpackBackend final : public Inspector {
  public:
   bool is_available() const override;
@@ -39,6 +40,7 @@ class EtXnnpackBackend final : public Inspector {
   Error check_specs(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const override;
   Error verify(Span<const uint8_t> blob) const override;
   Error inspect(Span<const uint8_t> blob, std::string* text) const override;
+  void set_wait_hooks(WaitHooks hooks) const override;
   const std::string& last_error() const override;
 
  private:

@@ -2,6 +2,7 @@
 #include "checksum.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "kernels/isa.h"
@@ -66,14 +67,6 @@ uint64_t chunk_sum(const char* bytes, size_t size) {
   return result;
 }
 
-uint64_t combine(const uint64_t* sums, size_t size) {
-  uint64_t result = size;
-  for (size_t i = 0; i < size; i += kChecksumChunk) {
-    result = mix(result, *sums++);
-  }
-  return result;
-}
-
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
@@ -82,32 +75,45 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(chunk_sum);
-HWY_EXPORT(combine);
+HWY_EXPORT(mix);
 
 uint64_t checksum(const void* data, size_t size, pthreadpool_t pool) {
   return checksums({{static_cast<const char*>(data), size}}, pool)[0];
 }
 
 std::vector<uint64_t> checksums(const std::vector<Span<const char>>& parts, pthreadpool_t pool) {
-  std::vector<Span<const char>> chunks;
-  for (const Span<const char>& part : parts) {
-    for (size_t i = 0; i < part.size(); i += kChecksumChunk) {
-      chunks.emplace_back(part.data() + i, std::min(kChecksumChunk, part.size() - i));
-    }
-  }
-  std::vector<uint64_t> sums(chunks.size());
-  const auto sum_of = ETX_DISPATCH(chunk_sum);
-  parallel_for(pool, chunks.size(), 1, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      sums[i] = sum_of(chunks[i].data(), chunks[i].size());
-    }
-  });
+  struct Chunk {
+    size_t part;
+    Span<const char> bytes;
+    uint64_t sum;
+  };
+  std::array<Chunk, 512> chunks; // that threads work on together
+  size_t count = 0;
   std::vector<uint64_t> results;
-  const uint64_t* first = sums.data();
+  const auto sum_of = ETX_DISPATCH(chunk_sum);
+  const auto add = ETX_DISPATCH(mix);
+  const auto finish = [&] {
+    parallel_for(pool, count, 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        chunks[i].sum = sum_of(chunks[i].bytes.data(), chunks[i].bytes.size());
+      }
+    });
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t& result = results[chunks[i].part];
+      result = add(result, chunks[i].sum);
+    }
+    count = 0;
+  };
   for (const Span<const char>& part : parts) {
-    results.push_back(ETX_DISPATCH(combine)(first, part.size()));
-    first += (part.size() + kChecksumChunk - 1) / kChecksumChunk;
+    results.push_back(part.size());
+    for (size_t i = 0; i < part.size(); i += kChecksumChunk) {
+      chunks[count++] = {results.size() - 1, {part.data() + i, std::min(kChecksumChunk, part.size() - i)}, 0};
+      if (count == chunks.size()) {
+        finish();
+      }
+    }
   }
+  finish();
   return results;
 }
 

@@ -19,6 +19,13 @@ namespace executorch::backends::et_xnnpack {
 // The name of the backend in a program and in ExecuTorch's registry.
 inline constexpr char kBackendName[] = "EtXnnpackBackend";
 
+// What a process does before and after a thread waits for another one; `end` gets what `begin` returned, unless that
+// is null. For an interpreter that lets one thread run at a time, as ExecuTorch's log may wait for it.
+struct WaitHooks {
+  void* (*begin)() = nullptr;
+  void (*end)(void* state) = nullptr;
+};
+
 // What the registered backend offers beyond ExecuTorch's interface. Get it with
 //   static_cast<const Inspector*>(executorch::runtime::get_backend_class(kBackendName))
 class Inspector : public executorch::runtime::BackendInterface {
@@ -39,6 +46,9 @@ class Inspector : public executorch::runtime::BackendInterface {
   // and output.
   virtual executorch::runtime::Error inspect(
       executorch::runtime::Span<const uint8_t> blob, std::string* text) const = 0;
+
+  // REQUIRES: no method is loaded
+  virtual void set_wait_hooks(WaitHooks hooks) const = 0;
 
   // What went wrong in the last call of any function of the backend that failed on this
   // thread; empty if none did.

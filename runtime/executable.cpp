@@ -599,17 +599,22 @@ void Executable::record(size_t s, et_timestamp_t start, Profiler& profiler) cons
 
 Status Executable::run_steps(Profiler* profiler) {
   for (size_t s = 0; s < steps_.size(); ++s) {
-    const et_timestamp_t start = profiler == nullptr ? 0 : et_pal_current_ticks();
-    Status status = run_step(s);
-    if (status.ok()) {
+    size_t written = s; // steps that have run
+    Status status = guarded([&]() -> Status {
+      const et_timestamp_t start = profiler == nullptr ? 0 : et_pal_current_ticks();
+      ETX_RETURN_IF_ERROR(run_step(s));
+      ++written;
       if (profiler != nullptr && !steps_[s].is_empty) {
         record(s, start, *profiler);
       }
+      return {};
+    });
+    if (status.ok()) {
       continue;
     }
-    while (s-- > 0) {
-      if (steps_[s].writes_state && !steps_[s].is_empty) {
-        steps_[s].kernel->undo(kernel_arguments(steps_[s], nullptr));
+    while (written-- > 0) {
+      if (steps_[written].writes_state && !steps_[written].is_empty) {
+        steps_[written].kernel->undo(kernel_arguments(steps_[written], nullptr));
       }
     }
     return status;

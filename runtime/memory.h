@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <xnnpack.h>
@@ -31,6 +33,12 @@ bool is_tail_readable(const void* data, size_t bytes, size_t tail = XNN_EXTRA_BY
 // was in use before keeps its content.
 void populate(void* data, size_t bytes);
 
+// Who allocates what:
+//  - What is as large as tensors are is in a Buffer or an Array, which report that there is no memory: packed
+//    weights, scratch memory, tables of an entry for each position, row, column or channel.
+//  - What counts nodes, values, axes or letters is no larger than what Blob::open let in, and is in the containers
+//    of the standard library. Those throw, which guarded() in status.h turns into the same error.
+
 // Heap memory, aligned to kAlignment.
 class Buffer {
  public:
@@ -54,6 +62,61 @@ class Buffer {
     }
   };
   std::unique_ptr<char, Free> data_;
+  size_t size_ = 0;
+};
+
+// A table in a Buffer.
+template <typename T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= kAlignment);
+
+ public:
+  // Makes it `size` elements, all T(). If that fails with MemoryAllocationFailed it has none.
+  Status assign(size_t size) {
+    size_ = 0;
+    ETX_CHECK(size <= std::numeric_limits<size_t>::max() / sizeof(T), MemoryAllocationFailed, "%zu elements", size);
+    if (buffer_.data() == nullptr || buffer_.size() < size * sizeof(T)) {
+      buffer_ = Buffer(); // never two at once
+      ETX_ASSIGN_OR_RETURN(buffer_, Buffer::allocate(size * sizeof(T)));
+    }
+    std::uninitialized_value_construct_n(data(), size);
+    size_ = size;
+    return {};
+  }
+
+  size_t size() const {
+    return size_;
+  }
+  bool empty() const {
+    return size_ == 0;
+  }
+  T* data() {
+    return reinterpret_cast<T*>(buffer_.data());
+  }
+  const T* data() const {
+    return reinterpret_cast<const T*>(buffer_.data());
+  }
+  T& operator[](size_t i) {
+    return data()[i];
+  }
+  const T& operator[](size_t i) const {
+    return data()[i];
+  }
+  T* begin() {
+    return data();
+  }
+  T* end() {
+    return data() + size_;
+  }
+  const T* begin() const {
+    return data();
+  }
+  const T* end() const {
+    return data() + size_;
+  }
+
+ private:
+  Buffer buffer_;
   size_t size_ = 0;
 };
 

@@ -21,7 +21,6 @@
 
 #include <cpuinfo.h>
 #include <et_xnnpack/packing_hash.h>
-#include <executorch/runtime/platform/log.h>
 
 #include "checksum.h"
 #include "kernels/isa.h"
@@ -341,16 +340,17 @@ std::optional<PackedBytes> PackedFile::find(const std::string& key) const {
 
 void PackedFile::finish(const PackedByKey& used) {
   const bool lacks_some = std::any_of(used.begin(), used.end(), [this](const auto& entry) {
-    return contents_ == nullptr || contents_->entries.count(entry.first) == 0;
+    if (contents_ == nullptr) {
+      return true;
+    }
+    const auto known = contents_->entries.find(entry.first);
+    return known == contents_->entries.end() || known->second.bytes != entry.second->size;
   });
   if ((lacks_some || is_damaged_) && !is_foreign_) {
     const Status status = write(used);
     if (!status.ok()) {
       note(status.message());
     }
-  }
-  if (!problem_.empty()) {
-    ET_LOG(Error, "et_xnnpack: packed weights in %s: %s", path_.c_str(), problem_.c_str());
   }
 }
 

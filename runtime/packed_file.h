@@ -26,8 +26,7 @@ class PackedFile {
   // Mapped from the file, sealed. Lives as long as it is used, whatever becomes of the file.
   std::optional<PackedBytes> find(const std::string& key) const;
 
-  // Puts what the file lacks of `used` into it, but nothing damaged, and logs one line if
-  // anything was or went wrong.
+  // Puts what the file lacks of `used` into it, but nothing damaged.
   void finish(const PackedByKey& used);
 
   // What went wrong until now; empty if nothing did.

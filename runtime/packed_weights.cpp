@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "checksum.h"
+#include "waiting.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -47,19 +48,38 @@ PackedPtr PackedWeights::find_or_reserve(const std::string& key) {
       entry.reserved = true;
       return nullptr;
     }
-    ready_.wait(lock);
+    {
+      const Waiting waiting;
+      ready_.wait(lock);
+      lock.unlock(); // before others are kept out again
+    }
+    lock.lock();
   }
 }
 
+// Packed weights that are no longer found when they go.
+struct PackedWeights::Shared {
+  Shared(PackedWeights* owner, const std::string& name, PackedBytes&& packed)
+      : weights(owner), key(name), bytes(std::move(packed)) {}
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() {
+    weights->remove_if_unused(key);
+  }
+
+  PackedWeights* const weights;
+  const std::string key;
+  const PackedBytes bytes;
+};
+
 PackedPtr PackedWeights::publish(const std::string& key, PackedBytes bytes) {
-  const auto remove = [this, key](const PackedBytes* packed) {
-    remove_if_unused(key);
-    delete packed;
-  };
-  const PackedPtr packed(new PackedBytes(std::move(bytes)), remove);
+  const auto shared = std::make_shared<Shared>(this, key, std::move(bytes));
+  PackedPtr packed(shared, &shared->bytes);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    entries_[key] = {false, packed};
+    Entry& entry = entries_.find(key)->second;
+    entry.reserved = false;
+    entry.packed = packed;
   }
   ready_.notify_all();
   return packed;
@@ -83,10 +103,14 @@ void PackedWeights::remove_if_unused(const std::string& key) {
 }
 
 void PackedWeights::forget(const std::string& key, const PackedPtr& packed) {
+  PackedPtr current; // goes after the lock: it may be the last that holds what others have packed meanwhile
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = entries_.find(key);
-  if (found != entries_.end() && found->second.packed.lock() == packed) {
-    entries_.erase(found);
+  if (found != entries_.end()) {
+    current = found->second.packed.lock();
+    if (current == packed) {
+      entries_.erase(found);
+    }
   }
 }
 

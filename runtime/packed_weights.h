@@ -74,9 +74,11 @@ class PackedWeights {
     std::weak_ptr<const PackedBytes> packed;
   };
 
+  struct Shared;
+
   void remove_if_unused(const std::string& key);
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_; // no lock is taken under it, and nothing goes that takes one
   std::condition_variable ready_;
   std::unordered_map<std::string, Entry> entries_;
 };

@@ -12,14 +12,28 @@ Packer::Cache::Cache() {
   provider.look_up = [](void* context, const xnn_weights_cache_look_up_key*) {
     return static_cast<Cache*>(context)->look_up();
   };
-  provider.reserve_space = [](void* context, size_t bytes) { return static_cast<Cache*>(context)->reserve(bytes); };
+  provider.reserve_space = [](void* context, size_t bytes) {
+    Cache& cache = *static_cast<Cache*>(context);
+    return cache.answer<void*>(nullptr, [&] { return cache.reserve(bytes); });
+  };
   provider.look_up_or_insert = [](void* context, const xnn_weights_cache_look_up_key*, void* packed, size_t bytes) {
-    return static_cast<Cache*>(context)->insert(packed, bytes);
+    Cache& cache = *static_cast<Cache*>(context);
+    return cache.answer(SIZE_MAX, [&] { return cache.insert(packed, bytes); });
   };
   provider.is_finalized = [](void*) { return true; };
   // What XNNPACK knows as offsets are addresses.
   provider.offset_to_addr = [](void*, size_t offset) { return reinterpret_cast<void*>(offset); };
   provider.delete_cache = [](void*) { return xnn_status_success; };
+}
+
+template <typename T, typename Function>
+T Packer::Cache::answer(T otherwise, const Function& function) {
+  StatusOr<T> result = guarded([&]() -> StatusOr<T> { return function(); });
+  if (!result.ok()) {
+    status = result.status();
+    return otherwise;
+  }
+  return *result;
 }
 
 size_t Packer::Cache::look_up() {
@@ -28,6 +42,10 @@ size_t Packer::Cache::look_up() {
 }
 
 void* Packer::Cache::reserve(size_t bytes) {
+  if (only_measures) {
+    measured = bytes;
+    return nullptr;
+  }
   StatusOr<Buffer> buffer = weights->allocate(bytes);
   if (!buffer.ok()) {
     status = buffer.status();
@@ -62,7 +80,8 @@ Status Packer::create_runtime(
   callbacks_.cache = cache_.provider;
   callbacks_.context = this;
   callbacks_.defer = [](void* context, const et_xnnpack_packing* packing, const et_xnnpack_node* node) {
-    return static_cast<Packer*>(context)->defer(*packing, *node);
+    Packer& packer = *static_cast<Packer*>(context);
+    return packer.cache_.answer(xnn_status_out_of_memory, [&] { return packer.defer(*packing, *node); });
   };
   callbacks_.is_deferred = is_deferred.get();
   callbacks_.num_values = values_.size();
@@ -89,28 +108,41 @@ xnn_status Packer::defer(const et_xnnpack_packing& packing, const et_xnnpack_nod
 Status Packer::pack(size_t index, Weights& weights) {
   Node& node = nodes_[index];
   Cache& cache = node.cache;
+  Weights::Reservation reservation;
   if (!node.key.empty()) {
-    cache.known = weights.find_packed(node.key);
+    ETX_ASSIGN_OR_RETURN(
+        cache.known, weights.find_packed(node.key, [this, &node] { return packed_bytes(node); }, &reservation));
   }
-  const bool is_awaited = !node.key.empty() && cache.known == nullptr; // by others
-  const Status status = create_operator(node, weights);
+  ETX_RETURN_IF_ERROR(create_operator(node, weights));
   if (cache.known != nullptr) {
     node.packed.push_back(std::move(cache.known));
   }
-  if (is_awaited && status.ok() && cache.fresh.size() == 1) {
-    node.packed.push_back(weights.publish(node.key, std::move(cache.fresh.front())));
+  if (reservation && cache.fresh.size() == 1) {
+    node.packed.push_back(reservation.publish(std::move(cache.fresh.front())));
+    weights.use(node.key, node.packed.back());
   } else {
     for (PackedBytes& bytes : cache.fresh) {
       node.packed.push_back(std::make_shared<const PackedBytes>(std::move(bytes)));
-    }
-    if (is_awaited) {
-      weights.abandon(node.key);
     }
   }
   cache.known = nullptr;
   cache.fresh.clear();
   cache.buffers.clear();
-  return status;
+  return {};
+}
+
+// How many bytes XNNPACK packs for a node. It says so only when it asks for the memory.
+StatusOr<size_t> Packer::packed_bytes(Node& node) {
+  const std::vector<const void*> none(node.operands.size());
+  node.cache.only_measures = true;
+  const xnn_status status =
+      et_xnnpack_create_node(&node.node, node.operands.data(), none.data(), none.size(), &node.cache.provider);
+  node.cache.only_measures = node.cache.looked_up = false;
+  if (!node.cache.measured.has_value()) {
+    ETX_RETURN_IF_ERROR(check_xnn(status, "xnn_create_runtime"));
+    return failure(Error::Internal, "XNNPACK packs nothing");
+  }
+  return *node.cache.measured;
 }
 
 Status Packer::create_operator(Node& node, Weights& weights) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,11 +46,16 @@ class Packer {
     size_t look_up();
     void* reserve(size_t bytes);
     size_t insert(void* packed, size_t bytes);
+    // Calls function() for XNNPACK, which gets `otherwise` if it fails.
+    template <typename T, typename Function>
+    T answer(T otherwise, const Function& function);
 
     xnn_weights_cache_provider provider{};
     const Weights* weights = nullptr; // while XNNPACK packs
     PackedPtr known;
     bool looked_up = false;
+    bool only_measures = false; // gives nothing, so that XNNPACK fails when it has asked for memory
+    std::optional<size_t> measured;
     std::vector<PackedBytes> fresh;
     std::vector<std::shared_ptr<Buffer>> buffers;
     Status status;
@@ -63,6 +69,7 @@ class Packer {
   };
 
   xnn_status defer(const et_xnnpack_packing& packing, const et_xnnpack_node& node);
+  StatusOr<size_t> packed_bytes(Node& node);
   Status create_operator(Node& node, Weights& weights);
 
   et_xnnpack_packer callbacks_{};

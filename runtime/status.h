@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -67,6 +69,21 @@ class [[nodiscard]] StatusOr {
   Status status_;
   std::optional<T> value_;
 };
+
+// What function() returns, a Status or StatusOr; or, if something of the standard library throws in it,
+// the Status that says so. Stands wherever those who call us know no exceptions: ExecuTorch, XNNPACK, threads of the pool.
+template <typename Function>
+auto guarded(const Function& function) noexcept -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return Status(Error::MemoryAllocationFailed, "no memory"); // short enough to need none
+  } catch (const std::length_error&) {
+    return Status(Error::MemoryAllocationFailed, "no memory");
+  } catch (...) {
+    return Status(Error::Internal, "an exception");
+  }
+}
 
 #define ETX_CONCAT_INNER(a, b) a##b
 #define ETX_CONCAT(a, b) ETX_CONCAT_INNER(a, b)

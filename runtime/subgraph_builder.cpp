@@ -4,6 +4,7 @@
 #include "kernels/half.h"
 
 #include <cinttypes>
+#include <cstring>
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -78,7 +79,7 @@ SubgraphBuilder::SubgraphBuilder(SubgraphPtr subgraph, Span<const TensorType> ty
     : subgraph_(std::move(subgraph)),
       types_(types),
       constants_(constants),
-      scalars_(std::make_shared<std::deque<std::vector<float>>>()) {}
+      scalars_(std::make_shared<std::deque<Buffer>>()) {}
 
 StatusOr<std::unique_ptr<SubgraphBuilder>> SubgraphBuilder::create(
     Span<const uint32_t> externals,
@@ -88,7 +89,8 @@ StatusOr<std::unique_ptr<SubgraphBuilder>> SubgraphBuilder::create(
   xnn_subgraph_t raw = nullptr;
   ETX_RETURN_IF_ERROR(
       check_xnn(xnn_create_subgraph(static_cast<uint32_t>(externals.size()), 0, &raw), "xnn_create_subgraph"));
-  std::unique_ptr<SubgraphBuilder> builder(new SubgraphBuilder(SubgraphPtr(raw), types, constants));
+  SubgraphPtr subgraph(raw);
+  std::unique_ptr<SubgraphBuilder> builder(new SubgraphBuilder(std::move(subgraph), types, constants));
   for (size_t i = 0; i < externals.size(); ++i) {
     const uint32_t flags = external_is_input[i] ? XNN_VALUE_FLAG_EXTERNAL_INPUT : XNN_VALUE_FLAG_EXTERNAL_OUTPUT;
     ETX_ASSIGN_OR_RETURN(
@@ -117,13 +119,17 @@ Status SubgraphBuilder::convert(uint32_t from, uint32_t to) {
   return check_xnn(xnn_define_unary(get(), xnn_unary_convert, nullptr, from, to, 0), "xnn_define_unary");
 }
 
-float* SubgraphBuilder::memory(size_t count) {
-  return scalars_->emplace_back(count + XNN_EXTRA_BYTES / sizeof(float)).data();
+StatusOr<float*> SubgraphBuilder::memory(size_t count) {
+  const size_t bytes = count * sizeof(float);
+  ETX_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(bytes));
+  std::memset(buffer.data(), 0, bytes + kTailBytes);
+  scalars_->push_back(std::move(buffer));
+  return reinterpret_cast<float*>(scalars_->back().data());
 }
 
 StatusOr<uint32_t> SubgraphBuilder::define_half_constant(const TensorType& type, const void* data) {
   const size_t count = type.shape.numel();
-  float* const rounded = memory(count / 2 + 1);
+  ETX_ASSIGN_OR_RETURN(float* const rounded, memory(count / 2 + 1));
   narrow(DType::Float16, static_cast<const float*>(data), rounded, count);
   return define_tensor(type, rounded, XNN_INVALID_VALUE_ID, 0, /*half=*/true);
 }
@@ -191,14 +197,14 @@ StatusOr<uint32_t> SubgraphBuilder::quantized_weight(size_t i, size_t scale, uns
         "xnn_define_channelwise_quantized_tensor_value_v2"));
   } else {
     // XNNPACK takes the scales of groups as BFloat16.
-    std::vector<float>& memory = scalars_->emplace_back(count / 2 + 1);
-    narrow(DType::BFloat16, scales, memory.data(), count);
+    ETX_ASSIGN_OR_RETURN(float* const rounded, memory(count / 2 + 1));
+    narrow(DType::BFloat16, scales, rounded, count);
     ETX_RETURN_IF_ERROR(check_xnn(
         xnn_define_blockwise_quantized_tensor_value(
             get(),
             xnn_datatype_qbint4,
             zero_point,
-            reinterpret_cast<const uint16_t*>(memory.data()),
+            reinterpret_cast<const uint16_t*>(rounded),
             2,
             /*channel_dim=*/0,
             /*block_size=*/depth / shape[1],
@@ -242,7 +248,7 @@ StatusOr<uint32_t> SubgraphBuilder::scalar(float value) {
   if (half_) {
     return define_half_constant({DType::Float32, {}}, &value);
   }
-  float* const data = memory(1);
+  ETX_ASSIGN_OR_RETURN(float* const data, memory(1));
   data[0] = value;
   return define_tensor({DType::Float32, {}}, data, XNN_INVALID_VALUE_ID, 0);
 }

@@ -8,6 +8,7 @@
 
 #include <xnnpack.h>
 
+#include "memory.h"
 #include "ops/op.h"
 #include "status.h"
 #include "tensor_type.h"
@@ -76,7 +77,7 @@ class SubgraphBuilder {
     return deferred_;
   }
   // The memory behind constants that were made here; must live as long as the runtime.
-  std::shared_ptr<std::deque<std::vector<float>>> scalars() const {
+  std::shared_ptr<const std::deque<Buffer>> scalars() const {
     return scalars_;
   }
 
@@ -91,7 +92,7 @@ class SubgraphBuilder {
   void defer(uint32_t id, uint32_t value);
   Status convert(uint32_t from, uint32_t to);
   // Tensor memory that lives as long as the runtime, for `count` floats and what XNNPACK reads behind them.
-  float* memory(size_t count);
+  StatusOr<float*> memory(size_t count);
   StatusOr<uint32_t> define_half_constant(const TensorType& type, const void* data);
   StatusOr<uint32_t> define_tensor(
       const TensorType& type, const void* data, uint32_t external_id, uint32_t flags, bool half = false);
@@ -104,7 +105,7 @@ class SubgraphBuilder {
   bool half_ = false; // the node being added
   Ids ids_, half_ids_; // the latter in float16
   std::vector<uint32_t> deferred_;
-  std::shared_ptr<std::deque<std::vector<float>>> scalars_;
+  std::shared_ptr<std::deque<Buffer>> scalars_;
 };
 
 } // namespace executorch::backends::et_xnnpack

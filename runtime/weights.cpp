@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "kernels/half.h"
+#include "waiting.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -65,9 +67,10 @@ Status Weights::run(const std::vector<PackingTask>& tasks, pthreadpool_t pool) {
   std::vector<Status> results(tasks.size());
   std::atomic<bool> failed{false};
   on_several_threads_ = pool != nullptr && pthreadpool_get_threads_count(pool) > 1;
+  const Waiting waiting; // for other threads, in which ExecuTorch may log
   parallel_for(pool, tasks.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end && !failed; ++i) {
-      results[i] = tasks[i]();
+      results[i] = guarded(tasks[i]);
       if (!results[i].ok()) {
         failed = true;
       }
@@ -103,8 +106,10 @@ StatusOr<Buffer> Weights::allocate(size_t bytes) const {
 
 StatusOr<Weights::Original> Weights::placeholder(uint32_t value) const {
   ETX_ASSIGN_OR_RETURN(const TensorType type, constant_type(blob_, value));
-  const auto zeros = std::make_shared<std::vector<char>>(type.bytes() + kTailBytes);
-  return Original{zeros->data(), zeros};
+  ETX_ASSIGN_OR_RETURN(Buffer zeros, Buffer::allocate(type.bytes()));
+  char* const data = zeros.data();
+  std::memset(data, 0, type.bytes() + kTailBytes);
+  return Original{data, std::make_shared<Buffer>(std::move(zeros))};
 }
 
 std::string Weights::identity(uint32_t value) const {
@@ -129,14 +134,26 @@ Status Weights::copy(const schema::Constant& constant, const TensorType& type, v
   return {};
 }
 
+// Is given back under the lock.
+struct Weights::Borrowed {
+  explicit Borrowed(std::mutex& data_mutex) : mutex(data_mutex) {}
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    buffer.reset();
+  }
+
+  std::mutex& mutex;
+  std::optional<FreeableBuffer> buffer;
+};
+
 StatusOr<std::shared_ptr<const FreeableBuffer>> Weights::borrow(const schema::Constant& constant, size_t bytes) const {
+  const auto borrowed = std::make_shared<Borrowed>(data_mutex_); // before the lock: if it goes it locks
   const std::lock_guard<std::mutex> lock(data_mutex_);
   ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, bytes));
-  return std::shared_ptr<const FreeableBuffer>(
-      new FreeableBuffer(std::move(buffer)), [this](const FreeableBuffer* borrowed) {
-        const std::lock_guard<std::mutex> give_back(data_mutex_);
-        delete borrowed;
-      });
+  borrowed->buffer.emplace(std::move(buffer));
+  return std::shared_ptr<const FreeableBuffer>(borrowed, &*borrowed->buffer);
 }
 
 StatusOr<FreeableBuffer> Weights::get(const schema::Constant& constant, size_t bytes) const {
@@ -180,14 +197,9 @@ StatusOr<PackedPtr> Weights::keep(uint32_t value) {
   if (known != nullptr) {
     return known;
   }
-  StatusOr<PackedBytes> bytes = keep_anew(constant, type, copy);
-  if (!bytes.ok()) {
-    if (shared_ != nullptr) {
-      shared_->abandon(key);
-    }
-    return bytes.status();
-  }
-  return share(key, std::move(*bytes));
+  Reservation reservation(this, key);
+  ETX_ASSIGN_OR_RETURN(PackedBytes bytes, keep_anew(constant, type, copy));
+  return reservation.publish(std::move(bytes));
 }
 
 PackedPtr Weights::share(const std::string& key, PackedBytes bytes) {
@@ -195,7 +207,20 @@ PackedPtr Weights::share(const std::string& key, PackedBytes bytes) {
                             : shared_->publish(key, std::move(bytes));
 }
 
-PackedPtr Weights::find_packed(const std::string& key) {
+Weights::Reservation::~Reservation() {
+  if (weights_ != nullptr && weights_->shared_ != nullptr) {
+    weights_->shared_->abandon(*key_);
+  }
+}
+
+PackedPtr Weights::Reservation::publish(PackedBytes bytes) {
+  PackedPtr packed = weights_->share(*key_, std::move(bytes));
+  weights_ = nullptr;
+  return packed;
+}
+
+StatusOr<PackedPtr> Weights::find_packed(
+    const std::string& key, const std::function<StatusOr<size_t>()>& bytes, Reservation* reservation) {
   {
     const std::lock_guard<std::mutex> lock(packed_mutex_);
     const auto own = packed_.find(key);
@@ -204,23 +229,27 @@ PackedPtr Weights::find_packed(const std::string& key) {
     }
   }
   PackedPtr found = shared_ == nullptr ? nullptr : shared_->find_or_reserve(key);
-  if (found == nullptr && file_ != nullptr) {
-    if (std::optional<PackedBytes> bytes = file_->find(key)) {
-      found = share(key, std::move(*bytes));
+  if (found == nullptr) {
+    Reservation own(this, key);
+    std::optional<PackedBytes> in_file = file_ == nullptr ? std::nullopt : file_->find(key);
+    if (in_file.has_value()) {
+      ETX_ASSIGN_OR_RETURN(const size_t expected, bytes());
+      if (in_file->size == expected) {
+        found = own.publish(std::move(*in_file));
+      }
+    }
+    if (found == nullptr) {
+      *reservation = std::move(own);
+      return found;
     }
   }
-  if (found != nullptr) {
-    const std::lock_guard<std::mutex> lock(packed_mutex_);
-    packed_.emplace(key, found);
-  }
+  use(key, found);
   return found;
 }
 
-PackedPtr Weights::publish(const std::string& key, PackedBytes bytes) {
-  PackedPtr packed = share(key, std::move(bytes));
+void Weights::use(const std::string& key, const PackedPtr& packed) {
   const std::lock_guard<std::mutex> lock(packed_mutex_);
   packed_.emplace(key, packed);
-  return packed;
 }
 
 PackedByKey Weights::unverified() const {
@@ -233,35 +262,25 @@ PackedByKey Weights::unverified() const {
   return result;
 }
 
-void Weights::abandon(const std::string& key) {
-  if (shared_ != nullptr) {
-    shared_->abandon(key);
-  }
-}
-
 std::string Weights::packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const {
   return "packed " + node.input(i).to_string() + " " + *kernel.packed_layout(node, i) + identity(value);
 }
 
 StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) {
   const std::string key = packed_key(value, kernel, node, i);
-  if (PackedPtr found = find_packed(key)) {
-    return found;
+  const size_t size = kernel.packed_bytes(node, i);
+  Reservation reservation;
+  ETX_ASSIGN_OR_RETURN(PackedPtr packed, find_packed(key, [size] { return size; }, &reservation));
+  if (packed != nullptr) {
+    return packed;
   }
-  StatusOr<Original> original = load(value);
-  StatusOr<Buffer> buffer = allocate(kernel.packed_bytes(node, i));
-  if (!original.ok() || !buffer.ok()) {
-    abandon(key);
-    return original.ok() ? buffer.status() : original.status();
-  }
-  const Status status = kernel.pack(node, i, original->data, buffer->data());
-  if (!status.ok()) {
-    abandon(key);
-    return status;
-  }
-  const char* const data = buffer->data();
-  const size_t size = buffer->size();
-  return publish(key, {data, size, false, std::make_shared<Buffer>(std::move(*buffer))});
+  ETX_ASSIGN_OR_RETURN(const Original original, load(value));
+  ETX_ASSIGN_OR_RETURN(Buffer buffer, allocate(size));
+  ETX_RETURN_IF_ERROR(kernel.pack(node, i, original.data, buffer.data()));
+  const char* const data = buffer.data();
+  packed = reservation.publish({data, size, false, std::make_shared<Buffer>(std::move(buffer))});
+  use(key, packed);
+  return packed;
 }
 
 StatusOr<PackedBytes> Weights::keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const {

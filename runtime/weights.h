@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <executorch/runtime/core/freeable_buffer.h>
@@ -68,13 +69,39 @@ class Weights : public SubgraphBuilder::ConstantSource {
   // Memory for a packed weight, or for an original that cannot be read where it is.
   StatusOr<Buffer> allocate(size_t bytes) const;
 
-  // What others have packed under this key, in this process or for the file. If that is null the
-  // caller has to pack, and to call one of the other two.
-  PackedPtr find_packed(const std::string& key);
-  PackedPtr publish(const std::string& key, PackedBytes bytes);
-  void abandon(const std::string& key);
+  // The right to pack what others wait for until it is published, or this goes.
+  class Reservation {
+   public:
+    Reservation() = default;
+    Reservation(Weights* weights, const std::string& key) : weights_(weights), key_(&key) {}
+    Reservation(Reservation&& other) noexcept : weights_(std::exchange(other.weights_, nullptr)), key_(other.key_) {}
+    Reservation& operator=(Reservation&& other) noexcept {
+      std::swap(weights_, other.weights_);
+      std::swap(key_, other.key_);
+      return *this;
+    }
+    ~Reservation();
 
-  // All that were found or published.
+    explicit operator bool() const {
+      return weights_ != nullptr;
+    }
+    // REQUIRES: it is one
+    PackedPtr publish(PackedBytes bytes);
+
+   private:
+    Weights* weights_ = nullptr; // null: of nothing
+    const std::string* key_ = nullptr;
+  };
+
+  // What others have packed under this key, in this process or for the file. If that is null the caller has to pack, and
+  // gets a reservation, which must not outlive `key`. `bytes` says how many it makes: what the file has of another size
+  // counts for nothing.
+  StatusOr<PackedPtr> find_packed(
+      const std::string& key, const std::function<StatusOr<size_t>()>& bytes, Reservation* reservation);
+  // Notes that they are used, for the file.
+  void use(const std::string& key, const PackedPtr& packed);
+
+  // All that are used.
   const PackedByKey& packed() const {
     return packed_;
   }
@@ -88,6 +115,7 @@ class Weights : public SubgraphBuilder::ConstantSource {
 
  private:
   StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
+  struct Borrowed;
   StatusOr<std::shared_ptr<const FreeableBuffer>> borrow(const schema::Constant& constant, size_t bytes) const;
   bool has_data(const char* key) const;
   bool is_copied(const schema::Constant& constant, const TensorType& type) const;

@@ -131,7 +131,7 @@ class DepthwiseConv final : public Kernel {
  public:
   DepthwiseConv() = default;
   // The weight stays as it is.
-  explicit DepthwiseConv(const TensorType& weight) : type_(weight.stored), scales_(weight, weight.shape[0]) {}
+  explicit DepthwiseConv(const TensorType& weight) : type_(weight.stored) {}
 
   std::optional<std::string> packed_layout(const NodeContext&, size_t i) const override {
     return i == 1 ? std::optional(std::string(schema::EnumNameDType(type_)) + " taps, channels") : std::nullopt;
@@ -151,6 +151,9 @@ class DepthwiseConv final : public Kernel {
     const Shape& weight = node.input(1).shape;
     const Shape& y = node.output().shape;
     conv_.type = type_;
+    if (type_ != DType::Float32) {
+      ETX_RETURN_IF_ERROR(scales_.assign(node.input(1), weight[0]));
+    }
     conv_.scale = scales_.scales();
     conv_.zero_point = scales_.zero_points();
     conv_.images = x[0];
@@ -201,7 +204,7 @@ class DepthwiseConv final : public Kernel {
   static constexpr size_t kGrain = 65536; // multiplications
 
   const DType type_ = DType::Float32;
-  const NarrowScales scales_;
+  NarrowScales scales_;
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;
   bool is_packed_ = false;

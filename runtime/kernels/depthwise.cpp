@@ -2,7 +2,6 @@
 #include "depthwise.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "half.h"
 #include "isa.h"
@@ -219,9 +218,17 @@ void pack_depthwise(DType type, const void* weight, size_t channels, size_t taps
   if (type == DType::Int8) {
     transpose(static_cast<const int8_t*>(weight), static_cast<int8_t*>(packed));
   } else if (is_half(type)) {
-    std::vector<float> numbers(channels * taps);
-    transpose(static_cast<const float*>(weight), numbers.data());
-    narrow(type, numbers.data(), packed, numbers.size());
+    constexpr size_t kBlock = 256;
+    float block[kBlock];
+    const float* const from = static_cast<const float*>(weight);
+    uint16_t* to = static_cast<uint16_t*>(packed);
+    for (size_t i = 0; i < channels * taps; i += kBlock, to += kBlock) {
+      const size_t count = std::min(kBlock, channels * taps - i);
+      for (size_t k = 0; k < count; ++k) {
+        block[k] = from[(i + k) % channels * taps + (i + k) / channels];
+      }
+      narrow(type, block, to, count);
+    }
   } else {
     transpose(static_cast<const float*>(weight), static_cast<float*>(packed));
   }

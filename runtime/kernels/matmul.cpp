@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "../ops/common.h"
 #include "in_float.h"
@@ -48,8 +47,6 @@ class Linear final : public MatMul {
 // The weight stays in 16 or 8 bits.
 class NarrowLinear final : public Kernel {
  public:
-  explicit NarrowLinear(const NodeContext& node) : scales_(node.input(1), node.input(1).shape[0]) {}
-
   std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
     return i == 1 ? std::optional(narrow_layout(node.input(1).stored)) : std::nullopt;
   }
@@ -68,6 +65,7 @@ class NarrowLinear final : public Kernel {
     const Shape& x = node.input(0).shape;
     product_ = {};
     product_.type = node.input(1).stored;
+    ETX_RETURN_IF_ERROR(scales_.assign(node.input(1), node.input(1).shape[0]));
     product_.scale = scales_.scales();
     product_.zero_point = scales_.zero_points();
     product_.rows = x.numel(0, x.rank - 1);
@@ -89,7 +87,7 @@ class NarrowLinear final : public Kernel {
   }
 
  private:
-  const NarrowScales scales_;
+  NarrowScales scales_;
   NarrowProduct product_;
 };
 
@@ -130,12 +128,10 @@ class NarrowBatchMatMul final : public Kernel {
   Status pack(const NodeContext& node, size_t, const void* original, void* packed) const override {
     const Shape& b = node.input(1).shape;
     const size_t rows = b[b.rank - 2], columns = b.last();
-    std::vector<size_t> taps{0};
-    if (!is_transposed(node)) {
-      taps.resize(rows);
-      for (size_t k = 0; k < rows; ++k) {
-        taps[k] = k * columns;
-      }
+    Array<size_t> taps;
+    ETX_RETURN_IF_ERROR(taps.assign(is_transposed(node) ? 1 : rows));
+    for (size_t k = 0; k < taps.size(); ++k) {
+      taps[k] = k * columns;
     }
     const size_t outputs = is_transposed(node) ? rows : columns;
     const size_t stride = is_transposed(node) ? columns : 1, run = is_transposed(node) ? columns : 1;
@@ -204,7 +200,7 @@ bool keeps_linear_weight(const NodeContext& node) {
 
 std::unique_ptr<Kernel> make_linear(const NodeContext& node) {
   if (keeps_linear_weight(node)) {
-    return std::make_unique<NarrowLinear>(node);
+    return std::make_unique<NarrowLinear>();
   }
   return std::make_unique<Linear>();
 }
@@ -212,7 +208,7 @@ std::unique_ptr<Kernel> make_linear(const NodeContext& node) {
 std::unique_ptr<Kernel> make_linear_of_integers(const NodeContext& node) {
   return make_in_float_but_weight(
       [](const NodeContext& in_float) -> std::unique_ptr<Kernel> {
-        return keeps_linear_weight(in_float) ? std::make_unique<NarrowLinear>(in_float) : nullptr;
+        return keeps_linear_weight(in_float) ? std::make_unique<NarrowLinear>() : nullptr;
       },
       node);
 }

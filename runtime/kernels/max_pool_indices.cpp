@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <vector>
 
+#include "../memory.h"
 #include "../ops/op.h"
 #include "pool_row.h"
 
@@ -22,8 +22,8 @@ class MaxPoolIndices final : public Kernel {
     x_ = node.input(0).shape;
     y_ = node.output().shape;
     for (uint32_t axis = 0; axis < 3; ++axis) {
-      std::vector<PoolWindow>& windows = windows_[axis];
-      windows.resize(y_[axis + 1]);
+      Array<PoolWindow>& windows = windows_[axis];
+      ETX_RETURN_IF_ERROR(windows.assign(y_[axis + 1]));
       const size_t size = x_[axis + 1];
       for (size_t i = 0; i < windows.size(); ++i) {
         if (pool.output() != nullptr) {
@@ -89,7 +89,7 @@ class MaxPoolIndices final : public Kernel {
   }
 
   Shape x_, y_;
-  std::array<std::vector<PoolWindow>, 3> windows_;
+  std::array<Array<PoolWindow>, 3> windows_;
 };
 
 } // namespace

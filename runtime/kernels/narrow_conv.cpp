@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "../memory.h"
 #include "../ops/common.h"
@@ -23,15 +22,18 @@ struct Phase {
   };
 
   size_t first = 0, step = 1, stride = 1;
-  std::vector<Tap> taps; // by offset
+  Span<const Tap> taps; // by offset
 
   // How many of `size` positions.
   size_t count(size_t size) const {
     return first < size ? (size - 1 - first) / step + 1 : 0;
   }
+  const Tap& last() const {
+    return taps[taps.size() - 1];
+  }
   // Whether the taps read neighbours.
   bool is_dense() const {
-    return taps.back().offset - taps.front().offset + 1 == static_cast<int64_t>(taps.size());
+    return last().offset - taps[0].offset + 1 == static_cast<int64_t>(taps.size());
   }
 };
 
@@ -52,30 +54,58 @@ struct Axis {
   uint32_t kernel, stride, padding, dilation;
 };
 
-std::vector<Phase> phases_of(const Axis& axis, bool transposed) {
-  struct Reach {
-    size_t first;
-    Phase::Tap tap;
-  };
-  std::vector<Reach> taps;
-  for (size_t tap = 0; tap < axis.kernel; ++tap) {
-    const int64_t reach = static_cast<int64_t>(tap * axis.dilation) - axis.padding;
+// The phases of an axis, in order.
+class Phases {
+ public:
+  Status assign(const Axis& axis, bool transposed) {
     const int64_t stride = transposed ? axis.stride : 1;
-    const int64_t first = (reach % stride + stride) % stride;
-    taps.push_back({static_cast<size_t>(first), {transposed ? (first - reach) / stride : reach, tap}});
-  }
-  std::sort(taps.begin(), taps.end(), [](const Reach& a, const Reach& b) {
-    return std::pair(a.first, a.tap.offset) < std::pair(b.first, b.tap.offset);
-  });
-  std::vector<Phase> phases;
-  for (const Reach& reach : taps) {
-    if (phases.empty() || phases.back().first != reach.first) {
-      phases.push_back({reach.first, transposed ? axis.stride : size_t{1}, transposed ? size_t{1} : axis.stride, {}});
+    const auto reach_of = [&](size_t tap) { return static_cast<int64_t>(tap * axis.dilation) - axis.padding; };
+    const auto first_of = [&](size_t tap) { return (reach_of(tap) % stride + stride) % stride; };
+    const auto offset_of = [&](size_t tap) {
+      return transposed ? (first_of(tap) - reach_of(tap)) / stride : reach_of(tap);
+    };
+    ETX_RETURN_IF_ERROR(taps_.assign(axis.kernel));
+    for (size_t tap = 0; tap < axis.kernel; ++tap) {
+      taps_[tap] = {offset_of(tap), tap};
     }
-    phases.back().taps.push_back(reach.tap);
+    std::sort(taps_.begin(), taps_.end(), [&](const Phase::Tap& a, const Phase::Tap& b) {
+      return std::pair(first_of(a.tap), a.offset) < std::pair(first_of(b.tap), b.offset);
+    });
+    const auto is_new = [&](size_t i) { return i == 0 || first_of(taps_[i].tap) != first_of(taps_[i - 1].tap); };
+    size_t count = 0;
+    for (size_t i = 0; i < taps_.size(); ++i) {
+      count += is_new(i);
+    }
+    ETX_RETURN_IF_ERROR(phases_.assign(count));
+    Phase* next = phases_.begin();
+    for (size_t i = 0; i < taps_.size();) {
+      const size_t begin = i++;
+      while (i < taps_.size() && !is_new(i)) {
+        ++i;
+      }
+      *next++ = {
+          static_cast<size_t>(first_of(taps_[begin].tap)),
+          transposed ? axis.stride : size_t{1},
+          transposed ? size_t{1} : axis.stride,
+          {&taps_[begin], i - begin}};
+    }
+    return {};
   }
-  return phases;
-}
+
+  size_t size() const {
+    return phases_.size();
+  }
+  const Phase* begin() const {
+    return phases_.begin();
+  }
+  const Phase* end() const {
+    return phases_.end();
+  }
+
+ private:
+  Array<Phase::Tap> taps_; // of all phases
+  Array<Phase> phases_;
+};
 
 // A matrix product for each group, and for each phase of rows and of columns, with the patches of the image
 // that the taps of an output pixel see, gathered for as many pixels at a time as fit the scratch memory.
@@ -83,7 +113,7 @@ std::vector<Phase> phases_of(const Axis& axis, bool transposed) {
 template <typename Attributes>
 class NarrowConv final : public Kernel {
  public:
-  explicit NarrowConv(const NodeContext& node) : scales_(node.input(1), node.input(1).shape[0]) {
+  explicit NarrowConv(const NodeContext& node) {
     const auto& attributes = node.attributes<Attributes>();
     const Shape& weight = node.input(1).shape;
     const auto &stride = *attributes.stride(), &dilation = *attributes.dilation();
@@ -92,8 +122,6 @@ class NarrowConv final : public Kernel {
     groups_ = attributes.groups();
     height_ = {size(weight[1]), stride.height(), padding.top(), dilation.height()};
     width_ = {size(weight[2]), stride.width(), padding.left(), dilation.width()};
-    rows_ = phases_of(height_, kTransposed);
-    columns_ = phases_of(width_, kTransposed);
   }
 
   std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
@@ -120,14 +148,18 @@ class NarrowConv final : public Kernel {
     const size_t columns = shape[0] / groups_, depth = shape.numel(1, 4);
     const char* from = static_cast<const char*>(original);
     char* to = static_cast<char*>(packed);
-    std::vector<size_t> taps;
+    Phases rows, column_phases;
+    ETX_RETURN_IF_ERROR(rows.assign(height_, kTransposed));
+    ETX_RETURN_IF_ERROR(column_phases.assign(width_, kTransposed));
+    Array<size_t> taps;
     for (size_t group = 0; group < groups_; ++group) {
-      for (const Phase& row : rows_) {
-        for (const Phase& column : columns_) {
-          taps.clear();
+      for (const Phase& row : rows) {
+        for (const Phase& column : column_phases) {
+          ETX_RETURN_IF_ERROR(taps.assign(row.taps.size() * column.taps.size()));
+          size_t* next = taps.begin();
           for (const Phase::Tap& kh : row.taps) {
             for (const Phase::Tap& kw : column.taps) {
-              taps.push_back(kh.tap * shape[2] + kw.tap);
+              *next++ = kh.tap * shape[2] + kw.tap;
             }
           }
           pack_narrow(weight.stored, from, columns, depth, {taps.data(), taps.size()}, shape[3], to);
@@ -144,6 +176,9 @@ class NarrowConv final : public Kernel {
     input_ = node.input(0).shape;
     weight_ = node.input(1).shape;
     output_ = node.output().shape;
+    ETX_RETURN_IF_ERROR(scales_.assign(node.input(1), weight_[0]));
+    ETX_RETURN_IF_ERROR(rows_.assign(height_, kTransposed));
+    ETX_RETURN_IF_ERROR(columns_.assign(width_, kTransposed));
     product_ = {};
     product_.type = node.input(1).stored;
     product_.columns = weight_[0] / groups_;
@@ -253,7 +288,7 @@ class NarrowConv final : public Kernel {
     const auto size = [this](size_t axis) { return static_cast<int64_t>(input_[axis]); };
     const int64_t top = static_cast<int64_t>(i * row.stride), left = static_cast<int64_t>(j * column.stride);
     const float* const from = x + image * input_.numel(1, 4);
-    const int64_t first = left + column.taps.front().offset, last = left + column.taps.back().offset;
+    const int64_t first = left + column.taps[0].offset, last = left + column.last().offset;
     const bool is_inside = first >= 0 && last < size(2);
     const bool is_run = is_inside && channels == input_[3] && column.is_dense();
     for (const Phase::Tap& kh : row.taps) {
@@ -300,9 +335,9 @@ class NarrowConv final : public Kernel {
     });
   }
 
-  const NarrowScales scales_;
+  NarrowScales scales_;
   Axis height_{}, width_{};
-  std::vector<Phase> rows_, columns_;
+  Phases rows_, columns_;
   size_t groups_ = 1;
   Shape input_, weight_, output_;
   NarrowProduct product_;

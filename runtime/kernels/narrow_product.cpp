@@ -199,17 +199,20 @@ bool is_narrow(const TensorType& weight) {
       (weight.quantization->scale()->size() == 1 || weight.quantization->axis() == 0);
 }
 
-NarrowScales::NarrowScales(const TensorType& weight, size_t columns) {
+Status NarrowScales::assign(const TensorType& weight, size_t columns) {
   if (weight.quantization == nullptr) {
-    return;
+    return {};
   }
   const auto& scales = *weight.quantization->scale();
   const auto& zero_points = *weight.quantization->zero_point();
+  ETX_RETURN_IF_ERROR(scale.assign(columns));
+  ETX_RETURN_IF_ERROR(zero_point.assign(columns));
   for (size_t i = 0; i < columns; ++i) {
     const uint32_t k = scales.size() == 1 ? 0 : static_cast<uint32_t>(i);
-    scale.push_back(scales.Get(k));
-    zero_point.push_back(static_cast<float>(zero_points.Get(k)));
+    scale[i] = scales.Get(k);
+    zero_point[i] = static_cast<float>(zero_points.Get(k));
   }
+  return {};
 }
 
 std::string narrow_layout(DType type) {

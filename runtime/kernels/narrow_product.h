@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include <executorch/runtime/core/span.h>
 #include <pthreadpool.h>
 
+#include "../memory.h"
 #include "../tensor_type.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -26,10 +26,9 @@ bool is_narrow(const TensorType& weight);
 // What a weight of integers stands for: (q - zero_point) * scale, with one of each for each of
 // `columns`, which its first axis counts. Empty for floats.
 struct NarrowScales {
-  std::vector<float> scale, zero_point;
+  Array<float> scale, zero_point;
 
-  NarrowScales() = default;
-  NarrowScales(const TensorType& weight, size_t columns);
+  Status assign(const TensorType& weight, size_t columns);
 
   // Null if empty.
   const float* scales() const {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
+#include "../memory.h"
 #include "../ops/op.h"
 #include "isa.h"
 #include "pool_row.h"
@@ -114,15 +114,15 @@ namespace {
 
 class Pool final : public Kernel {
  public:
-  using Windows = void (*)(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows);
+  using Windows = void (*)(const NodeContext& node, size_t axis, Array<PoolWindow>& windows);
 
   Pool(Windows windows, bool maximum)
       : windows_(windows), function_(maximum ? ETX_DISPATCH(maximum_row) : ETX_DISPATCH(average_row)) {}
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
     input_ = node.input(0).shape;
-    rows_.resize(node.output().shape[1]);
-    columns_.resize(node.output().shape[2]);
+    ETX_RETURN_IF_ERROR(rows_.assign(node.output().shape[1]));
+    ETX_RETURN_IF_ERROR(columns_.assign(node.output().shape[2]));
     windows_(node, 0, rows_);
     windows_(node, 1, columns_);
     divisor_ = node.node().attributes_type() == schema::Attributes::AvgPool2d
@@ -162,7 +162,7 @@ class Pool final : public Kernel {
   const Windows windows_;
   const decltype(ETX_DISPATCH(average_row)) function_;
   Shape input_;
-  std::vector<PoolWindow> rows_, columns_;
+  Array<PoolWindow> rows_, columns_;
   size_t divisor_ = 0;
 };
 
@@ -177,7 +177,7 @@ size_t after(const schema::Padding2D& padding, size_t axis) {
   return axis == 0 ? padding.bottom() : padding.right();
 }
 
-void average_windows(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows) {
+void average_windows(const NodeContext& node, size_t axis, Array<PoolWindow>& windows) {
   const auto& attributes = node.attributes<schema::AvgPool2d>();
   const auto size = static_cast<int64_t>(node.input(0).shape[1 + axis]);
   const auto kernel = static_cast<int64_t>(along(*attributes.kernel(), axis));
@@ -197,7 +197,7 @@ void average_windows(const NodeContext& node, size_t axis, std::vector<PoolWindo
   }
 }
 
-void max_windows(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows) {
+void max_windows(const NodeContext& node, size_t axis, Array<PoolWindow>& windows) {
   const auto& attributes = node.attributes<schema::MaxPool2d>();
   const auto size = static_cast<int64_t>(node.input(0).shape[1 + axis]);
   const auto kernel = static_cast<int64_t>(along(*attributes.kernel(), axis));
@@ -215,7 +215,7 @@ void max_windows(const NodeContext& node, size_t axis, std::vector<PoolWindow>& 
   }
 }
 
-void adaptive_windows(const NodeContext& node, size_t axis, std::vector<PoolWindow>& windows) {
+void adaptive_windows(const NodeContext& node, size_t axis, Array<PoolWindow>& windows) {
   const size_t size = node.input(0).shape[1 + axis];
   for (size_t i = 0; i < windows.size(); ++i) {
     const size_t begin = i * size / windows.size();

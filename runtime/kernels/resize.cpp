@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
+#include "../memory.h"
 #include "../ops/op.h"
 #include "cubic.h"
 #include "isa.h"
@@ -193,15 +193,16 @@ class Resize2d final : public Kernel {
     x_ = node.input(0).shape;
     y_ = node.output().shape;
     num_taps_ = num_taps(attributes.kind());
-    const auto fill = [&](size_t axis, double scale, std::vector<Taps>* table) {
+    const auto fill = [&](size_t axis, double scale, Array<Taps>* table) -> Status {
       const Axis positions{x_[axis], y_[axis], scale, attributes.kind(), attributes.align_corners()};
-      table->resize(y_[axis]);
+      ETX_RETURN_IF_ERROR(table->assign(y_[axis]));
       for (size_t i = 0; i < y_[axis]; ++i) {
         (*table)[i] = positions.taps(i);
       }
+      return {};
     };
-    fill(1, attributes.scale_height(), &rows_);
-    fill(2, attributes.scale_width(), &columns_);
+    ETX_RETURN_IF_ERROR(fill(1, attributes.scale_height(), &rows_));
+    ETX_RETURN_IF_ERROR(fill(2, attributes.scale_width(), &columns_));
     blend_ = ETX_DISPATCH(choose_blend)();
     separates_ = num_taps_ > 1 && x_[2] <= 2 * y_[2];
     row_floats_ = separates_ ? (x_[2] * x_[3] + 2 * kRowPadding - 1) / kRowPadding * kRowPadding : 0;
@@ -260,7 +261,7 @@ class Resize2d final : public Kernel {
   bool separates_ = false; // rows are blended before columns
   size_t row_floats_ = 0; // of scratch memory, by thread
   Blend blend_{};
-  std::vector<Taps> rows_, columns_; // by output position
+  Array<Taps> rows_, columns_; // by output position
 };
 
 } // namespace

@@ -108,6 +108,10 @@ PYBIND11_MODULE(_runtime, module) {
   if (error != 0) {
     throw py::import_error("et_xnnpack could not register with ExecuTorch, error " + std::to_string(error));
   }
+  // Who waits lets other Python threads run: ExecuTorch's log, which takes the interpreter, may be what it waits for.
+  backend().set_wait_hooks(
+      {[]() -> void* { return PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr; },
+       [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
   module.def("is_available", [] { return backend().is_available(); });
   module.def("verify", [](std::string_view blob) { check(backend().verify(bytes_of(blob))); });
   module.def("inspect", [](std::string_view blob) {

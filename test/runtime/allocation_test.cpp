@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "delegate.h"
-#include "runtime/arguments.h"
 #include "sample_graphs.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -58,42 +57,6 @@ void* realloc(void* memory, size_t size) {
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
-
-// Arguments of the planned sizes.
-struct Call {
-  explicit Call(const Blob& blob) {
-    StatusOr<Sizes> sizes = planned_sizes(blob.graph());
-    StatusOr<std::vector<TensorType>> types = blob.infer_types(*sizes);
-    const auto add = [&](uint32_t id, const flatbuffers::Vector<uint8_t>* order) {
-      if (id == kNone) {
-        integers.push_back(std::make_unique<EValue>(int64_t{1}));
-        values.push_back(integers.back().get());
-        return;
-      }
-      const TensorType& type = (*types)[id];
-      std::vector<int32_t> shape(type.shape.rank);
-      std::vector<uint8_t> dim_order;
-      for (size_t axis = 0; axis < type.shape.rank; ++axis) {
-        const size_t at = order == nullptr ? axis : order->Get(static_cast<uint32_t>(axis));
-        shape[at] = static_cast<int32_t>(type.shape[axis]);
-        dim_order.push_back(static_cast<uint8_t>(at));
-      }
-      tensors.push_back(std::make_unique<TensorArgument>(shape, scalar_type(type.dtype), dim_order));
-      std::memset(tensors.back()->data<char>(), 0, type.bytes());
-      values.push_back(tensors.back()->value());
-    };
-    for (uint32_t i = 0; i < blob.num_inputs(); ++i) {
-      add(blob.graph().inputs()->Get(i)->value(), blob.graph().inputs()->Get(i)->dim_order());
-    }
-    for (uint32_t i = 0; i < blob.num_outputs(); ++i) {
-      add(blob.graph().outputs()->Get(i)->value(), blob.graph().outputs()->Get(i)->dim_order());
-    }
-  }
-
-  std::vector<std::unique_ptr<TensorArgument>> tensors;
-  std::vector<std::unique_ptr<EValue>> integers;
-  std::vector<EValue*> values;
-};
 
 class AllocationTest : public ::testing::TestWithParam<SampleGraph> {};
 

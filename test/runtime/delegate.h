@@ -11,6 +11,7 @@
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <gtest/gtest.h>
+#include <runtime/arguments.h>
 #include <runtime/backend.h>
 
 #include "data_map.h"
@@ -92,6 +93,53 @@ class TensorArgument {
   GuardedBuffer memory_;
   std::unique_ptr<executorch::aten::TensorImpl> impl_;
   EValue value_;
+};
+
+// Arguments of the planned sizes.
+struct Call {
+  explicit Call(const Blob& blob) : num_inputs(blob.num_inputs()) {
+    StatusOr<Sizes> sizes = planned_sizes(blob.graph());
+    StatusOr<std::vector<TensorType>> types = blob.infer_types(*sizes);
+    const auto add = [&](uint32_t id, const flatbuffers::Vector<uint8_t>* order) {
+      if (id == kNone) {
+        integers.push_back(std::make_unique<EValue>(int64_t{1}));
+        values.push_back(integers.back().get());
+        return;
+      }
+      const TensorType& type = (*types)[id];
+      std::vector<int32_t> shape(type.shape.rank);
+      std::vector<uint8_t> dim_order;
+      for (size_t axis = 0; axis < type.shape.rank; ++axis) {
+        const size_t at = order == nullptr ? axis : order->Get(static_cast<uint32_t>(axis));
+        shape[at] = static_cast<int32_t>(type.shape[axis]);
+        dim_order.push_back(static_cast<uint8_t>(at));
+      }
+      tensors.push_back(std::make_unique<TensorArgument>(shape, scalar_type(type.dtype), dim_order));
+      std::memset(tensors.back()->data<char>(), 0, type.bytes());
+      values.push_back(tensors.back()->value());
+    };
+    for (uint32_t i = 0; i < blob.num_inputs(); ++i) {
+      add(blob.graph().inputs()->Get(i)->value(), blob.graph().inputs()->Get(i)->dim_order());
+    }
+    for (uint32_t i = 0; i < blob.num_outputs(); ++i) {
+      add(blob.graph().outputs()->Get(i)->value(), blob.graph().outputs()->Get(i)->dim_order());
+    }
+  }
+
+  // What outputs hold.
+  std::vector<std::string> results() const {
+    std::vector<std::string> bytes;
+    for (size_t i = num_inputs; i < values.size(); ++i) {
+      const auto& tensor = values[i]->toTensor();
+      bytes.emplace_back(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+    }
+    return bytes;
+  }
+
+  size_t num_inputs;
+  std::vector<std::unique_ptr<TensorArgument>> tensors;
+  std::vector<std::unique_ptr<EValue>> integers;
+  std::vector<EValue*> values;
 };
 
 // A blob in memory of its own that is gone when it was freed.

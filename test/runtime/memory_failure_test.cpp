@@ -2,35 +2,36 @@
 
 // Memory runs out at each place where something is allocated, one after the other: while a delegate
 // is loaded and while it runs. Each time that is an error, and with enough memory all works again.
-// Only large pieces count where XNNPACK plans memory: it does not check what it allocates for its
-// lists, and neither can a vector report that it has no memory.
+// Only large pieces count where XNNPACK plans memory: it does not check what it allocates for its lists.
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <runtime/executable.h>
 
-#include "data_map.h"
-#include "guarded_buffer.h"
+#include "delegate.h"
 #include "sample_graphs.h"
 
 namespace {
 
 constexpr int kUnlimited = -1;
 std::atomic<int> allocations_left{kUnlimited};
-std::atomic<size_t> smallest{0}; // that is counted
+std::atomic<int> news_left{kUnlimited};
+std::atomic<size_t> smallest{0}; // of XNNPACK's that is counted
+std::atomic<size_t> largest{SIZE_MAX}; // of a Buffer
 
+bool take_one(std::atomic<int>& left) {
+  int before = left;
+  while (before > 0 && !left.compare_exchange_weak(before, before - 1)) {
+  }
+  return before != 0;
+}
 bool take_one(size_t size) {
-  if (allocations_left == kUnlimited || size < smallest) {
-    return true;
-  }
-  if (allocations_left == 0) {
-    return false;
-  }
-  --allocations_left;
-  return true;
+  return size < smallest || take_one(allocations_left);
 }
 
 // Shows in results if it is read before it is written: NaN, whatever the type of float.
@@ -40,7 +41,7 @@ void* soil(void* memory, size_t size) {
 
 void* aligned(size_t alignment, size_t size) {
   void* memory = nullptr;
-  return take_one(size) && posix_memalign(&memory, alignment, size) == 0 ? soil(memory, size) : nullptr;
+  return posix_memalign(&memory, alignment, size) == 0 ? soil(memory, size) : nullptr;
 }
 
 // XNNPACK keeps the allocator of the first call of xnn_initialize.
@@ -49,7 +50,7 @@ const xnn_allocator kAllocator{
     [](void*, size_t size) { return take_one(size) ? soil(std::malloc(size), size) : nullptr; },
     [](void*, void* memory, size_t size) { return take_one(size) ? std::realloc(memory, size) : nullptr; },
     [](void*, void* memory) { std::free(memory); },
-    [](void*, size_t alignment, size_t size) { return aligned(alignment, size); },
+    [](void*, size_t alignment, size_t size) { return take_one(size) ? aligned(alignment, size) : nullptr; },
     [](void*, void* memory) { std::free(memory); }};
 [[maybe_unused]] const xnn_status initialized = xnn_initialize(&kAllocator);
 
@@ -57,7 +58,26 @@ const xnn_allocator kAllocator{
 
 // What Buffer calls.
 extern "C" void* aligned_alloc(size_t alignment, size_t size) {
-  return aligned(alignment, size);
+  return size <= largest && take_one(allocations_left) ? aligned(alignment, size) : nullptr;
+}
+
+// What the standard library calls, the other forms by way of these. GCC warns where it sees into one but not the other.
+[[gnu::noinline]] void* operator new(size_t size) {
+  void* const memory = take_one(news_left) ? std::malloc(size) : nullptr;
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  return memory;
+}
+// For those who can do without.
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
 }
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -184,6 +204,144 @@ TEST_P(MemoryFailureTest, WhileRunning) {
     limit_ = limit;
   }
 }
+
+// What the standard library allocates, through the backend, which ExecuTorch calls without exceptions.
+class BackendMemoryFailureTest : public ::testing::TestWithParam<SampleGraph> {
+ protected:
+  BackendMemoryFailureTest() : bytes_(GetParam().def.build()) {
+    weights_.add("w", some_numbers(12));
+    weights_.add("table", some_numbers(6));
+    weights_.add("large", some_numbers(64 * 64));
+  }
+  ~BackendMemoryFailureTest() override {
+    news_left = kUnlimited;
+  }
+
+  // With so many allocations; how many were left in the end.
+  Error load(int limit, DelegateHandle** handle, int* left = nullptr) {
+    FreeableBuffer blob(bytes_.data(), bytes_.size(), nullptr);
+    BackendInitContext context(nullptr, nullptr, "forward", &weights_);
+    news_left = limit;
+    const auto result = backend_.init(context, &blob, {});
+    const int rest = news_left.exchange(kUnlimited);
+    if (left != nullptr) {
+      *left = rest;
+    }
+    *handle = result.ok() ? *result : nullptr;
+    return result.error();
+  }
+  Error execute(int limit, DelegateHandle* handle, Call& call, int* left = nullptr) {
+    BackendExecutionContext context;
+    news_left = limit;
+    const Error error = backend_.execute(context, handle, {call.values.data(), call.values.size()});
+    const int rest = news_left.exchange(kUnlimited);
+    if (left != nullptr) {
+      *left = rest;
+    }
+    return error;
+  }
+
+  static constexpr int kPlenty = 1 << 30;
+  EtXnnpackBackend backend_;
+  std::vector<uint8_t> bytes_;
+  DataMap weights_;
+};
+
+TEST_P(BackendMemoryFailureTest, WhileLoading) {
+  DelegateHandle* handle = nullptr;
+  ASSERT_EQ(load(kUnlimited, &handle), Error::Ok); // makes what there is once in a process
+  backend_.destroy(handle);
+  const size_t packed = PackedWeights::of_process().count();
+  int left = 0;
+  ASSERT_EQ(load(kPlenty, &handle, &left), Error::Ok);
+  backend_.destroy(handle);
+  const int count = kPlenty - left;
+  ASSERT_GT(count, 10);
+  for (int limit = 0; limit < count; ++limit) {
+    SCOPED_TRACE(limit);
+    ASSERT_EQ(load(limit, &handle), Error::MemoryAllocationFailed);
+    EXPECT_EQ(weights_.in_use(), 0);
+    EXPECT_EQ(PackedWeights::of_process().count(), packed);
+  }
+  ASSERT_EQ(load(count, &handle), Error::Ok);
+  backend_.destroy(handle);
+}
+
+TEST_P(BackendMemoryFailureTest, WhileRunning) {
+  StatusOr<Blob> blob = Blob::open(span(bytes_));
+  ASSERT_TRUE(blob.ok());
+  Call call(*blob);
+  DelegateHandle* handle = nullptr;
+  ASSERT_EQ(load(kUnlimited, &handle), Error::Ok);
+  ASSERT_EQ(execute(kUnlimited, handle, call), Error::Ok);
+  const std::vector<std::string> expected = call.results();
+  backend_.destroy(handle);
+  ASSERT_EQ(load(kUnlimited, &handle), Error::Ok);
+  int left = 0;
+  ASSERT_EQ(execute(kPlenty, handle, call, &left), Error::Ok);
+  backend_.destroy(handle);
+  const int count = kPlenty - left;
+  ASSERT_GT(count, 0);
+  for (int limit = 0; limit < count; ++limit) {
+    SCOPED_TRACE(limit);
+    ASSERT_EQ(load(kUnlimited, &handle), Error::Ok);
+    EXPECT_EQ(execute(limit, handle, call), Error::MemoryAllocationFailed);
+    EXPECT_EQ(execute(kUnlimited, handle, call), Error::Ok);
+    EXPECT_EQ(call.results(), expected);
+    backend_.destroy(handle);
+  }
+}
+
+TEST(MemoryFailureOfOptionsTest, IsAnError) {
+  EtXnnpackBackend backend;
+  BackendOptionContext context;
+  BackendOption one = option("num_threads", 1);
+  news_left = 0;
+  const Error set = backend.set_option(context, {&one, 1});
+  const Error of_load = backend.set_load_options({&one, 1});
+  const Error verified = backend.verify({reinterpret_cast<const uint8_t*>(&one), sizeof(one)});
+  news_left = kUnlimited;
+  EXPECT_EQ(set, Error::MemoryAllocationFailed);
+  EXPECT_EQ(of_load, Error::MemoryAllocationFailed);
+  EXPECT_NE(verified, Error::Ok);
+  EXPECT_EQ(backend.set_option(context, {&one, 1}), Error::Ok);
+}
+
+// Tables of an entry for each row or column of a result, where a program of a few bytes or a call asks for many.
+TEST(TableMemoryFailureTest, IsAnErrorOfTheNode) {
+  constexpr int64_t kMany = 1 << 26;
+  const auto check = [](const GraphDef& def, const std::string& node) {
+    SCOPED_TRACE(node);
+    const std::vector<uint8_t> bytes = def.build();
+    StatusOr<Blob> blob = Blob::open(span(bytes));
+    ASSERT_TRUE(blob.ok()) << blob.status().message();
+    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    const ArgumentSize size{Shape{1, 4, 4, 1}, 0};
+    for (int call = 0; call < 2; ++call) {
+      largest = size_t{1} << 30;
+      const Status status = (*executable)->reshape({&size, 1}, nullptr);
+      largest = SIZE_MAX;
+      EXPECT_EQ(status.code(), Error::MemoryAllocationFailed);
+      EXPECT_THAT(status.message(), ::testing::HasSubstr("0 " + node));
+    }
+  };
+  const auto graph = [](const AttributesDef& attributes, std::vector<int64_t> shape) {
+    GraphDef g;
+    g.output(g.node(attributes, {g.input({1, 4, 4, 1})}, std::move(shape)));
+    return g;
+  };
+  const auto many = static_cast<uint32_t>(kMany);
+  check(graph(resize2d(schema::ResizeKind::Nearest, {kMany, 1}), {1, kMany, 1, 1}), "Resize2d");
+  check(graph(resize2d(schema::ResizeKind::Bicubic, {1, kMany}), {1, 1, kMany, 1}), "Resize2d");
+  const auto average = schema::AdaptivePoolKind::Average;
+  check(graph(adaptive_pool2d(average, {many, 1}), {1, kMany, 1, 1}), "AdaptivePool2d");
+  check(graph(adaptive_pool2d(average, {1, many}), {1, 1, kMany, 1}), "AdaptivePool2d");
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, BackendMemoryFailureTest, ::testing::ValuesIn(graphs()), [](const auto& sample) {
+  return sample.param.name;
+});
 
 INSTANTIATE_TEST_SUITE_P(Samples, MemoryFailureTest, ::testing::ValuesIn(graphs()), [](const auto& sample) {
   return sample.param.name;

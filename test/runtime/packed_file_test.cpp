@@ -208,6 +208,27 @@ class PackedFileTest : public ::testing::Test {
     std::ifstream stream(path_, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(stream), {});
   }
+  std::vector<std::string> keys() const {
+    const std::string bytes = content();
+    uint64_t at = 0, count = 0;
+    uint32_t length = 0;
+    const auto read = [&](auto* number) {
+      std::memcpy(number, bytes.data() + at, sizeof(*number));
+      at += sizeof(*number);
+    };
+    std::memcpy(&at, bytes.data() + 32, sizeof(at)); // the index
+    read(&length);
+    at += length;
+    read(&count);
+    std::vector<std::string> result;
+    for (uint64_t i = 0; i < count; ++i) {
+      at += 28;
+      read(&length);
+      result.push_back(bytes.substr(at, length));
+      at += length;
+    }
+    return result;
+  }
   // All packed weights, but not the index.
   void damage_all() const {
     std::string damaged = content();
@@ -386,6 +407,28 @@ TEST_F(PackedFileTest, AFileForAnotherCpuOrBuildIsReplaced) {
   expect_packed_again("another CPU or build (another CPU)");
   expect_cached();
   EXPECT_FALSE(PackedFile(path_, "another CPU").find("key").has_value());
+}
+
+// By a kernel of ours and by XNNPACK, with and without a look whether packing is needed.
+TEST_F(PackedFileTest, AnEntryOfAnotherSizeIsPackedAgain) {
+  expect_right();
+  const std::vector<std::string> all = keys();
+  ASSERT_EQ(all.size(), kCount);
+  for (const std::string& key : all) {
+    const PackedBytes right = *PackedFile(path_).find(key);
+    for (const size_t size : {right.size - 64, right.size + 64}) {
+      SCOPED_TRACE(size);
+      auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(size)));
+      std::memset(memory->data(), 0, size);
+      const PackedBytes other{memory->data(), size, right.is_packed_first, memory};
+      unlink(path_.c_str());
+      PackedFile(path_).finish({{key, std::make_shared<const PackedBytes>(other)}});
+      ASSERT_EQ(PackedFile(path_).find(key)->size, size);
+      expect_right();
+      EXPECT_EQ(PackedFile(path_).find(key)->size, right.size);
+      expect_cached();
+    }
+  }
 }
 
 TEST_F(PackedFileTest, AnotherVersionIsReplaced) {

@@ -50,6 +50,28 @@ TEST(PackedWeightsTest, ArePackedByTheNextIfTheFirstGivesUp) {
   next.join();
 }
 
+// Who forgets some may be the last to hold others of that key.
+TEST(PackedWeightsTest, AreForgottenWhileOthersGo) {
+  PackedWeights weights;
+  ASSERT_EQ(weights.find_or_reserve("a"), nullptr);
+  const PackedPtr old = weights.publish("a", some_bytes());
+  weights.forget("a", old);
+  std::atomic<bool> done{false};
+  std::thread others([&] {
+    for (int i = 0; i < 20000; ++i) {
+      if (weights.find_or_reserve("a") == nullptr) {
+        weights.publish("a", {});
+      }
+    }
+    done = true;
+  });
+  while (!done) {
+    weights.forget("a", old);
+  }
+  others.join();
+  EXPECT_EQ(weights.count(), 0u);
+}
+
 TEST(PackedWeightsTest, ArePackedOnceByManyThreads) {
   PackedWeights weights;
   std::atomic<int> packed{0};
