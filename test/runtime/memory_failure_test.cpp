@@ -228,7 +228,7 @@ class BackendMemoryFailureTest : public ::testing::TestWithParam<SampleGraph> {
       *left = rest;
     }
     *handle = result.ok() ? *result : nullptr;
-    return result.error();
+    return error_ = result.error();
   }
   Error execute(int limit, DelegateHandle* handle, Call& call, int* left = nullptr) {
     BackendExecutionContext context;
@@ -245,6 +245,7 @@ class BackendMemoryFailureTest : public ::testing::TestWithParam<SampleGraph> {
   EtXnnpackBackend backend_;
   std::vector<uint8_t> bytes_;
   DataMap weights_;
+  Error error_ = Error::Ok; // of the last load
 };
 
 TEST_P(BackendMemoryFailureTest, WhileLoading) {
@@ -256,15 +257,17 @@ TEST_P(BackendMemoryFailureTest, WhileLoading) {
   ASSERT_EQ(load(kPlenty, &handle, &left), Error::Ok);
   backend_.destroy(handle);
   const int count = kPlenty - left;
-  ASSERT_GT(count, 10);
-  for (int limit = 0; limit < count; ++limit) {
+  int limit = 0;
+  for (; load(limit, &handle) != Error::Ok; ++limit) {
     SCOPED_TRACE(limit);
-    ASSERT_EQ(load(limit, &handle), Error::MemoryAllocationFailed);
+    ASSERT_EQ(error_, Error::MemoryAllocationFailed);
     EXPECT_EQ(weights_.in_use(), 0);
     EXPECT_EQ(PackedWeights::of_process().count(), packed);
   }
-  ASSERT_EQ(load(count, &handle), Error::Ok);
   backend_.destroy(handle);
+  // Bytes are copied to be packed where they end too close to the end of a page.
+  EXPECT_GT(limit, 10);
+  EXPECT_GE(limit, count - 4);
 }
 
 TEST_P(BackendMemoryFailureTest, WhileRunning) {
