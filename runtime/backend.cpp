@@ -80,7 +80,7 @@ Error report(const Status& status, const char* what) {
   return status.code();
 }
 
-// What goes wrong but does not keep a method from running: is logged when no lock is held.
+// What goes wrong but does not keep a method from running: is logged, as it is, when no lock is held.
 using Notes = std::vector<std::string>;
 
 void log(const Notes& notes) {
@@ -184,7 +184,7 @@ Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* 
   ETX_ASSIGN_OR_RETURN(
       delegate.executable, Executable::create(std::move(blob), delegate.named_data, std::move(settings)));
   if (file && !file->problem().empty()) {
-    notes->push_back("packed weights in " + path + ": " + file->problem());
+    notes->push_back("packed weights in " + printable(path) + ": " + file->problem());
   }
   return {};
 }

@@ -171,6 +171,7 @@ class BlobVerifier {
     const bool named = constant.key() != nullptr;
     ETX_CHECK(named != (constant.data() != nullptr), InvalidProgram, "a constant needs either a key or data");
     ETX_CHECK(!named || constant.key()->size() > 0, InvalidProgram, "the key of a constant is empty");
+    ETX_CHECK(!named || is_name(constant.key()->string_view()), InvalidProgram, "the key of a constant is not UTF-8");
     TensorType type;
     type.dtype = value.dtype();
     for (uint32_t axis = 0; axis < length(value.dims()); ++axis) {
@@ -243,6 +244,7 @@ class BlobVerifier {
 
   Status state(const schema::State& state) {
     ETX_CHECK(state.name() != nullptr && state.name()->size() > 0, InvalidProgram, "it has no name");
+    ETX_CHECK(is_name(state.name()->string_view()), InvalidProgram, "its name is not UTF-8");
     ETX_CHECK(
         state.value() < origins_.size() && origins_[state.value()] == Origin::Unknown,
         InvalidProgram,

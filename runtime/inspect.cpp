@@ -2,8 +2,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-
-#include <cstdio>
 #include <string_view>
 
 #include <flatbuffers/minireflect.h>
@@ -139,7 +137,7 @@ class FieldsText : public flatbuffers::IterationVisitor {
     add(x);
   }
   void String(const flatbuffers::String* x) override {
-    item(x->str());
+    item(printable(x->string_view()));
   }
 
   void add(int64_t x, const char* name) {
@@ -189,6 +187,10 @@ std::string attributes(const Blob& blob, const schema::Node& node) {
   return fields(blob, node.attributes(), *types.type_refs[types.type_codes[member].sequence_ref]());
 }
 
+std::string name_of(const schema::State& state) {
+  return printable(state.name()->string_view());
+}
+
 std::string type(const Blob& blob, uint32_t id) {
   const schema::Value& value = blob.value(id);
   std::string text = "%" + std::to_string(id) + ": " + schema::EnumNameDType(value.dtype()) + "[";
@@ -217,12 +219,12 @@ std::string inspect(const Blob& blob) {
     text += "in " + (id == kNone ? std::string("integer") : type(blob, id)) + "\n";
   }
   for (size_t i = 0; i < blob.num_states(); ++i) {
-    text += "state " + type(blob, blob.state(i).value()) + " of " + blob.state(i).name()->str() + "\n";
+    text += "state " + type(blob, blob.state(i).value()) + " of " + name_of(blob.state(i)) + "\n";
   }
   for (uint32_t id = 0; id < blob.num_values(); ++id) {
     if (const schema::Constant* constant = blob.value(id).constant()) {
       text += "const " + type(blob, id) + " = " +
-          (constant->key() != nullptr ? "#" + constant->key()->str().substr(0, 8)
+          (constant->key() != nullptr ? "#" + printable(constant->key()->string_view().substr(0, 8))
                                       : std::to_string(constant->data()->size()) + " bytes") +
           (constant->storage() == schema::Storage::Plain
                ? ""
@@ -243,7 +245,7 @@ std::string inspect(const Blob& blob) {
     text += "out %" + std::to_string(graph.outputs()->Get(i)->value()) + "\n";
   }
   for (size_t i = 0; i < blob.num_states(); ++i) {
-    text += "set " + blob.state(i).name()->str() + " %" + std::to_string(blob.state(i).update()) + "\n";
+    text += "set " + name_of(blob.state(i)) + " %" + std::to_string(blob.state(i).update()) + "\n";
   }
   return text;
 }

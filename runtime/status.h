@@ -9,15 +9,17 @@
 
 #include <executorch/runtime/core/error.h>
 
+#include "text.h"
+
 namespace executorch::backends::et_xnnpack {
 
 using executorch::runtime::Error;
 
-// The outcome of something that can fail: Ok, or a code and a message for people.
+// The outcome of something that can fail: Ok, or a code and a message for people, which is printable.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(Error code, std::string_view message) : code_(code), message_(printable(message)) {}
 
   bool ok() const {
     return code_ == Error::Ok;
@@ -31,7 +33,7 @@ class [[nodiscard]] Status {
   // The same failure, saying where it happened: "where: message".
   Status in(const std::string& where) && {
     if (!ok()) {
-      message_ = where + ": " + message_;
+      message_ = printable(where) + ": " + message_;
     }
     return std::move(*this);
   }

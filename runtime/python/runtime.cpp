@@ -45,7 +45,15 @@ Span<const uint8_t> bytes_of(const std::string_view& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
+// ExecuTorch takes names as C strings.
+void check_name(const std::string& name) {
+  if (name.find('\0') != std::string::npos) {
+    throw py::value_error("the name of an option has a zero byte");
+  }
+}
+
 BackendOption option(const std::string& name) {
+  check_name(name);
   BackendOption result;
   if (name.size() >= sizeof(result.key)) {
     throw py::value_error("there is no option '" + name + "'");
@@ -126,6 +134,7 @@ PYBIND11_MODULE(_runtime, module) {
     std::vector<std::string> texts;
     std::vector<CompileSpec> list;
     for (const auto& [name, value] : specs) {
+      check_name(name);
       texts.emplace_back(value);
     }
     size_t i = 0;

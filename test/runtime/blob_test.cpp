@@ -503,6 +503,27 @@ TEST(BlobTest, RefusesStatesWithoutNameOrInitialContent) {
   EXPECT_TRUE(refuses(g, {"state 0", "has 7 bytes"}));
 }
 
+TEST(BlobTest, RefusesNamesThatAreNotUtf8) {
+  using namespace std::string_literals;
+  for (const std::string& name :
+       {"a\xff"s, "\xc3"s, "\xc3\x28"s, "\xc0\x80"s, "\xe2\x82"s, "\xed\xa0\x80"s, "\xf4\x90\x80\x80"s, "\x80"s, "a\0b"s}) {
+    GraphDef g = stateful();
+    g.states[1].name = name;
+    EXPECT_TRUE(refuses(g, {"state 1", "its name is not UTF-8"}));
+    g = stateful();
+    g.states[1].initial = ConstantDef{name, std::nullopt};
+    EXPECT_TRUE(refuses(g, {"state 1", "the key of a constant is not UTF-8"}));
+    g = small_graph();
+    g.values[kW].constant->key = name;
+    EXPECT_TRUE(refuses(g, {"value 1", "the key of a constant is not UTF-8"}));
+  }
+  GraphDef g = stateful();
+  g.states[0].name = "gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x99\x82";
+  EXPECT_TRUE(opens(g));
+  g.states[1].name = g.states[0].name;
+  EXPECT_TRUE(refuses(g, {"another one named gr\\xc3\\xb6\\xc3\\x9fe"}));
+}
+
 TEST(BlobTest, RefusesStatesOfOtherValues) {
   GraphDef g = stateful();
   g.states[1].value = 9;

@@ -63,6 +63,20 @@ TEST(InspectTest, TellsStatesAndIntegers) {
   EXPECT_THAT(text, HasSubstr("set cache %2\n"));
 }
 
+TEST(InspectTest, EscapesNames) {
+  GraphDef g;
+  const uint32_t state = g.state("a\nb \xc3\xa9", {1}, {1});
+  g.states[0].initial = ConstantDef{"\xc3\xa9-key", std::nullopt};
+  g.states[0].update = g.node(unary(schema::UnaryKind::Neg), {state}, {1});
+  const uint32_t w = g.constant({1}, {1});
+  g.values[w].constant = ConstantDef{"\xc3\xa9-weight", std::nullopt};
+  g.output(g.node(unary(schema::UnaryKind::Neg), {w}, {1}));
+  const std::string text = text_of(g);
+  EXPECT_THAT(text, HasSubstr(" of a\\x0ab \\xc3\\xa9\n"));
+  EXPECT_THAT(text, HasSubstr("set a\\x0ab \\xc3\\xa9 %"));
+  EXPECT_THAT(text, HasSubstr("= #\\xc3\\xa9-weigh\n"));
+}
+
 TEST(InspectTest, TellsHowConstantsAreStored) {
   GraphDef g = small_graph();
   g.values[1].constant->storage = schema::Storage::BFloat16;

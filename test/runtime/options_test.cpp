@@ -117,6 +117,22 @@ TEST(OptionsTest, SomeAreNotForProgramsToChoose) {
   }
 }
 
+TEST(OptionsTest, RefusesZeroBytes) {
+  Options options;
+  const Status status = set_from({{"workspace_sharing", std::string("model\0b", 7)}}, &options);
+  EXPECT_EQ(status.code(), Error::InvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("'workspace_sharing' takes no text with a zero byte"));
+  EXPECT_FALSE(set_from({{"num_threads", std::string("1\0", 2)}}, &options).ok());
+}
+
+TEST(OptionsTest, EscapesWhatItDoesNotKnow) {
+  Options options;
+  EXPECT_THAT(set_from({{"num_\xffhreads", "1"}}, &options).message(), HasSubstr("no option 'num_\\xffhreads'"));
+  EXPECT_THAT(
+      set_from({{"workspace_sharing", "\xfe"}}, &options).message(), HasSubstr("takes 'none', 'model' or 'global', not '\\xfe'"));
+  expect_refusal({option("\xffnum", 1)}, "there is no option '\\xffnum'");
+}
+
 TEST(OptionsTest, RefusesUnknownNames) {
   expect_refusal({option("num_thread", 1)}, "there is no option 'num_thread'; did you mean 'num_threads'?");
   expect_refusal({option("", 1)}, "there is no option ''");

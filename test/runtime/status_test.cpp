@@ -31,6 +31,13 @@ TEST(StatusTest, IsOkByDefault) {
   EXPECT_EQ(status.message(), "");
 }
 
+TEST(StatusTest, IsPrintable) {
+  EXPECT_EQ(failure(Error::InvalidProgram, "no '%s'", "\xff\n\\").message(), "no '\\xff\\x0a\\'");
+  EXPECT_EQ(Status(Error::InvalidProgram, "\x7f").in("gr\xc3\xbcn").message(), "gr\\xc3\\xbcn: \\x7f");
+  using namespace std::string_view_literals;
+  EXPECT_EQ(Status(Error::InvalidProgram, "a\0b"sv).message(), "a\\x00b");
+}
+
 TEST(StatusTest, SaysWhere) {
   const Status status = failure(Error::InvalidProgram, "size %d", 3).in("node 2").in("blob");
   EXPECT_EQ(status.code(), Error::InvalidProgram);

@@ -2,6 +2,8 @@
 """Programs and calls that are wrong, through ExecuTorch's Python runtime: an error with a reason, and
 all that is right works afterwards."""
 
+import re
+
 import harness
 import pytest
 import torch
@@ -75,9 +77,11 @@ def with_feature(blob: bytes, bit: int) -> bytes:
         (lambda b: b[:4] + b"ETX9" + b[8:], INVALID_COMPATIBILITY, "ETX9"),
         (lambda b: with_feature(b, 63), INVALID_COMPATIBILITY, "feature"),
         (lambda b: b"\xff\xff\xff\x7f" + b[4:], INVALID_PROGRAM, ""),
+        (lambda b: re.sub(rb"[0-9a-f](?=[0-9a-f]{63})", b"\xff", b, count=1), INVALID_PROGRAM, "is not UTF-8"),
+        (lambda b: re.sub(rb"[0-9a-f](?=[0-9a-f]{63})", b"\0", b, count=1), INVALID_PROGRAM, "is not UTF-8"),
         (lambda b: b[: len(b) // 2] + b"\xff" * (len(b) - len(b) // 2), INVALID_PROGRAM, ""),
     ],
-    ids=("zeros", "other_file", "newer_format", "newer_feature", "root", "second_half"),
+    ids=("zeros", "other_file", "newer_format", "newer_feature", "root", "key", "zero_byte", "second_half"),
 )
 def test_a_damaged_blob_is_refused(lowered, blob, damage, code, reason, capfd):
     damaged = damage(blob)
