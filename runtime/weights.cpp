@@ -263,7 +263,8 @@ PackedByKey Weights::unverified() const {
 }
 
 std::string Weights::packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const {
-  return "packed " + node.input(i).to_string() + " " + *kernel.packed_layout(node, i) + identity(value);
+  return "packed " + node.input(i).to_string() + " of " + schema::EnumNameDType(node.input(i).stored) + " " +
+      *kernel.packed_layout(node, i) + identity(value);
 }
 
 StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) {
