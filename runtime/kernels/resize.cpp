@@ -167,7 +167,8 @@ struct Axis {
 
   Taps taps(size_t i) const {
     Taps taps;
-    const float x = source(i);
+    // Far outside all taps are of the last pixel. A scale of a program may be any.
+    const float x = std::clamp(source(i), -2.0f, static_cast<float>(in) + 2);
     const float floored = std::floor(x);
     const auto first = static_cast<int64_t>(floored);
     const float t = std::min(std::max(x - floored, 0.0f), 1.0f);

@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "../kernels/resize.h"
 
-#include <cmath>
+#include <limits>
 
 #include "../kernels/grid_sample.h"
 #include "common.h"
@@ -10,7 +10,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 Status check_scale(double scale) {
-  ETX_CHECK(std::isfinite(scale) && scale >= 0, InvalidProgram, "a scale of %g", scale);
+  ETX_CHECK(scale >= 0 && scale <= std::numeric_limits<float>::max(), InvalidProgram, "a scale of %g", scale);
   return {};
 }
 

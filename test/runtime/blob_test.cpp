@@ -506,7 +506,15 @@ TEST(BlobTest, RefusesStatesWithoutNameOrInitialContent) {
 TEST(BlobTest, RefusesNamesThatAreNotUtf8) {
   using namespace std::string_literals;
   for (const std::string& name :
-       {"a\xff"s, "\xc3"s, "\xc3\x28"s, "\xc0\x80"s, "\xe2\x82"s, "\xed\xa0\x80"s, "\xf4\x90\x80\x80"s, "\x80"s, "a\0b"s}) {
+       {"a\xff"s,
+        "\xc3"s,
+        "\xc3\x28"s,
+        "\xc0\x80"s,
+        "\xe2\x82"s,
+        "\xed\xa0\x80"s,
+        "\xf4\x90\x80\x80"s,
+        "\x80"s,
+        "a\0b"s}) {
     GraphDef g = stateful();
     g.states[1].name = name;
     EXPECT_TRUE(refuses(g, {"state 1", "its name is not UTF-8"}));
@@ -518,7 +526,9 @@ TEST(BlobTest, RefusesNamesThatAreNotUtf8) {
     EXPECT_TRUE(refuses(g, {"value 1", "the key of a constant is not UTF-8"}));
   }
   GraphDef g = stateful();
-  g.states[0].name = "gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x99\x82";
+  g.states[0].name =
+      "gr\xc3\xb6\xc3\x9f"
+      "e \xe2\x82\xac \xf0\x9f\x99\x82";
   EXPECT_TRUE(opens(g));
   g.states[1].name = g.states[0].name;
   EXPECT_TRUE(refuses(g, {"another one named gr\\xc3\\xb6\\xc3\\x9fe"}));
@@ -917,6 +927,17 @@ const BadNode kBadNodes[] = {
     {"SliceStepZero", one_node(slice(0, 0, 1, 0), {{3}}, {1}), "step is 0"},
     {"SliceStepOverflow", one_node(slice(0, 0, int64_t{1} << 40, ~0u), {{3}}, {1}), "not inside"},
     {"SliceAxis", one_node(slice(1, 0, 1), {{3}}, {1}), "axis 1"},
+    {"ResizeScale",
+     one_node(
+         AttributesDef{
+             schema::Attributes::Resize2d,
+             [](FlatBufferBuilder& b) {
+               const std::vector<int64_t> shape{2, 2};
+               return schema::CreateResize2dDirect(b, schema::ResizeKind::Nearest, &shape, false, 1e300, 1).Union();
+             }},
+         {{1, 2, 2, 1}},
+         {1, 2, 2, 1}),
+     "a scale of 1e+300"},
     {"ReshapeCount", one_node(reshape({2, 2}), {{3}}, {2, 2}), "cannot be reshaped"},
     {"TransposeDuplicate", one_node(transpose({0, 0}), {{2, 3}}, {2, 2}), "taken twice"},
     {"TransposeAxis", one_node(transpose({0, 2}), {{2, 3}}, {2, 3}), "out of range"},

@@ -17,13 +17,18 @@ std::vector<uint8_t> bytes_of(const std::vector<float>& data) {
   return bytes;
 }
 
+// With zero bytes, if it has any.
+flatbuffers::Offset<flatbuffers::String> text(FlatBufferBuilder& builder, const std::optional<std::string>& def) {
+  return def ? builder.CreateString(*def) : 0;
+}
+
 flatbuffers::Offset<schema::Constant> create_constant(
     FlatBufferBuilder& builder, const std::optional<ConstantDef>& def) {
   if (!def) {
     return {};
   }
-  return schema::CreateConstantDirect(
-      builder, def->key ? def->key->c_str() : nullptr, def->data ? &*def->data : nullptr, def->storage);
+  const auto key = text(builder, def->key);
+  return schema::CreateConstant(builder, key, def->data ? builder.CreateVector(*def->data) : 0, def->storage);
 }
 
 } // namespace
@@ -140,8 +145,7 @@ std::vector<uint8_t> GraphDef::build() const {
   std::vector<flatbuffers::Offset<schema::State>> state_offsets;
   for (const StateDef& def : states) {
     const auto initial = create_constant(builder, def.initial);
-    state_offsets.push_back(
-        schema::CreateStateDirect(builder, def.name ? def.name->c_str() : nullptr, def.value, def.update, initial));
+    state_offsets.push_back(schema::CreateState(builder, text(builder, def.name), def.value, def.update, initial));
   }
   builder.Finish(
       schema::CreateGraphDirect(

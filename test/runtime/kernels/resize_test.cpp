@@ -2,6 +2,7 @@
 #include <runtime/kernels/resize.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "kernel_test.h"
 
@@ -76,6 +77,33 @@ TEST(ResizeKernel, Interpolates) {
     check(kind, random_floats({1, 1, 1, 3}), 2, 7);
     check(kind, random_floats({0, 2, 2, 3}), 4, 4);
     check(kind, random_floats({1, 24, 24, 64}), 48, 48);
+  }
+}
+
+// A program may have any scale. Far outside of the image is its last pixel.
+TEST(ResizeKernel, TakesAnyScale) {
+  const Tensor x = random_floats({1, 3, 4, 2});
+  for (const double scale : {1e20, 1e38, static_cast<double>(std::numeric_limits<float>::max())}) {
+    for (const ResizeKind kind :
+         {ResizeKind::Nearest, ResizeKind::NearestExact, ResizeKind::Bilinear, ResizeKind::Bicubic}) {
+      Tensor y(DType::Float32, {1, 5, 6, 2});
+      for (size_t i = 0; i < y.numel(); ++i) {
+        const bool is_first_row = kind == ResizeKind::Nearest && i / 12 == 0;
+        const bool is_first_column = kind == ResizeKind::Nearest && i / 2 % 6 == 0;
+        y.data<float>()[i] = x.data<float>()[((is_first_row ? 0 : 2) * 4 + (is_first_column ? 0 : 3)) * 2 + i % 2];
+      }
+      const std::vector<int64_t> sizes{5, 6};
+      check_kernel(
+          {make_resize2d,
+           schema::Attributes::Resize2d,
+           [=](auto& builder) {
+             return schema::CreateResize2dDirect(builder, kind, &sizes, false, scale, scale).Union();
+           },
+           {x},
+           y.type},
+          y,
+          {1e-6f, 1e-6f});
+    }
   }
 }
 
