@@ -230,6 +230,14 @@ class Lowering(Builder):
         self.require(isinstance(dim, int), f"{what} that depends on an input size")
         return dim
 
+    def largest(self, dim: dims.Dim, what: str) -> int:
+        """The upper bound of a size, which must be a number or one size of an input."""
+        if isinstance(dim, int):
+            return dim
+        most = self._sizes.ranges[dim.name].max if dim.is_Symbol else None
+        self.require(most is not None, f"{what} without an upper bound, or computed from input sizes")
+        return most
+
     def axis(self, axis: int, rank: int) -> int:
         """``axis`` counted from the front."""
         return axis + rank if axis < 0 else axis

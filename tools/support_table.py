@@ -27,6 +27,7 @@ CHECKS = {
     "refuse": (0, "{}"),
     "require_constant": (1, "{} that is not a constant"),
     "require_static": (1, "{} that depends on an input size"),
+    "largest": (1, "{} without an upper bound, or computed from input sizes"),
 }
 SHORT = {DType.Float32: "float32", DType.Int32: "int32", DType.Int64: "int64", DType.Bool: "bool"}
 

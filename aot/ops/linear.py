@@ -1,11 +1,16 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Matrix products."""
 
+import sympy
+
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType, ReduceKind
 from ..ir import dims
 from .registry import op
 from .shape import slice_axis
+
+#: So many products of two 8-bit integers have a sum of 2^24 at most.
+_EXACT_DEPTH = 1 << 10
 
 
 def _linear(c, x, weight, bias, shape):
@@ -152,6 +157,14 @@ def grouped_mm(c, self, mat2, offs, bias):
 
 @op("aten._int_mm.default", dtypes=DType)
 def int_mm(c, self, mat2):
-    """In Float32, exact up to sums of 2^24."""
-    product = _matmul(c, c.cast(self, DType.Float32), c.cast(mat2, DType.Float32), c.out.shape)
-    return c.cast(product, DType.Int32)
+    """In Float32 as many products of 8-bit integers as it can sum up exactly; such sums as integers."""
+    depth, total = self.shape[1], None
+    for begin in range(0, max(c.largest(depth, "an inner size"), 1), _EXACT_DEPTH):
+        start = dims.simplify(sympy.Min(begin, depth))
+        size = dims.simplify(sympy.Min(_EXACT_DEPTH, depth - start))
+        a, b = (x if size == depth else slice_axis(c, x, axis, start, size) for x, axis in ((self, 1), (mat2, 0)))
+        product = _matmul(c, c.cast(a, DType.Float32), c.cast(b, DType.Float32), c.out.shape)
+        part = c.cast(product, DType.Int32)
+        add = schema.Binary(kind=BinaryKind.Add)
+        total = part if total is None else c.node(add, total, part, shape=part.shape, dtype=DType.Int32)
+    return total

@@ -7,7 +7,7 @@ import itertools
 import torch
 from torch import nn
 
-from . import BATCH, LENGTH, Argument, Sample, new, rand
+from . import BATCH, LENGTH, Argument, Sample, Size, integers, new, rand
 
 
 class WithConstant(nn.Module):
@@ -20,6 +20,15 @@ class WithConstant(nn.Module):
 
     def forward(self, *inputs):
         return self.function(*inputs, self.constant)
+
+
+class WithInt8(nn.Module):
+    def __init__(self, *shape):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-128, 128, shape, dtype=torch.int8))
+
+    def forward(self, x):
+        return torch._int_mm(x, self.weight)
 
 
 class TiedTwice(nn.Module):
@@ -87,6 +96,23 @@ def _halves(*shape):
     return Argument(shape, lambda s, g: torch.rand(s, generator=g).bfloat16())
 
 
+_DEPTH = Size("depth", 2060, (2060, 1024, 2049, 1025, 8, 1))
+
+
+def _int8(*shape, low=-128, high=128):
+    return integers(*shape, low=low, high=high, dtype=torch.int8)
+
+
+# Sums beyond 2^24, which Float32 does not hold: of the largest products, too.
+_INT_MM = [
+    Sample("int_mm", torch._int_mm, _int8(33, 24), _int8(24, 16), rtol=0, atol=0),
+    Sample("int_mm_constant", new(WithInt8, 1032, 16), _int8(33, 1032), rtol=0, atol=0),
+    Sample("int_mm_deep", torch._int_mm, _int8(17, 3000, low=125), _int8(3000, 16, low=125), rtol=0, atol=0),
+    Sample("int_mm_least", torch._int_mm, _int8(17, 3000, high=-126), _int8(3000, 16, high=-127), rtol=0, atol=0),
+    Sample("int_mm_dynamic", torch._int_mm, _int8(BATCH, 16), _int8(16, 8), rtol=0, atol=0),
+    Sample("int_mm_dynamic_depth", torch._int_mm, _int8(5, _DEPTH, low=100), _int8(_DEPTH, 8, low=90), rtol=0, atol=0),
+]
+
 SAMPLES = [
     Sample("linear", new(nn.Linear, 7, 5), rand(3, 7)),
     Sample("linear_no_bias", new(nn.Linear, 7, 5, bias=False), rand(3, 7)),
@@ -127,6 +153,7 @@ SAMPLES = [
     Sample("grouped_mm", new(Grouped), rand(LENGTH, 7), _ENDS),
     Sample("grouped_mm_runtime_weight", _grouped_mm, rand(5, 7), rand(4, 7, 6), _ENDS),
     Sample("grouped_mm_of_torch", torch._grouped_mm, _halves(5, 8), _halves(4, 8, 16), _ENDS, rtol=0.02, atol=0.02),
+    *_INT_MM,
     Sample("bmm", torch.bmm, rand(2, 3, 7), rand(2, 7, 5)),
     Sample("bmm_constant", new(WithConstant, torch.bmm, 2, 7, 5), rand(2, 3, 7)),
     Sample("bmm_dynamic", torch.bmm, rand(BATCH, LENGTH, 7), rand(BATCH, 7, LENGTH)),
