@@ -96,6 +96,12 @@ def _attributes(name: str) -> type:
     return cls
 
 
+def is_vector(attributes: type, field: str) -> bool:
+    """Whether a field of an attribute class has any number of elements."""
+    name = "".join(word.capitalize() for word in field.split("_"))
+    return hasattr(getattr(generated, attributes.__name__), f"{name}Length")
+
+
 #: Attribute classes by name, in the order of the union.
 ATTRIBUTES: dict[str, type] = {t.name: _attributes(t.name) for t in AttributesType if t.name != "NONE"}
 globals().update(ATTRIBUTES)

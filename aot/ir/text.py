@@ -162,17 +162,18 @@ def _parse_number(text: str):
         return _parse_dim(text)
 
 
-def _parse_attribute(field: dataclasses.Field, text: str):
+#: By the name of the field; all others are sizes.
+_STRUCTS = {"clamp": schema.Clamp, "padding": schema.Padding2D, "padding_counted": schema.Padding2D}
+
+
+def _parse_attribute(cls: type, field: dataclasses.Field, text: str):
     if isinstance(field.default, enum.IntEnum):
         return type(field.default)[text]
     if text.startswith("("):
         items = tuple(_parse_number(t) for t in _split(text[1:-1]))
-        struct = {"clamp": schema.Clamp}.get(field.name)
-        if struct is None and field.name.startswith("padding"):
-            struct = schema.Padding2D
-        if struct is None and field.name in ("stride", "dilation", "kernel", "output", "output_padding"):
-            struct = schema.Size2D
-        return struct(*items) if struct else items
+        if schema.is_vector(cls, field.name):
+            return items
+        return _STRUCTS.get(field.name, schema.Size2D)(*items)
     return _parse_number(text)
 
 
@@ -181,9 +182,8 @@ def _parse_node(outputs: str, text: str) -> tuple[list[Value], Node]:
     op, inputs, rest = re.fullmatch(r"(\w+)\(([^)]*)\)(.*)", text.strip()).groups()
     cls = schema.ATTRIBUTES[op]
     fields = {f.name: f for f in dataclasses.fields(cls)}
-    attributes = {
-        name: _parse_attribute(fields[name], value) for name, value in re.findall(r"(\w+)=(.*?)(?=\s+\w+=|\s*$)", rest)
-    }
+    found = re.findall(r"(\w+)=(.*?)(?=\s+\w+=|\s*$)", rest)
+    attributes = {name: _parse_attribute(cls, fields[name], value) for name, value in found}
     names = tuple(None if i == "none" else i.lstrip("%") for i in _split(inputs))
     return values, Node(cls(**attributes), names, tuple(v.name for v in values))
 
@@ -224,7 +224,7 @@ def parse(text: str) -> Graph:
                 values[value.name] = value
                 inputs.append(Input(value.name, state=State(name, _parse_constant(value, data))))
             elif word == "set":
-                state, _, name = rest.partition(" ")
+                state, _, name = rest.rpartition(" ")
                 outputs.append(Output(name.lstrip("%"), state=state))
             elif word == "out":
                 name, order = _parse_order(rest)

@@ -1,10 +1,19 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import dataclasses
+import enum
+import math
+
 import harness
 import numpy as np
 import pytest
-from executorch.backends.et_xnnpack.aot.ir import Quantization, parse
+import sympy
+from executorch.backends.et_xnnpack.aot.ir import Quantization, dims, parse
+from executorch.backends.et_xnnpack.aot.ir.graph import Graph, Input, Node, Output, Value
+from executorch.backends.et_xnnpack.serialization import schema
 from executorch.backends.et_xnnpack.serialization.schema import DType
 from samples import all_samples
+
+SIZE = dims.symbol("s0")
 
 NAMES = (
     "linear_dynamic",
@@ -12,6 +21,7 @@ NAMES = (
     "slice_dynamic_last",
     "attention_mask",
     "image_and_vector_channels_last",
+    "max_pool2d_indices_dynamic",
 )
 SAMPLES = [s for s in all_samples() if s.name in NAMES]
 
@@ -25,6 +35,41 @@ def test_prints_what_it_parses(sample):
         assert [line for line in once.splitlines() if "#" not in line] == [
             line for line in text.splitlines() if "#" not in line
         ]
+
+
+def some_values(cls, field):
+    """Values of one field, with what a vector or a number may have in it."""
+    if isinstance(field.default, enum.IntEnum):
+        return list(type(field.default))
+    if isinstance(field.default, bool):
+        return [True, False]
+    if isinstance(field.default, float):
+        return [0.0, 1.0, -0.25, 1e-12, 3.4028234663852886e38, math.inf, -math.inf]
+    if isinstance(field.default, int):
+        return [0, 1, -7, 1 << 40, SIZE, 2 * SIZE - 1, sympy.floor(SIZE / 2), sympy.Max(0, SIZE - 3)]
+    if schema.is_vector(cls, field.name):
+        return [(), (3,), (1, 2, 3), (SIZE, 2, sympy.Min(5, SIZE + 1)), None]
+    structs = {"clamp": schema.Clamp, "padding": schema.Padding2D, "padding_counted": schema.Padding2D}
+    struct = structs.get(field.name, schema.Size2D)
+    one = struct(*range(1, 1 + len(struct._fields)))
+    return [one, None, *([schema.Clamp(-math.inf, 0.5)] if struct is schema.Clamp else [])]
+
+
+@pytest.mark.parametrize("name", schema.ATTRIBUTES)
+def test_parses_every_attribute(name):
+    cls = schema.ATTRIBUTES[name]
+    fields = dataclasses.fields(cls)
+    all_values = [some_values(cls, field) for field in fields]
+    x = Value("x", DType.Float32, (SIZE, 3))
+    for i in range(max((len(values) for values in all_values), default=1)):
+        given = {f.name: values[i % len(values)] for f, values in zip(fields, all_values, strict=True)}
+        y = Value("y", DType.Float32, (SIZE,))
+        node = Node(cls(**given), ("x", None), ("y",))
+        ranges = {"s0": dims.Range(0, 9, 4)}
+        graph = Graph({"x": x, "y": y}, (node,), (Input("x"),), (Output("y"),), ranges)
+        parsed = parse(str(graph))
+        assert parsed.nodes == graph.nodes, str(graph)
+        assert str(parsed) == str(graph)
 
 
 def test_reads_the_example_of_the_module():
