@@ -33,22 +33,24 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedD
   }
   PackedWeights* const shared = settings.packed_weights;
   PackedFile* const file = settings.packed_file;
-  const bool fuse_elementwise = settings.fuse_elementwise;
   const pthreadpool_t pool = settings.pool;
   std::unique_ptr<Executable> executable(new Executable(std::move(blob), named_data, std::move(settings)));
   Weights weights(executable->blob_, named_data, shared, file);
-  ETX_RETURN_IF_ERROR(executable->load(weights, fuse_elementwise, pool));
+  ETX_RETURN_IF_ERROR(executable->load(weights, pool));
   if (file != nullptr) {
     file->finish(weights.packed());
   }
   executable->unverified_ = weights.unverified();
+  if (executable->blob_.graph().exprs() != nullptr) {
+    executable->known_ = weights.known();
+  }
   return executable;
 }
 
-Status Executable::load(Weights& weights, bool fuse_elementwise, pthreadpool_t pool) {
+Status Executable::load(Weights& weights, pthreadpool_t pool) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
-  plan_ = make_plan(blob_, view(types_), sizes, fuse_elementwise);
+  plan_ = make_plan(blob_, view(types_), sizes, fuse_elementwise_, empty_);
 
   read_by_xnnpack_.resize(blob_.num_values());
   arena_offsets_.resize(blob_.num_values());
@@ -89,7 +91,8 @@ Status Executable::load_step(
     runnable.fused = fuse(step, sizes);
     runnable.inputs.resize(step.inputs.size());
     runnable.outputs.resize(step.outputs.size());
-  } else {
+  } else if (const auto& outputs = *blob_.node(step.nodes.front()).outputs(); empty_.empty() ||
+             !std::all_of(outputs.begin(), outputs.end(), [this](uint32_t id) { return empty_[id]; })) {
     const size_t node = step.nodes.front();
     const BoundNode bound(blob_, node, view(types_), sizes);
     const OpImpl& op = op_impl(blob_.node(node).attributes_type());
@@ -155,7 +158,7 @@ std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes
 // Whether a step reads this input of it as it is.
 bool Executable::reads(size_t s, uint32_t value) const {
   if (steps_[s].kernel == nullptr) {
-    return true;
+    return steps_[s].segment != nullptr || steps_[s].fused != nullptr;
   }
   const auto& inputs = *blob_.node(plan_.steps[s].nodes.front()).inputs();
   for (uint32_t k = 0; k < inputs.size(); ++k) {
@@ -285,6 +288,7 @@ Status Executable::load_late_constants() {
   Weights weights(blob_, named_data_, packed_weights_);
   for (const uint32_t value : late_constants_) {
     ETX_RETURN_IF_ERROR(load_constant(value, weights));
+    known_.kept[value] = data_[value];
   }
   for (PackedPtr& kept : std::move(weights).take_kept()) {
     constants_.push_back(std::move(kept));
@@ -303,6 +307,13 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads
   }
   const bool same_types = same_threads && *types == types_;
   types_ = std::move(*types);
+  with_empty_is_next_ = false;
+  if (needs_plan_with_empty()) {
+    ETX_RETURN_IF_ERROR(plan_with_empty());
+    ETX_RETURN_IF_ERROR(with_empty_->reshape(inputs, pool_));
+    with_empty_is_next_ = true;
+    return {};
+  }
   bool same_memory = true;
   ETX_RETURN_IF_ERROR(reshape_steps(sizes, &same_memory));
   if (same_types && same_memory) {
@@ -334,11 +345,7 @@ Status Executable::reshape_steps(const Sizes& sizes, bool* same_memory) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
     const std::vector<uint32_t>& outputs = plan_.steps[s].outputs;
-    step.is_empty =
-        std::all_of(outputs.begin(), outputs.end(), [this](uint32_t id) { return types_[id].shape.numel() == 0; });
-    if (step.segment != nullptr && !step.is_empty) {
-      ETX_RETURN_IF_ERROR(check_not_empty(plan_.steps[s]));
-    }
+    step.is_empty = std::all_of(outputs.begin(), outputs.end(), [this](uint32_t id) { return is_empty(id); });
     if (step.kernel != nullptr && !step.is_empty) {
       const size_t node = plan_.steps[s].nodes.front();
       const BoundNode bound(blob_, node, view(types_), sizes);
@@ -358,19 +365,43 @@ Status Executable::reshape_steps(const Sizes& sizes, bool* same_memory) {
   return {};
 }
 
-// Where some operands are empty but not the results, XNNPACK computes nothing or divides
-// by zero. Nodes for which that was so when planned are not in a segment.
-Status Executable::check_not_empty(const Step& step) const {
-  for (const uint32_t node : step.nodes) {
-    for (const auto* ids : {blob_.node(node).inputs(), blob_.node(node).outputs()}) {
-      for (const uint32_t id : *ids) {
-        if (id != kNone && types_[id].shape.numel() == 0) {
-          return failure(Error::NotSupported, "operand %s is empty", types_[id].to_string().c_str())
-              .in(blob_.describe(node));
-        }
-      }
-    }
+// Whether a segment that has something to compute has operands or results that are empty.
+bool Executable::needs_plan_with_empty() const {
+  const auto has_empty = [this](const flatbuffers::Vector<uint32_t>& ids) {
+    return std::any_of(ids.begin(), ids.end(), [this](uint32_t id) { return id != kNone && is_empty(id); });
+  };
+  return std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
+    return step.kind == Step::Kind::Xnnpack &&
+        !std::all_of(step.outputs.begin(), step.outputs.end(), [this](uint32_t id) { return is_empty(id); }) &&
+        std::any_of(step.nodes.begin(), step.nodes.end(), [&](uint32_t node) {
+             return has_empty(*blob_.node(node).inputs()) || has_empty(*blob_.node(node).outputs());
+           });
+  });
+}
+
+// Has with_empty_ know which values are empty now. It shares all memory, and packs no weights.
+Status Executable::plan_with_empty() {
+  std::vector<bool> empty(blob_.num_values());
+  for (uint32_t id = 0; id < empty.size(); ++id) {
+    empty[id] = is_empty(id);
   }
+  if (with_empty_ != nullptr && with_empty_->empty_ == empty) {
+    return {};
+  }
+  with_empty_.reset();
+  Settings settings;
+  settings.states = states_;
+  settings.workspace = workspace_;
+  settings.packed_weights = packed_weights_;
+  settings.fuse_elementwise = fuse_elementwise_;
+  settings.force_fp16 = num_half_ > 0;
+  settings.profile = profile_;
+  std::unique_ptr<Executable> executable(new Executable(blob_, /*named_data=*/nullptr, std::move(settings)));
+  executable->empty_ = std::move(empty);
+  Weights weights(executable->blob_, /*named_data=*/nullptr, packed_weights_);
+  weights.add_known(known_);
+  ETX_RETURN_IF_ERROR(executable->load(weights, pool_));
+  with_empty_ = std::move(executable);
   return {};
 }
 
@@ -623,6 +654,9 @@ Status Executable::run_steps(Profiler* profiler) {
 }
 
 Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs, Profiler* profiler) {
+  if (with_empty_is_next_) {
+    return with_empty_->run(inputs, outputs, profiler);
+  }
   ETX_RETURN_IF_ERROR(reserve_memory());
   if (!is_bound_ || !std::equal(inputs.begin(), inputs.end(), input_data_.begin()) ||
       !std::equal(outputs.begin(), outputs.end(), output_data_.begin())) {

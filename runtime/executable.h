@@ -77,7 +77,7 @@ class Executable {
 
   // Bytes of activations at the current sizes, without what is inside of segments.
   size_t arena_bytes() const {
-    return arena_bytes_;
+    return with_empty_is_next_ ? with_empty_->arena_bytes() : arena_bytes_;
   }
   const Workspace& workspace() const {
     return *workspace_;
@@ -129,12 +129,13 @@ class Executable {
         named_data_(named_data),
         states_(std::move(settings.states)),
         packed_weights_(settings.packed_weights),
+        fuse_elementwise_(settings.fuse_elementwise),
         shrink_memory_(settings.shrink_memory),
         profile_(settings.profile),
         force_fp16_(settings.force_fp16),
         workspace_(std::move(settings.workspace)) {}
 
-  Status load(Weights& weights, bool fuse_elementwise, pthreadpool_t pool);
+  Status load(Weights& weights, pthreadpool_t pool);
   Status load_step(
       const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool);
   StatusOr<Segment> load_segment(
@@ -165,7 +166,11 @@ class Executable {
   Status run_step(size_t s);
   Status run_steps(Profiler* profiler);
   void record(size_t s, et_timestamp_t start, Profiler& profiler) const;
-  Status check_not_empty(const Step& step) const;
+  bool is_empty(uint32_t value) const {
+    return types_[value].shape.numel() == 0;
+  }
+  bool needs_plan_with_empty() const;
+  Status plan_with_empty();
 
   uint32_t input_value(size_t i) const {
     return blob_.graph().inputs()->Get(static_cast<uint32_t>(i))->value();
@@ -186,6 +191,7 @@ class Executable {
   PackedWeights* const packed_weights_;
   PackedByKey unverified_; // until the first call
   std::vector<uint32_t> late_constants_; // values, until the first call
+  const bool fuse_elementwise_;
   const bool shrink_memory_;
   const bool profile_;
   const bool force_fp16_;
@@ -223,6 +229,12 @@ class Executable {
   std::vector<void*> output_data_;
   std::vector<Stage> input_stages_;
   std::vector<Stage> output_stages_;
+
+  std::vector<bool> empty_; // values that are always; without any if that is not known
+  // Does the work when XNNPACK would get operands that are empty while not all results of a segment are.
+  std::unique_ptr<Executable> with_empty_;
+  bool with_empty_is_next_ = false;
+  Weights::Known known_; // for it
 };
 
 } // namespace executorch::backends::et_xnnpack

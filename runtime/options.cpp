@@ -218,7 +218,10 @@ Status set_options(ArrayRef<CompileSpec> given, Options* options) {
         static_cast<const char*>(spec.value.buffer), spec.value.buffer == nullptr ? 0 : spec.value.nbytes);
     // What comes behind one would be lost.
     ETX_CHECK(
-        text.find('\0') == std::string::npos, InvalidArgument, "option '%s' takes no text with a zero byte", option->name);
+        text.find('\0') == std::string::npos,
+        InvalidArgument,
+        "option '%s' takes no text with a zero byte",
+        option->name);
     std::strncpy(parsed[i].key, option->name, sizeof(parsed[i].key) - 1);
     parsed[i].value = std::visit([&](const auto& kind) { return parse(kind, text); }, option->kind);
   }

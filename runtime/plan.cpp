@@ -26,7 +26,13 @@ constexpr size_t kMaxInPlace = 1024;
 
 class Planner {
  public:
-  Planner(const Blob& blob, Span<const TensorType> types, const Sizes& sizes, bool fuse_elementwise) : blob_(blob) {
+  Planner(
+      const Blob& blob,
+      Span<const TensorType> types,
+      const Sizes& sizes,
+      bool fuse_elementwise,
+      const std::vector<bool>& empty)
+      : blob_(blob) {
     plan_.root.resize(blob.num_values());
     for (uint32_t id = 0; id < blob.num_values(); ++id) {
       plan_.root[id] = id;
@@ -34,8 +40,12 @@ class Planner {
     for (uint32_t i = 0; i < blob.num_nodes(); ++i) {
       const OpImpl& op = op_impl(blob.node(i).attributes_type());
       const BoundNode bound(blob, i, types, sizes);
+      const bool alone = !empty.empty() && has_any(i, empty);
       placements_.push_back(place(op, bound.context()));
-      can_fuse_.push_back(fuse_elementwise && make_row(op, bound.context()) != nullptr);
+      if (alone && placements_.back() == Placement::Xnnpack) {
+        placements_.back() = Placement::Kernel;
+      }
+      can_fuse_.push_back(fuse_elementwise && !alone && make_row(op, bound.context()) != nullptr);
     }
   }
 
@@ -66,6 +76,14 @@ class Planner {
         function(inputs->Get(k));
       }
     }
+  }
+
+  // Whether a node reads or makes one of these.
+  bool has_any(uint32_t node, const std::vector<bool>& values) const {
+    const auto& outputs = *blob_.node(node).outputs();
+    bool found = std::any_of(outputs.begin(), outputs.end(), [&](uint32_t id) { return values[id]; });
+    for_each_input(node, [&](uint32_t id) { found = found || values[id]; });
+    return found;
   }
 
   // Lets views have the memory of what they see, and nodes that can write in place that of
@@ -355,8 +373,13 @@ class Planner {
 
 } // namespace
 
-Plan make_plan(const Blob& blob, Span<const TensorType> types, const Sizes& sizes, bool fuse_elementwise) {
-  return Planner(blob, types, sizes, fuse_elementwise).run();
+Plan make_plan(
+    const Blob& blob,
+    Span<const TensorType> types,
+    const Sizes& sizes,
+    bool fuse_elementwise,
+    const std::vector<bool>& empty) {
+  return Planner(blob, types, sizes, fuse_elementwise, empty).run();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -25,7 +25,7 @@ struct Step {
 };
 
 // How a blob is executed: which steps, and which values share memory. Depends on the
-// blob alone, not on sizes.
+// blob alone, not on sizes, unless values are known to be empty.
 struct Plan {
   std::vector<Step> steps;
   // For each value the one whose memory it is: itself unless made by a view or in place.
@@ -33,7 +33,14 @@ struct Plan {
 };
 
 // Puts as many nodes as the order of computation allows into each XNNPACK step and, if
-// `fuse_elementwise`, into each pass of elementwise nodes. `types` are those of the planned sizes.
-Plan make_plan(const Blob& blob, Span<const TensorType> types, const Sizes& sizes, bool fuse_elementwise = true);
+// `fuse_elementwise`, into each pass of elementwise nodes. `types` are those of the planned sizes. `empty`, by value,
+// are those without elements, if that is known: a node that has one among its operands or results is a step of its
+// own, not for XNNPACK, which computes nothing or divides by zero where a result is not empty, too.
+Plan make_plan(
+    const Blob& blob,
+    Span<const TensorType> types,
+    const Sizes& sizes,
+    bool fuse_elementwise = true,
+    const std::vector<bool>& empty = {});
 
 } // namespace executorch::backends::et_xnnpack

@@ -108,6 +108,20 @@ class Weights : public SubgraphBuilder::ConstantSource {
   // Those of all packed weights whose seal nobody has verified.
   PackedByKey unverified() const;
 
+  // What this has found and made: for another one of the same blob, which then needs no data for it.
+  struct Known {
+    PackedByKey packed;
+    std::unordered_map<uint32_t, const void*> kept; // by value
+  };
+  Known known() const {
+    return {packed_, kept_by_value_};
+  }
+  // REQUIRES: kept constants live as long as those that this gives
+  void add_known(const Known& known) {
+    packed_.insert(known.packed.begin(), known.packed.end());
+    kept_by_value_.insert(known.kept.begin(), known.kept.end());
+  }
+
   // What kept constants point to; must live as long as their users.
   std::vector<PackedPtr> take_kept() && {
     return std::move(kept_);

@@ -223,9 +223,10 @@ bool quantized_in_xnnpack(const NodeContext& node) {
   return is_product_in_xnnpack(node, node.attributes<Attributes>().clamp()) && kRule(node);
 }
 
-// The size of an axis that count_positions would map back to `size`.
-StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, size_t size) {
-  ETX_CHECK(size != 0, InvalidProgram, "the image is empty");
+// The size of an axis that count_positions would map back to `size`. Only where there are no images may it, or the
+// result, be 0.
+StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, size_t size, bool has_images) {
+  ETX_CHECK(size != 0 || !has_images, InvalidProgram, "the image is empty");
   ETX_CHECK(
       output_padding < std::max(window.stride, window.dilation),
       InvalidProgram,
@@ -234,11 +235,14 @@ StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, 
       window.stride,
       window.dilation);
   uint64_t full = 0;
-  const bool overflow = __builtin_mul_overflow(uint64_t{size} - 1, uint64_t{window.stride}, &full) ||
+  const bool overflow = __builtin_mul_overflow(uint64_t{size}, uint64_t{window.stride}, &full) ||
       __builtin_add_overflow(full, window.span(), &full) || __builtin_add_overflow(full, output_padding, &full);
-  const uint64_t padding = uint64_t{window.before} + window.after;
-  ETX_CHECK(!overflow && full > padding, InvalidProgram, "nothing of the output is left, or far too much");
-  return static_cast<size_t>(full - padding);
+  const uint64_t cut_off = uint64_t{window.stride} + window.before + window.after;
+  ETX_CHECK(
+      !overflow && full >= cut_off + (has_images ? 1 : 0),
+      InvalidProgram,
+      "nothing of the output is left, or far too much");
+  return static_cast<size_t>(full - cut_off);
 }
 
 Status infer_conv_transpose2d(const NodeContext& node, Span<TensorType> outputs) {
@@ -251,8 +255,8 @@ Status infer_conv_transpose2d(const NodeContext& node, Span<TensorType> outputs)
   ETX_RETURN_IF_ERROR(check_window(width));
   const Shape& x = node.input(0).shape;
   Shape y{x[0], 0, 0, node.input(1).shape[0]};
-  ETX_ASSIGN_OR_RETURN(y[1], transposed_size(height, output_padding->height(), x[1]));
-  ETX_ASSIGN_OR_RETURN(y[2], transposed_size(width, output_padding->width(), x[2]));
+  ETX_ASSIGN_OR_RETURN(y[1], transposed_size(height, output_padding->height(), x[1], x[0] != 0));
+  ETX_ASSIGN_OR_RETURN(y[2], transposed_size(width, output_padding->width(), x[2], x[0] != 0));
   ETX_RETURN_IF_ERROR(check_window_table(y, height, width));
   return set_output(outputs, DType::Float32, y);
 }

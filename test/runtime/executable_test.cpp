@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/executable.h>
 
+#include <cstring>
 #include <memory>
 #include <random>
 
@@ -93,12 +94,32 @@ GraphDef rounded_rows() {
   return g;
 }
 
+// XNNPACK gets operands that are empty in one call and not in the next, while its results are not.
+GraphDef empties() {
+  GraphDef g;
+  const int64_t n = g.ranged(DimOp::InputDim, 0, 0, 0, 2, 2);
+  const int64_t m = g.ranged(DimOp::InputDim, 1, 0, 0, 1, 1);
+  const int64_t rows = g.expr(DimOp::Add, -1 - n, -1 - m);
+  const uint32_t past = g.input({n, 4});
+  const uint32_t x = g.input({m, 3});
+  const uint32_t w = g.named({4, 3}, "w");
+  const uint32_t y = g.node(linear(), {x, w}, {m, 4});
+  const uint32_t both = g.node(concat(0), {past, y}, {rows, 4});
+  g.output(g.node(softmax(1), {both}, {rows, 4}));
+  const uint32_t turned = g.node(transpose({1, 0}), {past}, {4, n});
+  g.output(g.node(unary(UnaryKind::Neg), {g.node(batch_matmul(), {turned, past}, {4, 4})}, {4, 4}));
+  const uint32_t b = g.constant({4}, some_numbers(4));
+  g.output(g.node(binary(BinaryKind::Add), {g.node(unary(UnaryKind::Abs), {past}, {n, 4}), b}, {n, 4}));
+  return g;
+}
+
 std::vector<SampleGraph> graphs() {
   std::vector<SampleGraph> result = sample_graphs();
   result.push_back({"rounded_images", rounded_images()});
   result.push_back({"rounded_rows", rounded_rows()});
   result.push_back({"broadcasts", broadcasts()});
   result.push_back({"pools", pools()});
+  result.push_back({"empties", empties()});
   return result;
 }
 
@@ -302,6 +323,40 @@ TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) {
     const std::unique_ptr<Executable> executable = load();
     EXPECT_EQ(weights_.in_use(), 0);
     EXPECT_EQ(run(*executable, call).outputs, expected.outputs) << misalignment;
+  }
+}
+
+// What stands for numbers is part of what a packed weight is known by, not only its bytes.
+TEST(ExecutableWeightsTest, TellsTypesOfEqualBytesApart) {
+  const std::vector<uint8_t> bytes{200, 100, 255};
+  const std::vector<float> x{3, 1, 2};
+  const auto run_with = [&](const std::vector<std::pair<DType, float>>& gammas) {
+    GraphDef g;
+    const uint32_t input = g.input({1, 3});
+    for (const auto& [dtype, scale] : gammas) {
+      const uint32_t gamma = g.integers({3}, {{scale}, {0}}, dtype);
+      g.values[gamma].constant->data = bytes;
+      g.output(g.node(layer_norm(), {input, gamma}, {1, 3}));
+    }
+    const std::vector<uint8_t> built = g.build();
+    StatusOr<Blob> blob = Blob::open(span(built));
+    EXPECT_TRUE(blob.ok()) << blob.status().message();
+    Executable::Settings settings;
+    settings.packed_weights = &PackedWeights::of_process();
+    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
+    EXPECT_TRUE(executable.ok()) << executable.status().message();
+    Call call{{ArgumentSize{Shape{1, 3}}}, {std::vector<uint8_t>(12)}};
+    std::memcpy(call.inputs[0].data(), x.data(), 12);
+    return run(**executable, call).outputs;
+  };
+  const std::vector<std::pair<DType, float>> all{{DType::Int8, 0.5f}, {DType::UInt8, 0.5f}, {DType::Int8, 0.25f}};
+  const auto together = run_with(all);
+  ASSERT_EQ(together.size(), all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(together[i], run_with({all[i]})[0]) << i;
+    for (size_t k = 0; k < i; ++k) {
+      EXPECT_NE(together[i], together[k]);
+    }
   }
 }
 

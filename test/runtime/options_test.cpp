@@ -129,7 +129,8 @@ TEST(OptionsTest, EscapesWhatItDoesNotKnow) {
   Options options;
   EXPECT_THAT(set_from({{"num_\xffhreads", "1"}}, &options).message(), HasSubstr("no option 'num_\\xffhreads'"));
   EXPECT_THAT(
-      set_from({{"workspace_sharing", "\xfe"}}, &options).message(), HasSubstr("takes 'none', 'model' or 'global', not '\\xfe'"));
+      set_from({{"workspace_sharing", "\xfe"}}, &options).message(),
+      HasSubstr("takes 'none', 'model' or 'global', not '\\xfe'"));
   expect_refusal({option("\xffnum", 1)}, "there is no option '\\xffnum'");
 }
 
