@@ -14,6 +14,7 @@ _LAZY = {
     "EtXnnpackBackend": ".aot.backend",
     "EtXnnpackPartitioner": ".aot.partitioner",
     "NotFullyDelegated": ".aot.report",
+    "ProgramReport": ".aot.report",
     "Report": ".aot.report",
     "count_delegation": ".aot.report",
 }

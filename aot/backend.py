@@ -80,13 +80,18 @@ def _external_tags(program: ExportedProgram) -> dict[str | None, str]:
 def runtime_specs(options: Mapping[str, bool | int | str]) -> list[CompileSpec]:
     """Options of the runtime as compile specs: the program asks for them wherever it is loaded.
 
-    Raises TypeError for a value that is none. Whether the name exists is known to the runtime.
+    Raises TypeError for a value that is none, and ValueError for a zero byte: programs keep names and texts as
+    C strings. Whether the name exists is known to the runtime.
     """
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise TypeError(f"runtime_options takes a dict with the names of options, not {options!r}")
     specs = []
     for name, value in options.items():
         if not isinstance(value, (bool, int, str)):
             raise TypeError(f"option {name!r} takes a bool, an int or a str, not {value!r}")
         text = str(value).lower() if isinstance(value, bool) else str(value)
+        if "\0" in name + text:
+            raise ValueError(f"option {name!r} takes no text with a zero byte")
         specs.append(CompileSpec(name, text.encode()))
     check_compile_specs(specs)
     return specs
@@ -96,4 +101,6 @@ def check_compile_specs(compile_specs: list[CompileSpec]) -> None:
     """Raises ValueError for a compile spec that the runtime does not take, if that is there to ask."""
     from .. import check_options
 
+    if not all(isinstance(spec, CompileSpec) for spec in compile_specs):
+        raise TypeError(f"compile_specs takes a list of CompileSpec, not {compile_specs!r}")
     check_options({spec.key: spec.value for spec in compile_specs})

@@ -20,7 +20,7 @@ from . import ops
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .lower import Support, is_size, mutated_buffer, target_name
 from .prepare import prepare
-from .report import NotFullyDelegated, Refusal, Report
+from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered
 from .selection import Selection
 from .twins import needs_twin, twin
 
@@ -161,7 +161,8 @@ def _keep_ranges_of(shape_env) -> None:
 class EtXnnpackPartitioner(Partitioner):
     """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower`` or ``to_backend``.
 
-    After ``partition``, ``report`` says what was delegated, what was left outside and why.
+    After ``partition``, ``report`` says what was delegated, what was left outside and why; of a program of
+    several methods it has ``methods``, a report of each.
 
     compile_specs: those that ``runtime_options`` stands for, in ExecuTorch's form.
     allow_operators, block_operators, allow_modules, block_modules: see ``Selection``.
@@ -197,8 +198,9 @@ class EtXnnpackPartitioner(Partitioner):
         self.selection = Selection(allow_operators, block_operators, allow_modules, block_modules)
         self.min_partition_size = min_partition_size
         self.require_full_delegation = require_full_delegation
-        self.report: Report | None = None
+        self.report: Report | ProgramReport | None = None
         self._tags_nothing = False
+        self._is_new = False  # nothing of the program that is being lowered was partitioned
 
     def dry_run(self, program: ExportedProgram, compile_config: EdgeCompileConfig | None = None) -> Report:
         """What lowering ``program``, as ``torch.export`` gives it, would delegate. Lowers nothing.
@@ -220,6 +222,7 @@ class EtXnnpackPartitioner(Partitioner):
         Also gives operators that ExecuTorch would not let pass their twins, in ``ep`` itself: no
         later hook sees them.
         """
+        self._is_new = True
         support = Support(ep, self.selection.reason)
         taken: dict[torch._ops.OpOverload, bool] = {}
         for node in ep.graph.nodes:
@@ -254,25 +257,39 @@ class EtXnnpackPartitioner(Partitioner):
                 reason = "computes a constant that nothing in the delegate reads"
             if reason is not None and node.target is not operator.getitem:
                 refusals.append(Refusal(node.name, target_name(node), reason))
-        self.report = Report(
-            tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in kept), tuple(refusals)
+        report = Report(
+            tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in kept),
+            tuple(refusals),
+            unmatched=tuple(self.selection.unmatched(computing)),
+            method=method_being_lowered() or "forward",
         )
-        if not self._tags_nothing:
-            self.delegation_spec.compile_specs.report = self.report
-        logger.info("%s", self.report)
-        if self.require_full_delegation and not self.report.is_full:
-            raise NotFullyDelegated(self.report)
+        self._add(report)
+        if self.require_full_delegation and not report.is_full:
+            raise NotFullyDelegated(report)
+        specs = ReportedSpecs(self.delegation_spec.compile_specs)
+        specs.report = report
+        spec = DelegationSpec(self.delegation_spec.backend_id, specs)
         tags = {}
         if not self._tags_nothing:
             for group in kept:
                 tag = f"et_xnnpack_{len(tags)}"
-                tags[tag] = self.delegation_spec
+                tags[tag] = spec
                 for node in group:
                     node.meta["delegation_tag"] = tag
             tag_constant_data(exported_program)
             _tag_states(exported_program)
             _keep_ranges(exported_program)
         return PartitionResult(exported_program, tags)
+
+    def _add(self, report: Report) -> None:
+        """Has ``self.report`` cover one more method of the program that is being lowered."""
+        methods = {} if self._is_new or self.report is None else self.report.methods
+        self._is_new = False
+        methods = {**methods, report.method: report}
+        self.report = report if len(methods) == 1 else ProgramReport(methods)
+        logger.info("%s: %s", report.method, report)
+        for text in report.unmatched:
+            logger.warning("%s: %s", report.method, text)
 
     def _reason_to_drop(self, group: list[FxNode], computing: list[FxNode]) -> str | None:
         """Why ``group`` is not worth a delegate call; None if it is.

@@ -3,10 +3,12 @@
 
 import collections
 import dataclasses
+import inspect
 import json
 from os import PathLike
 from pathlib import Path
 
+from executorch.exir.backend import backend_api
 from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
 
@@ -22,19 +24,36 @@ class Refusal:
     reason: str
 
 
+class _Report:
+    """What a report of one method and one of several have in common."""
+
+    @property
+    def partitions(self) -> tuple[int, ...]:
+        """The number of operators in each delegate call."""
+        return tuple(len(targets) for targets in self.delegated)
+
+    def save(self, path: str | PathLike) -> None:
+        """Writes the report: as JSON if ``path`` ends in .json, else as text."""
+        path = Path(path)
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n" if path.suffix == ".json" else f"{self}\n")
+
+
 @dataclasses.dataclass(frozen=True)
-class Report:
+class Report(_Report):
     """What the partitioner decided about one method."""
 
     delegated: tuple[tuple[str, ...], ...]  #: the operators of each delegate call
     refusals: tuple[Refusal, ...]
     #: delegated, but computed in float32 between conversions; known when the program is lowered
     in_float: list[Refusal] = dataclasses.field(default_factory=list)
+    #: what the options of the partitioner name and the program does not have, as text
+    unmatched: tuple[str, ...] = ()
+    method: str = "forward"
 
     @property
-    def partitions(self) -> tuple[int, ...]:
-        """The number of operators in each delegate call."""
-        return tuple(len(targets) for targets in self.delegated)
+    def methods(self) -> dict[str, "Report"]:
+        """The reports of all methods by name: of a program with one method just this."""
+        return {self.method: self}
 
     @property
     def is_full(self) -> bool:
@@ -47,12 +66,8 @@ class Report:
             "delegated": [dict(collections.Counter(targets)) for targets in self.delegated],
             "outside": [dataclasses.asdict(r) for r in self.refusals],
             "in_float": [dataclasses.asdict(r) for r in self.in_float],
+            "unmatched": list(self.unmatched),
         }
-
-    def save(self, path: str | PathLike) -> None:
-        """Writes the report: as JSON if ``path`` ends in .json, else as text."""
-        path = Path(path)
-        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n" if path.suffix == ".json" else f"{self}\n")
 
     def __str__(self) -> str:
         lines = [
@@ -62,7 +77,56 @@ class Report:
         lines += _grouped(self.refusals)
         if self.in_float:
             lines += [f"{len(self.in_float)} of a quantized program in float32", *_grouped(self.in_float)]
+        lines += self.unmatched
         return "\n".join(lines)
+
+
+class ProgramReport(_Report):
+    """What the partitioner decided about several methods."""
+
+    def __init__(self, methods: dict[str, Report]):
+        self.methods = dict(methods)  #: the reports by name
+
+    @property
+    def delegated(self) -> tuple[tuple[str, ...], ...]:
+        """The operators of each delegate call, of one method after the other."""
+        return tuple(targets for report in self.methods.values() for targets in report.delegated)
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        return tuple(refusal for report in self.methods.values() for refusal in report.refusals)
+
+    @property
+    def in_float(self) -> list[Refusal]:
+        return [refusal for report in self.methods.values() for refusal in report.in_float]
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """What the options name and no method has."""
+        first, *others = self.methods.values()
+        return tuple(text for text in first.unmatched if all(text in report.unmatched for report in others))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything that computes in a method is in one delegate call, for each method."""
+        return all(report.is_full for report in self.methods.values())
+
+    def to_dict(self) -> dict[str, object]:
+        """The reports by name, in types that JSON has."""
+        return {"methods": {name: report.to_dict() for name, report in self.methods.items()}}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {report}" for name, report in self.methods.items())
+
+
+def method_being_lowered() -> str | None:
+    """The name of the method that ExecuTorch calls a partitioner for, which it does not tell; None if nobody does."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == backend_api.__name__ and "method_name" in frame.f_locals:
+            return frame.f_locals["method_name"]
+        frame = frame.f_back
+    return None
 
 
 def _grouped(refusals) -> list[str]:

@@ -4,7 +4,7 @@
 import dataclasses
 import difflib
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from torch.fx import Node as FxNode
 
@@ -48,6 +48,25 @@ class Selection:
             return "its module is not in allow_modules"
         return None
 
+    def unmatched(self, nodes: Iterable[FxNode]) -> list[str]:
+        """What the lists name and none of ``nodes`` has, with the nearest name: maybe a slip of the pen.
+
+        An operator that is blocked may well be absent.
+        """
+        operators = {name for node in nodes for name in _operators(node)}
+        modules = {name for node in nodes for name in _modules(node) if name}
+        lists = (
+            ("allow_operators", operators),
+            ("allow_modules", modules),
+            ("block_modules", modules),
+        )
+        return [
+            f"nothing in the program is {pattern!r} of {field}{_hint(pattern, names)}"
+            for field, names in lists
+            for pattern in getattr(self, field)
+            if not _match(names, [pattern])
+        ]
+
 
 def _match(names: set[str], patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
@@ -78,6 +97,9 @@ def _check_operator(pattern: str) -> None:
     names = {n for row in ops.ROWS for n in (row, row.rpartition(".")[0])}
     if _match(names, [pattern]) or not pattern.startswith("aten."):
         return
-    nearest = difflib.get_close_matches(pattern, names, 1)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-    raise ValueError(f"et_xnnpack delegates no operator {pattern!r}{hint}")
+    raise ValueError(f"et_xnnpack delegates no operator {pattern!r}{_hint(pattern, names)}")
+
+
+def _hint(pattern: str, names: set[str]) -> str:
+    nearest = difflib.get_close_matches(pattern, sorted(names), 1)
+    return f"; did you mean {nearest[0]!r}?" if nearest else ""

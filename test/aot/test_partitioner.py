@@ -171,7 +171,9 @@ def test_a_report_is_data():
         ],
         "outside": [],
         "in_float": [],
+        "unmatched": [],
     }
+    assert report.methods == {"forward": report}
 
 
 def test_a_report_can_be_saved(tmp_path):
@@ -243,6 +245,14 @@ def test_a_dry_run_lowers_nothing():
         ({"min_partition_size": 0}, "1 or more"),
         ({"min_partition_size": True}, "takes an integer"),
         ({"compile_specs": [CompileSpec("precision", b"")]}, "no option 'precision'"),
+        ({"compile_specs": ["num_threads"]}, "takes a list of CompileSpec"),
+        ({"compile_specs": [CompileSpec("packed_cache_path", b"a\0b")]}, "no text with a zero byte"),
+        ({"compile_specs": [CompileSpec("num_threads\0", b"1")]}, "zero byte"),
+        ({"runtime_options": [1]}, "runtime_options takes a dict"),
+        ({"runtime_options": "num_threads"}, "runtime_options takes a dict"),
+        ({"runtime_options": {1: 1}}, "runtime_options takes a dict"),
+        ({"runtime_options": {"packed_cache_path": "a\0b"}}, "'packed_cache_path' takes no text with a zero byte"),
+        ({"runtime_options": {"num_threads\0": 1}}, "zero byte"),
     ],
 )
 def test_a_wrong_option_is_refused_at_once(options, message):
@@ -260,6 +270,42 @@ def test_methods_are_partitioned_one_by_one():
     manager = to_edge_transform_and_lower(programs, partitioner=partitioners)
     for name in programs:
         assert count_delegation(manager.exported_program(name)) == (1, {})
+
+
+def test_one_report_covers_all_methods(tmp_path):
+    programs = {
+        "encode": torch.export.export(Encoder().eval(), (X,)),
+        "decode": torch.export.export(nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.Linear(4, 4)), (X,)),
+    }
+    partitioner = EtXnnpackPartitioner(block_operators=["aten.layer_norm"], block_modules=["layers.1"])
+    manager = to_edge_transform_and_lower(programs, partitioner=[partitioner])
+    report = partitioner.report
+    assert list(report.methods) == ["encode", "decode"]
+    assert not report.is_full and not report.methods["encode"].is_full and report.methods["decode"].is_full
+    for name, of_method in report.methods.items():
+        calls, outside = count_delegation(manager.exported_program(name))
+        assert (calls, sum(outside.values())) == (len(of_method.delegated), len(of_method.refusals))
+    assert report.delegated == report.methods["encode"].delegated + report.methods["decode"].delegated
+    assert report.refusals == report.methods["encode"].refusals
+    assert report.unmatched == () and "block_modules" in report.methods["decode"].unmatched[0]
+    assert "decode: 3 nodes in 1 delegate call, 0 outside" in str(report)
+    report.save(tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text())["methods"]["decode"]["outside"] == []
+    to_edge_transform_and_lower(programs["decode"], partitioner=[partitioner])
+    assert list(partitioner.report.methods) == ["forward"], "the report is of the last program"
+
+
+def test_what_the_options_name_and_the_program_lacks_is_told(caplog):
+    report, _ = partition(allow_modules=["layers.?", "layer.1", "no.such"], allow_operators=["aten.linear", "aten.erf"])
+    assert report.unmatched[0].startswith("nothing in the program is 'aten.erf' of allow_operators")
+    assert report.unmatched[1:] == (
+        "nothing in the program is 'layer.1' of allow_modules; did you mean 'layers.1'?",
+        "nothing in the program is 'no.such' of allow_modules",
+    )
+    assert report.unmatched[1] in caplog.text and report.unmatched[1] in str(report)
+    caplog.clear()
+    report, _ = partition(block_modules=["layers.1"], block_operators=["aten.erf"])
+    assert report.unmatched == () and "nothing in the program" not in caplog.text
 
 
 @pytest.mark.parametrize("example", (2, 20))
