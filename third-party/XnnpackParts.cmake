@@ -67,6 +67,11 @@ if(possible)
   et_xnnpack_read_before(xnnpack_rows SOURCES runtime operator-run)
 endif()
 
+et_xnnpack_part("denormal numbers in operators" BEFORE operator-run)
+if(possible)
+  et_xnnpack_read_before(xnnpack_denormals SOURCES operator-run)
+endif()
+
 et_xnnpack_part("small results of transposed convolutions" BEFORE operators/deconvolution-nhwc indirection)
 if(possible)
   et_xnnpack_read_before(xnnpack_deconvolution SOURCES operators/deconvolution-nhwc indirection)

@@ -64,8 +64,11 @@ TEST(Unary, Refuses) {
 }
 
 TEST(Unary, XnnpackIsExactEverywhere) {
-  // Denormals aside, which XNNPACK takes for 0.
   std::vector<float> numbers{0.0f, -0.0f, kInf, -kInf, kNaN, 0.5f, 1.5f, 2.5f, -2.5f, 8388609.0f, 4e9f};
+  for (const float denormal : {1e-45f, 3e-42f, 1e-38f}) {
+    numbers.push_back(denormal);
+    numbers.push_back(-denormal);
+  }
   for (float x = 1e-37f; x < 3e38f; x *= 3.7f) {
     numbers.push_back(x);
     numbers.push_back(-x);
@@ -136,7 +139,8 @@ TEST(Binary, Refuses) {
 }
 
 TEST(Binary, XnnpackIsExactEverywhere) {
-  const std::vector<float> numbers{0.0f, -0.0f, kInf, -kInf, kNaN, 1.5f, -1.5f, 3e38f, -3e38f, 2.0f, -3.0f};
+  const std::vector<float> numbers{
+      0.0f, -0.0f, kInf, -kInf, kNaN, 1.5f, -1.5f, 3e38f, -3e38f, 2.0f, -3.0f, 1e-45f, -3e-42f, 1e-38f};
   const size_t count = numbers.size();
   for (int k = 0; k <= static_cast<int>(BinaryKind::MAX); ++k) {
     const auto kind = static_cast<BinaryKind>(k);
