@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import importlib.metadata
 import threading
+import warnings
 
 _LAZY = {
     "EtXnnpackBackend": ".aot.backend",
@@ -107,16 +108,25 @@ def load_options(**options: bool | int | str):
     """Options of the methods that this thread loads inside of the ``with`` statement.
 
     They count more than those of ``set_option``, and inner statements more than outer ones.
-    Raises ValueError as ``set_option`` does.
+    Raises ValueError as ``set_option`` does. Warns if no method was loaded there.
     """
+    runtime = _runtime_module()
     outer = getattr(_load_options, "current", {})
     current = outer | options
-    _runtime_module().set_load_options(current)
+    runtime.set_load_options(current)
     _load_options.current = current
+    before = runtime.num_loads()
     try:
         yield
+        if options and runtime.num_loads() == before:
+            warnings.warn(
+                f"load_options({', '.join(options)}) had no effect: this thread loaded no method of et_xnnpack inside "
+                "of it. portable_lib._load_for_executorch and its like load a method when it first runs: "
+                "call run_method inside of it, too",
+                stacklevel=3,
+            )
     finally:
-        _runtime_module().set_load_options(outer)
+        runtime.set_load_options(outer)
         _load_options.current = outer
 
 

@@ -147,6 +147,11 @@ std::vector<BackendOption>& load_options_of_this_thread() {
   return options;
 }
 
+uint64_t& num_loads_of_this_thread() {
+  thread_local uint64_t count = 0;
+  return count;
+}
+
 // What holds for a method: what its program asks for, what the process does, what the load does.
 StatusOr<Options> options_of(BackendInitContext& context, ArrayRef<CompileSpec> specs, const OptionChanges& process) {
   Options options;
@@ -287,6 +292,7 @@ bool EtXnnpackBackend::is_available() const {
 
 Result<DelegateHandle*> EtXnnpackBackend::init(
     BackendInitContext& context, FreeableBuffer* processed, ArrayRef<CompileSpec> compile_specs) const {
+  ++num_loads_of_this_thread();
   Notes notes;
   StatusOr<std::unique_ptr<Delegate>> delegate =
       guarded([&] { return load(context, *processed, compile_specs, changes(), &notes); });
@@ -338,6 +344,10 @@ Error EtXnnpackBackend::set_load_options(Span<const BackendOption> options) cons
     return {};
   });
   return report(status, "set_load_options");
+}
+
+uint64_t EtXnnpackBackend::num_loads() const {
+  return num_loads_of_this_thread();
 }
 
 Error EtXnnpackBackend::check_specs(ArrayRef<CompileSpec> specs) const {

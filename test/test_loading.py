@@ -7,7 +7,9 @@ import platform
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
+from executorch.extension.pybindings import portable_lib
 from executorch.runtime import Runtime
 
 
@@ -88,6 +91,7 @@ def test_options_have_types():
         ({"workspace_sharing": "all"}, "takes 'none', 'model' or 'global', not 'all'"),
         ({"packed_cache_path": "p" * 255}, "takes up to 254 bytes"),
         ({"packed_cache_path": "a\0b"}, "none of them 0"),
+        ({"num_threads\0": 1}, "zero byte"),
     ],
 )
 def test_wrong_options_are_refused_everywhere(options, message):
@@ -137,6 +141,36 @@ def test_a_program_that_chooses_a_file_is_refused(model, tmp_path, monkeypatch, 
         Runtime.get().load_program(path).load_method("forward")
     assert "a program cannot ask for option 'packed_cache_path'" in capfd.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_load_options_say_when_nothing_was_loaded(model, program, tmp_path):
+    packed = tmp_path / "packed"
+    options = {"packed_cache_path": str(packed)}
+    with pytest.warns(UserWarning, match=r"load_options\(packed_cache_path\) had no effect.*run_method inside") as told:
+        with et_xnnpack.load_options(**options):
+            module = portable_lib._load_for_executorch(str(program))
+    assert told[0].filename == __file__
+    assert not packed.exists()
+    torch.testing.assert_close(module.run_method("forward", EXAMPLE)[0], model(*EXAMPLE))
+    assert not packed.exists()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with et_xnnpack.load_options(**options), et_xnnpack.load_options(num_threads=1):
+            module = portable_lib._load_for_executorch(str(program))
+            torch.testing.assert_close(module.run_method("forward", EXAMPLE)[0], model(*EXAMPLE))
+        assert packed.exists()
+        with et_xnnpack.load_options():
+            pass
+        with pytest.raises(KeyError), et_xnnpack.load_options(**options):
+            raise KeyError
+        with pytest.raises(RuntimeError), et_xnnpack.load_options(**options):
+            Runtime.get().load_program(b"").load_method("forward")
+    other = []
+    thread = threading.Thread(target=lambda: other.append(Runtime.get().load_program(program).load_method("forward")))
+    with pytest.warns(UserWarning, match="this thread loaded no method"), et_xnnpack.load_options(**options):
+        thread.start()
+        thread.join()
+    assert other
 
 
 def test_load_options_hold_inside_and_nest(model, program, tmp_path):

@@ -3,7 +3,7 @@
 
 /*
  * Keeps denormal numbers, as PyTorch does, in all operators of XNNPACK but products and pools, where they count as 0
- * for speed. XNNPACK lets them count as 0 everywhere. Xnnpack.cmake has the compiler read this before what runs
+ * for speed. XNNPACK lets them count as 0 everywhere. XnnpackParts.cmake has the compiler read this before what runs
  * operators, in which `op` is the operator.
  */
 

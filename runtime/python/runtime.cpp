@@ -130,6 +130,7 @@ PYBIND11_MODULE(_runtime, module) {
   module.def("set_option", &set_option);
   module.def("get_option", &get_option);
   module.def("set_load_options", &set_load_options);
+  module.def("num_loads", [] { return backend().num_loads(); });
   module.def("check_options", [](const std::map<std::string, py::bytes>& specs) {
     std::vector<std::string> texts;
     std::vector<CompileSpec> list;
