@@ -7,6 +7,7 @@ shapes alone, and so tells which nodes can be taken and why the others cannot.
 
 import dataclasses
 import inspect
+import logging
 import operator
 from collections.abc import Callable
 
@@ -27,7 +28,10 @@ from . import ops
 from .fold import fold
 from .half import takes_half
 from .ir import Builder, Graph, Input, Range, Value, dims
+from .size_plan import plan_sizes, widen
 from .twins import original
+
+logger = logging.getLogger(__name__)
 
 _DTYPES = {
     torch.float32: DType.Float32,
@@ -68,6 +72,14 @@ def _computed(dtype: DType) -> DType:
 
 class Unsupported(Exception):
     """This node cannot be delegated; the message is the reason, for people."""
+
+
+def explain(error: Exception, node: FxNode) -> str:
+    """Why ``node`` stays outside. What is no refusal is a mistake of ours, which costs speed but no program."""
+    if isinstance(error, Unsupported):
+        return str(error)
+    logger.warning("lowering %s failed, it stays outside the delegate", node.name, exc_info=error)
+    return f"a mistake in et_xnnpack: {type(error).__name__}: {error}"
 
 
 def aten_operator(node: FxNode) -> torch._ops.OpOverload | None:
@@ -145,17 +157,41 @@ class _Sizes:
     def __init__(self, program: ExportedProgram):
         self._constraints = program.range_constraints
         self._cache: dict[object, dims.Dim] = {}
+        self._environments: dict[int, object] = {}
         self.ranges: dict[str, Range] = {}
+        self.assumed: dict[str, int] = {}  #: the least size that export assumed where we take less
 
     def convert(self, size) -> dims.Dim:
         if isinstance(size, int) and not isinstance(size, torch.SymInt):
             return size
         expr = size.node.expr
+        self._environments[id(size.node.shape_env)] = size.node.shape_env
         if expr not in self._cache:
             for symbol in expr.free_symbols:
                 self._add_range(symbol, size.node.shape_env)
             self._cache[expr] = dims.simplify(self._rebuild(expr))
         return self._cache[expr]
+
+    def conditions(self) -> list:
+        """What the program checks of its sizes at a call."""
+        found = {}
+        for environment in self._environments.values():
+            for checks in environment.deferred_runtime_asserts.values():
+                for check in checks:
+                    condition = check.expr.xreplace(environment.replacements)
+                    if all(symbol.name in self.ranges for symbol in condition.free_symbols):
+                        found[condition] = None
+        return [rebuilt for condition in found if (rebuilt := self._rebuild_condition(condition)) is not None]
+
+    def _rebuild_condition(self, condition):
+        """None for one that has no form here."""
+        if condition.is_Boolean and not condition.is_Relational:
+            parts = [self._rebuild_condition(part) for part in condition.args]
+            return None if None in parts else condition.func(*parts)
+        try:
+            return condition.func(*(self._rebuild(side) for side in condition.args))
+        except Unsupported:
+            return None
 
     def _rebuild(self, expr):
         if expr.is_Integer:
@@ -182,6 +218,7 @@ class _Sizes:
             if low is None or low < 0:
                 raise Unsupported("an integer from a tensor that may be negative; torch._check can say that it is not")
         elif low is None or low <= 2:  # export assumes at least 2 where the user allows 0 and 1
+            self.assumed[symbol.name] = _finite(shape_env.var_to_range[symbol].lower) or 0
             low = 0
         if high is not None and high >= 2**31 - 1:
             high = None
@@ -477,6 +514,12 @@ class Lowering(Builder):
         self.fx_node = None
         return self.transpose(physical, [order.index(a) for a in range(meta.rank)])
 
+    def stand_in(self, node: FxNode) -> Value:
+        """A constant of the right type without its data, which partitioners do not get."""
+        meta = self._meta(node.meta["val"])
+        zero = np.zeros((), NUMPY_DTYPES[meta.dtype])
+        return self.constant(np.broadcast_to(zero, meta.shape), node.name)
+
     def border_output(self, node: FxNode) -> None:
         value = self.env[node]
         dtype = self._meta(node.meta["val"]).dtype
@@ -489,6 +532,13 @@ class Lowering(Builder):
             self.output(self.transpose(value, order), order)
 
     def build(self) -> Graph:
+        graph = self.build_plain()
+        conditions = self._sizes.conditions()
+        graph = dataclasses.replace(graph, ranges=widen(graph.ranges, self._sizes.assumed, conditions))
+        return dataclasses.replace(graph, ranges=plan_sizes(graph, conditions))
+
+    def build_plain(self) -> Graph:
+        """The graph, planned for the bounds of its sizes, whether or not that is possible."""
         self.ranges = dict(self._sizes.ranges)
         return super().build()
 
@@ -544,7 +594,7 @@ class Support(Lowering):
         if isinstance(node.meta.get("val"), torch.Tensor) and node not in self.env:
             if self.is_constant(node):
                 if node.op == "placeholder":
-                    self.env[node] = self._stand_in(node)
+                    self.env[node] = self.stand_in(node)
             else:
                 meta = self._read_meta(node)
                 self.env[node] = self.value(meta.dtype, meta.shape, node.name)
@@ -559,19 +609,13 @@ class Support(Lowering):
             return self._meta(value)
         return Value("", row.result_dtypes[node.args[1]], tuple(self.dim(s) for s in value.shape))
 
-    def _stand_in(self, node: FxNode) -> Value:
-        """A constant of the right type without its data, which partitioners do not get."""
-        meta = self._meta(node.meta["val"])
-        zero = np.zeros((), NUMPY_DTYPES[meta.dtype])
-        return self.constant(np.broadcast_to(zero, meta.shape), node.name)
-
     def reason(self, node: FxNode) -> str | None:
         """Why ``node`` cannot be delegated; None if it can."""
         if node not in self._reasons:
             try:
                 self._reasons[node] = self._try(node)
-            except Unsupported as error:
-                self._reasons[node] = str(error)
+            except Exception as error:
+                self._reasons[node] = explain(error, node)
         return self._reasons[node]
 
     def _try(self, node: FxNode) -> str | None:

@@ -40,24 +40,41 @@ class DimTable:
         self._ids: dict[object, int] = {}
         self._graph = graph
         self._sources = {}
+        offers = []
         for position, source in enumerate(graph.arguments):
             if source.value is None:
-                self._offer(source.expr, (DimOp.InputInt, position, 0))
+                offers.append((source.expr, (DimOp.InputInt, position, 0)))
                 continue
             for axis, dim in enumerate(graph.values[source.value].shape):
-                self._offer(dim, (DimOp.InputDim, position, axis))
+                offers.append((dim, (DimOp.InputDim, position, axis)))
+        offers = [(expr, entry) for expr, entry in offers if isinstance(expr, sympy.Expr)]
+        for expr, entry in offers:
+            if expr.is_Symbol:
+                self._sources.setdefault(expr, (None, entry))
+        count = -1
+        while count != len(self._sources):
+            count = len(self._sources)
+            for expr, entry in offers:
+                self._offer(expr, entry)
+        # What is left can only be used as it arrives: a product of which no factor is known.
+        self._opaque: dict[sympy.Expr, sympy.Symbol] = {}
+        for expr, _ in offers:
+            if expr not in self._opaque and not expr.free_symbols <= self._sources.keys():
+                self._opaque[expr] = sympy.Dummy(integer=True, nonnegative=True)
+        for expr, entry in offers:
+            if expr in self._opaque:
+                self._sources.setdefault(self._opaque[expr], (None, entry))
 
     def _offer(self, expr, entry) -> None:
-        """Remembers where the one symbol of ``expr`` can be read at run time."""
-        if not isinstance(expr, sympy.Expr) or len(expr.free_symbols) != 1:
+        """Remembers how the one symbol of ``expr`` that is not known yet can be computed at run time."""
+        unknown = expr.free_symbols - self._sources.keys()
+        if len(unknown) != 1:
             return
-        (symbol,) = expr.free_symbols
-        if expr == symbol:
-            known = self._sources.get(symbol)
-            if known is None or known[0] is not None:
-                self._sources[symbol] = (None, entry)
-        elif symbol not in self._sources and expr.is_polynomial(symbol) and sympy.degree(expr) == 1:
-            self._sources[symbol] = (expr, entry)
+        (symbol,) = unknown
+        if expr.is_polynomial(symbol) and sympy.degree(expr, symbol) == 1:
+            slope, offset = sympy.Poly(expr, symbol).all_coeffs()
+            if slope.is_Integer:
+                self._sources[symbol] = ((slope, offset), entry)
 
     def _entry(self, op: DimOp, a: int, b: int = 0) -> int:
         key = (op, a, b)
@@ -69,11 +86,13 @@ class DimTable:
     def _symbol(self, symbol: sympy.Symbol) -> int:
         if symbol not in self._sources:
             raise ValueError(f"size {symbol} is not a size of any input of the graph")
-        expr, entry = self._sources[symbol]
+        line, entry = self._sources[symbol]
         index = self._entry(*entry)
-        if expr is not None:
-            slope, offset = sympy.Poly(expr, symbol).all_coeffs()
-            numerator = self._entry(DimOp.Add, index, self._expr(sympy.Integer(-offset)))
+        if line is not None:
+            slope, offset = line
+            numerator = self._entry(DimOp.Add, index, self._expr(-offset))
+            if slope < 0:
+                slope, numerator = -slope, self._entry(DimOp.Mul, numerator, self._expr(sympy.Integer(-1)))
             index = self._entry(DimOp.FloorDiv, numerator, self._expr(slope))
         return index
 
@@ -114,13 +133,24 @@ class DimTable:
 
     def encode(self, dim) -> int:
         """The entry of a vector of sizes that stands for ``dim``."""
-        return dim if isinstance(dim, int) else -1 - self._expr(dim)
+        if isinstance(dim, int):
+            return dim
+        if not dim.free_symbols <= self._sources.keys():
+            dim = dim.subs(self._opaque)
+        return -1 - self._expr(dim)
 
     def finish(self) -> None:
         """Adds the range of every symbol that is in use."""
+        ranges = self._graph.ranges
+        whole = {symbol: expr for expr, symbol in self._opaque.items()}
         for symbol in list(self._sources):
-            if symbol in self._ids:
-                r = self._graph.ranges[symbol.name]
+            if symbol not in self._ids:
+                continue
+            if symbol in whole:
+                planned = int(whole[symbol].subs({s: ranges[s.name].planned for s in whole[symbol].free_symbols}))
+                self.ranges.append((self._ids[symbol], 0, max(UNBOUNDED, planned), planned))
+            else:
+                r = ranges[symbol.name]
                 bound = UNBOUNDED if r.max is None else r.max
                 self.ranges.append((self._ids[symbol], r.min, bound, r.planned))
 

@@ -14,17 +14,22 @@ Dim = int | sympy.Expr
 class Range:
     """The values a symbol may take, both ends included.
 
-    ``max`` is None where the program gives no upper bound; the graph is then planned
-    for ``hint``, the size it was exported with.
+    ``max`` is None where the program gives no upper bound; ``hint`` is the size it was exported with.
+    ``plan`` is for what the graph is planned where that is not the ``largest``.
     """
 
     min: int
     max: int | None
     hint: int
+    plan: int | None = None
+
+    @property
+    def largest(self) -> int:
+        return self.hint if self.max is None else self.max
 
     @property
     def planned(self) -> int:
-        return self.hint if self.max is None else self.max
+        return self.largest if self.plan is None else self.plan
 
 
 @functools.cache

@@ -84,7 +84,8 @@ def _order(dim_order) -> str:
 def to_text(graph: Graph) -> str:
     lines = []
     for name, r in graph.ranges.items():
-        lines.append(f"range {name} {r.min}..{'' if r.max is None else r.max} hint {r.hint}")
+        plan = "" if r.plan is None else f" plan {r.plan}"
+        lines.append(f"range {name} {r.min}..{'' if r.max is None else r.max} hint {r.hint}{plan}")
     for i in graph.inputs:
         if i.value is None:
             lines.append(f"in {i.expr}")
@@ -204,8 +205,9 @@ def parse(text: str) -> Graph:
         try:
             word, _, rest = line.partition(" ")
             if word == "range":
-                name, lo, hi, hint = re.fullmatch(r"(\w+) (\d+)\.\.(\d*) hint (\d+)", rest).groups()
-                ranges[name] = dims.Range(int(lo), int(hi) if hi else None, int(hint))
+                pattern = r"(\w+) (\d+)\.\.(\d*) hint (\d+)(?: plan (\d+))?"
+                name, lo, hi, hint, plan = re.fullmatch(pattern, rest).groups()
+                ranges[name] = dims.Range(int(lo), int(hi) if hi else None, int(hint), int(plan) if plan else None)
             elif word == "in" and not rest.startswith("%"):
                 inputs.append(Input(None, expr=_parse_dim(rest)))
             elif word == "in":
