@@ -22,6 +22,7 @@ from .lower import Support, is_size, mutated_buffer, target_name
 from .prepare import prepare
 from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered
 from .selection import Selection
+from .trial import try_group
 from .twins import needs_twin, twin
 
 logger = logging.getLogger(__name__)
@@ -68,9 +69,14 @@ def _sink(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> dict[int
     """
     depth_of = {node: depth for depth, group in groups.items() for node in group}
     for node in reversed(program.graph.nodes):
-        if node in depth_of and node.target is not operator.getitem and node.users:
-            if all(user in depth_of for user in node.users):
-                depth_of[node] = min(depth_of[user] for user in node.users)
+        if node not in depth_of or node.target is operator.getitem:
+            continue
+        parts = [user for user in node.users if user.target is operator.getitem]
+        readers = [user for user in node.users if user.target is not operator.getitem]
+        readers += [user for part in parts for user in part.users]
+        if readers and all(reader in depth_of for reader in readers):
+            depth_of[node] = min(depth_of[reader] for reader in readers)
+            depth_of.update(dict.fromkeys(parts, depth_of[node]))
     sunk: dict[int, list[FxNode]] = collections.defaultdict(list)
     for node in program.graph.nodes:
         if node in depth_of:
@@ -238,17 +244,8 @@ class EtXnnpackPartitioner(Partitioner):
         return [target for target, ok in taken.items() if ok], None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        support = Support(exported_program, self.selection.reason)
-        groups = _groups(exported_program, support)
         computing = [n for n in exported_program.graph.nodes if n.op == "call_function" and not is_size(n)]
-        reasons = {node: support.reason(node) for node in computing}
-        kept = []
-        for group in groups:
-            reason = self._reason_to_drop(group, computing)
-            if reason is None:
-                kept.append(group)
-            else:
-                reasons.update((node, reason) for node in group)
+        groups, reasons = self._stable_groups(exported_program, computing)
         grouped = {node for group in groups for node in group}
         refusals = []
         for node in computing:
@@ -258,7 +255,7 @@ class EtXnnpackPartitioner(Partitioner):
             if reason is not None and node.target is not operator.getitem:
                 refusals.append(Refusal(node.name, target_name(node), reason))
         report = Report(
-            tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in kept),
+            tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in groups),
             tuple(refusals),
             unmatched=tuple(self.selection.unmatched(computing)),
             method=method_being_lowered() or "forward",
@@ -271,7 +268,7 @@ class EtXnnpackPartitioner(Partitioner):
         spec = DelegationSpec(self.delegation_spec.backend_id, specs)
         tags = {}
         if not self._tags_nothing:
-            for group in kept:
+            for group in groups:
                 tag = f"et_xnnpack_{len(tags)}"
                 tags[tag] = spec
                 for node in group:
@@ -290,6 +287,28 @@ class EtXnnpackPartitioner(Partitioner):
         logger.info("%s: %s", report.method, report)
         for text in report.unmatched:
             logger.warning("%s: %s", report.method, text)
+
+    def _stable_groups(
+        self, program: ExportedProgram, computing: list[FxNode]
+    ) -> tuple[list[list[FxNode]], dict[FxNode, str | None]]:
+        """Groups that ``preprocess`` takes whole, and why each other node stays outside.
+
+        What leaves a group may have kept others apart: they are grouped anew until nothing leaves.
+        """
+        late: dict[FxNode, str] = {}
+        while True:
+            support = Support(program, lambda node: late.get(node) or self.selection.reason(node))
+            groups = _groups(program, support)
+            left = {}
+            for group in groups:
+                reason = self._reason_to_drop(group, computing)
+                if reason is None:
+                    left.update(try_group(program, group))
+                else:
+                    left.update((node, reason) for node in group if not is_size(node))
+            if not left:
+                return groups, {node: support.reason(node) for node in computing}
+            late.update(left)
 
     def _reason_to_drop(self, group: list[FxNode], computing: list[FxNode]) -> str | None:
         """Why ``group`` is not worth a delegate call; None if it is.

@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Which groups of nodes the partitioner makes, and what it reports."""
 
+import dataclasses
 import json
 import time
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner, NotFullyDelegated, count_delegation
+from executorch.backends.et_xnnpack.aot import ops
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch import nn
@@ -47,6 +49,63 @@ def test_what_an_operator_outside_reads_is_computed_before_it():
 
     lowered = lower(function, torch.rand(1, 3))
     assert len(lowered.delegates) == 2, str(lowered.report)
+
+
+def test_results_move_with_their_operator_into_a_later_group():
+    """As where a language model quantizes activations while positions are read off a tensor."""
+
+    def function(table, ids, x):
+        scale, zero_point = torch.ops.quantized_decomposed.choose_qparams_per_token_asymmetric(x, torch.int8)
+        limits = scale, zero_point, -128, 127, torch.int8
+        q = torch.ops.quantized_decomposed.quantize_per_token(x, *limits)
+        y = torch.ops.quantized_decomposed.dequantize_per_token(q, *limits, torch.float32)
+        return y + outside(table, ids).sum(1)[:2, None]
+
+    lowered = lower(function, IDS, torch.rand(2, 3))
+    assert len(lowered.delegates) == 1, str(lowered.report)
+
+
+def test_what_is_not_worth_a_call_does_not_part_others():
+    def function(table, ids, x):
+        start = ids[1, 2].item()
+        torch._check(start >= 0)
+        torch._check(start < 9)
+        return (x * 2).softmax(-1) * table.narrow(0, start, 2)
+
+    lowered = lower(function, IDS, torch.rand(2, 4))
+    assert len(lowered.delegates) == 1, str(lowered.report)
+    assert "aten.select_copy.int" in lowered.outside
+
+
+def test_what_is_refused_late_stays_outside_with_its_reason():
+    """An operator may be good where it stands, but not in a program of its own without its readers."""
+
+    class Module(nn.Module):
+        def forward(self, x):
+            scale, zero_point = torch.ops.quantized_decomposed.choose_qparams.tensor(x * 2, -128, 127, 1e-6, torch.int8)
+            limits = -128, 127, torch.int8
+            y = torch.ops.quantized_decomposed.quantize_per_tensor.tensor(x, scale, zero_point, *limits)
+            return y.to(torch.float32).exp()
+
+    x = torch.rand(2, 3)
+    exported = torch.export.export(Module(), (x,))
+    partitioner = EtXnnpackPartitioner(block_operators=["quantized_decomposed.quantize_per_tensor"])
+    manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    reasons = {r.target: r.reason for r in partitioner.report.refusals}
+    assert "not for a quantization" in reasons["quantized_decomposed.choose_qparams.tensor"]
+    assert count_delegation(manager.exported_program())[0] == len(partitioner.report.delegated) > 0
+
+
+def test_a_mistake_in_a_row_leaves_its_operator_outside(monkeypatch, caplog):
+    def broken(c, self):
+        raise KeyError("x")
+
+    row = ops.ROWS["aten.exp.default"]
+    monkeypatch.setitem(ops.ROWS, "aten.exp.default", dataclasses.replace(row, lower=broken))
+    lowered = lower(lambda table, x: (x * 2).exp() + 1, torch.rand(3))
+    assert lowered.outside == ["aten.exp.default"]
+    assert "a mistake in et_xnnpack: KeyError: 'x'" in str(lowered.report)
+    assert "lowering aten_exp_default failed" in caplog.text
 
 
 def test_the_parts_of_a_split_stay_with_it():
