@@ -98,9 +98,9 @@ def target_name(node: FxNode) -> str:
 
 def constant_tensor(program: ExportedProgram, node: FxNode) -> torch.Tensor | None:
     """The tensor behind a placeholder whose content never changes, else None."""
-    if node.op != "placeholder" or mutated_buffer(program, node) is not None:
-        return None
     signature = program.graph_signature
+    if node.op != "placeholder" or mutated_buffer(program, node) is not None or is_mutated_parameter(program, node):
+        return None
     name = signature.inputs_to_parameters.get(node.name)
     if name is None:
         name = signature.inputs_to_buffers.get(node.name)
@@ -113,6 +113,12 @@ def mutated_buffer(program: ExportedProgram, node: FxNode) -> str | None:
     """The name of the buffer behind a placeholder that the program writes to, else None."""
     name = program.graph_signature.inputs_to_buffers.get(node.name)
     return name if name in program.graph_signature.buffers_to_mutate.values() else None
+
+
+def is_mutated_parameter(program: ExportedProgram, node: FxNode) -> bool:
+    """Whether a placeholder is a parameter that the program writes to."""
+    name = program.graph_signature.inputs_to_parameters.get(node.name)
+    return name in program.graph_signature.parameters_to_mutate.values()
 
 
 def _is_wide_scale(node: FxNode) -> bool:

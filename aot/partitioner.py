@@ -18,7 +18,8 @@ from torch.fx import Node as FxNode
 
 from . import ops
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
-from .lower import Support, is_size, mutated_buffer, target_name
+from .keep_order import keep_output_last
+from .lower import Support, is_mutated_parameter, is_size, mutated_buffer, target_name
 from .prepare import prepare
 from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered
 from .selection import Selection
@@ -129,6 +130,13 @@ def _tag_states(program: ExportedProgram) -> None:
             del states[min(states, key=lambda result: result.meta["val"].numel())]
         for buffer in states.values():
             buffer.meta["delegation_tag"] = tag
+
+
+def _leave_parameters(program: ExportedProgram) -> None:
+    """Parameters that the program writes to stay with ExecuTorch."""
+    for node in program.graph.nodes:
+        if node.op == "placeholder" and is_mutated_parameter(program, node):
+            node.meta.pop("delegation_tag", None)
 
 
 def _has_result(program: ExportedProgram, tag: str, states) -> bool:
@@ -274,8 +282,10 @@ class EtXnnpackPartitioner(Partitioner):
                 for node in group:
                     node.meta["delegation_tag"] = tag
             tag_constant_data(exported_program)
+            _leave_parameters(exported_program)
             _tag_states(exported_program)
             _keep_ranges(exported_program)
+            keep_output_last(exported_program.graph_module)
         return PartitionResult(exported_program, tags)
 
     def _add(self, report: Report) -> None:

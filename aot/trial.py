@@ -28,6 +28,7 @@ class _Signature:
     inputs_to_buffers: Mapping[str, str]
     inputs_to_lifted_tensor_constants: Mapping[str, str]
     buffers_to_mutate: Mapping[str, str]
+    parameters_to_mutate: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,19 +66,8 @@ def _part(program: ExportedProgram, group: Iterable[FxNode]) -> tuple[_Part, dic
         if any(user not in members for user in node.users):
             results.append(copies[node])
     graph.output(tuple(results))
-    signature = program.graph_signature
-    part = _Part(
-        graph,
-        _Signature(
-            signature.inputs_to_parameters,
-            signature.inputs_to_buffers,
-            signature.inputs_to_lifted_tensor_constants,
-            signature.buffers_to_mutate,
-        ),
-        program.state_dict,
-        program.constants,
-        program.range_constraints,
-    )
+    signature = _Signature(*(getattr(program.graph_signature, f.name) for f in dataclasses.fields(_Signature)))
+    part = _Part(graph, signature, program.state_dict, program.constants, program.range_constraints)
     return part, {copy: node for node, copy in copies.items()}
 
 

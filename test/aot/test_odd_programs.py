@@ -1,0 +1,95 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Programs that no delegate expects: lowering never raises, and the results are those of eager PyTorch."""
+
+import copy
+
+import harness
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.runtime import Runtime
+from torch import nn
+
+pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+
+
+class ChecksAfterTheResult(nn.Module):
+    """As Gemma compares how many image tokens and features it got: that takes longer than the result."""
+
+    def forward(self, x):
+        torch._check_tensor_all(x * 2 < 9)
+        return (x * 2).exp()
+
+
+class TwoCallsAndChecks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.rand(10, 3))
+
+    def forward(self, x):
+        first = (x > 0).sum().item()
+        torch._check(first >= 0)
+        torch._check(first <= 8)
+        torch._check((first * 3 + 1) // 2 <= 40)
+        return self.table.narrow(0, first, 2) * x.sum()
+
+
+class WritesToAParameter(nn.Module):
+    """As RWKV rescales its weights in the first call."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(3, 4), requires_grad=False)
+        self.linear = nn.Linear(4, 2)
+
+    def forward(self, x):
+        self.weight.div_(2)
+        return self.linear(x @ self.weight)
+
+
+class WritesToAnInput(nn.Module):
+    def forward(self, x, y):
+        x.add_(y)
+        return (x * 2).exp()
+
+
+@pytest.mark.parametrize("model", (ChecksAfterTheResult(), TwoCallsAndChecks()), ids=lambda m: type(m).__name__)
+def test_checks_of_integers_may_come_last(model):
+    inputs = (torch.rand(2, 3) - 0.4,)
+    lowered = harness.lower_exported(torch.export.export(model, inputs), _check_ir_validity=False)
+    assert len(lowered.delegates) >= 1, str(lowered.report)
+    *_, last = lowered.program.graph.nodes
+    assert last.op == "output"
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for _ in range(3):
+        inputs = (torch.rand(2, 3) - 0.4,)
+        torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
+
+
+def test_a_parameter_that_is_written_to_is_no_constant():
+    """What becomes of the new content is ExecuTorch's business: it is one more result, and lost."""
+    model, inputs = WritesToAParameter().eval(), (torch.rand(2, 3),)
+    eager = copy.deepcopy(model)
+    with torch.no_grad():
+        exported = torch.export.export(model, inputs)
+        lowered = harness.lower_exported(exported, _check_ir_validity=False)
+        assert len(lowered.delegates) == 1, str(lowered.report)
+        method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+        written, result = method.execute(inputs)
+        torch.testing.assert_close(result, eager(*inputs))
+        torch.testing.assert_close(written, eager.weight.data)
+        plain = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch().buffer
+        plain = Runtime.get().load_program(plain).load_method("forward")
+        for _ in range(2):
+            torch.testing.assert_close(method.execute(inputs), plain.execute(inputs))
+
+
+def test_an_input_that_is_written_to():
+    model = WritesToAnInput()
+    exported = torch.export.export(model, (torch.rand(3), torch.rand(3)))
+    lowered = harness.lower_exported(exported, _check_ir_validity=False)
+    assert len(lowered.delegates) == 1, str(lowered.report)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    x, y = torch.rand(3), torch.rand(3)
+    torch.testing.assert_close(method.execute((x.clone(), y))[-1], model(x, y))
