@@ -21,6 +21,7 @@ from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runti
 from .keep_order import keep_output_last
 from .lower import Support, is_mutated_parameter, is_size, mutated_buffer, target_name
 from .prepare import prepare
+from .private import keep_ranges
 from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered
 from .selection import Selection
 from .trial import try_group
@@ -145,33 +146,6 @@ def _has_result(program: ExportedProgram, tag: str, states) -> bool:
     return any(user.meta.get("delegation_tag") != tag for n in members for user in n.users)
 
 
-def _keep_ranges(program: ExportedProgram) -> None:
-    """Dynamic sizes keep the range that the program was exported with.
-
-    ExecuTorch runs what was delegated once more on symbolic sizes, to plan memory. PyTorch then chooses
-    how it would compute a convolution, compares the batch with 16, and takes the answer for the example
-    input as a promise: ExecuTorch would refuse every call on the other side.
-    """
-    for node in program.graph.nodes:
-        value = node.meta.get("val")
-        for size in value.shape if isinstance(value, torch.Tensor) else ():
-            if isinstance(size, torch.SymInt):
-                _keep_ranges_of(size.node.shape_env)
-
-
-def _keep_ranges_of(shape_env) -> None:
-    if "_refine_ranges" in vars(shape_env):
-        return
-    refine = shape_env._refine_ranges
-
-    def refine_unbacked(expression) -> None:
-        """What a program reads off a tensor has no example, and so nothing that is taken for a promise."""
-        if any(shape_env.is_unbacked_symint(symbol) for symbol in expression.free_symbols):
-            refine(expression)
-
-    shape_env._refine_ranges = refine_unbacked
-
-
 class EtXnnpackPartitioner(Partitioner):
     """Tags what et_xnnpack runs; use it with ``to_edge_transform_and_lower`` or ``to_backend``.
 
@@ -284,7 +258,7 @@ class EtXnnpackPartitioner(Partitioner):
             tag_constant_data(exported_program)
             _leave_parameters(exported_program)
             _tag_states(exported_program)
-            _keep_ranges(exported_program)
+            keep_ranges(exported_program.graph_module)
             keep_output_last(exported_program.graph_module)
         return PartitionResult(exported_program, tags)
 

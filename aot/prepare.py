@@ -9,8 +9,10 @@ import torch
 import torch.utils._pytree as pytree
 from torch.export import ExportedProgram, ModuleCallEntry
 from torch.export.graph_signature import ExportGraphSignature, OutputKind, OutputSpec, TensorArgument
-from torch.fx import Graph, GraphModule
+from torch.fx import Graph
 from torch.fx import Node as FxNode
+
+from .private import own_sizes
 
 _aten = torch.ops.aten
 _SPLITS = (_aten.split.Tensor, _aten.split_with_sizes.default, _aten.chunk.default)
@@ -23,21 +25,18 @@ _UNBIASED = {
 
 def prepare(program: ExportedProgram) -> ExportedProgram:
     """A program with the same results; ``program`` itself stays as it is."""
-    graph = copy.deepcopy(program.graph)
+    module = copy.deepcopy(program.graph_module)
+    own_sizes(module)
+    graph = module.graph
     signature = copy.deepcopy(program.graph_signature)
-    changed = _clone_sources(graph, signature)
-    changed |= _clone_states(graph, signature)
+    _clone_sources(graph, signature)
+    _clone_states(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
-            changed = True
         elif node.target in _UNBIASED:
             _to_correction(node)
-            changed = True
-    module = program.graph_module
-    if changed:
-        module = GraphModule(module, graph)
-        module.meta.update(program.graph_module.meta)
+    module.recompile()
     # ExecuTorch takes out of these what delegates consume; the caller's program keeps them.
     state, constants = dict(program.state_dict), dict(program.constants)
     prepared = program._update(module, signature, state_dict=state, constants=constants)
@@ -63,12 +62,11 @@ def _plain(spec: pytree.TreeSpec) -> pytree.TreeSpec:
     return pytree.TreeSpec(spec.type, spec.context, children)
 
 
-def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> bool:
-    """``buffer.copy_(x)`` -> ``buffer.copy_(clone(x))``; whether there is any.
+def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
+    """``buffer.copy_(x)`` -> ``buffer.copy_(clone(x))``.
 
     Else ``x`` itself becomes the new content, which no operator of the delegate makes.
     """
-    changed = False
     for node in list(graph.nodes):
         if node.target is _aten.copy_.default and node.args[0].name in signature.inputs_to_buffers:
             source = node.args[1]
@@ -76,12 +74,10 @@ def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> bool:
                 clone = graph.call_function(_aten.clone.default, (source,))
             clone.meta = {**node.meta, "val": source.meta["val"]}
             node.update_arg(1, clone)
-            changed = True
-    return changed
 
 
-def _clone_states(graph: Graph, signature: ExportGraphSignature) -> bool:
-    """``return buffer`` -> ``return clone(buffer)``; whether there is any.
+def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
+    """``return buffer`` -> ``return clone(buffer)``.
 
     A result that is also the new content of a buffer would keep the buffer out of the delegate.
     """
@@ -94,9 +90,7 @@ def _clone_states(graph: Graph, signature: ExportGraphSignature) -> bool:
                 results[i] = graph.call_function(_aten.clone.default, (result,))
             results[i].meta = dict(result.meta)
             signature.output_specs[i] = OutputSpec(spec.kind, TensorArgument(name=results[i].name), spec.target)
-    changed = tuple(results) != tuple(output.args[0])
     output.args = (tuple(results),)
-    return changed
 
 
 def _may_be_buffer(node, signature: ExportGraphSignature) -> bool:
