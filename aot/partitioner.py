@@ -198,7 +198,7 @@ class EtXnnpackPartitioner(Partitioner):
         dry = copy.copy(self)
         dry._tags_nothing = True
         dry.require_full_delegation = False
-        to_edge_transform_and_lower(copy.deepcopy(program), partitioner=[dry], compile_config=compile_config)
+        to_edge_transform_and_lower(program, partitioner=[dry], compile_config=compile_config)
         return dry.report
 
     def transform_for_pre_decomposition(self, exported_program: ExportedProgram) -> ExportedProgram:

@@ -12,7 +12,7 @@ from torch.export.graph_signature import ExportGraphSignature, OutputKind, Outpu
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .private import own_sizes
+from .private import copied, own_sizes
 
 _aten = torch.ops.aten
 _SPLITS = (_aten.split.Tensor, _aten.split_with_sizes.default, _aten.chunk.default)
@@ -25,7 +25,7 @@ _UNBIASED = {
 
 def prepare(program: ExportedProgram) -> ExportedProgram:
     """A program with the same results; ``program`` itself stays as it is."""
-    module = copy.deepcopy(program.graph_module)
+    module = copied(program.graph_module)
     own_sizes(module)
     graph = module.graph
     signature = copy.deepcopy(program.graph_signature)

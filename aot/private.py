@@ -56,6 +56,18 @@ def _own_containers(value):
     return own
 
 
+def copied(module: GraphModule) -> GraphModule:
+    """A copy whose nodes have the same names, which the signature of the program has, too.
+
+    FX gives a node another one if it is called like a builtin, such as ``input``.
+    """
+    own = copy.deepcopy(module)
+    for old, new in zip(_nodes(module), _nodes(own), strict=True):
+        new.name = old.name
+    own.recompile()
+    return own
+
+
 def own_sizes(module: GraphModule) -> None:
     """Gives ``module``, a copy of what the user has, a ShapeEnv of its own if it has symbolic sizes."""
     owner = _Owner()

@@ -20,8 +20,8 @@ class Image(nn.Module):
         super().__init__()
         self.conv = nn.Conv2d(4, 8, 3, padding=1)
 
-    def forward(self, x):
-        a, b = self.conv(x).chunk(2, 1)
+    def forward(self, input):  # a name that FX does not like
+        a, b = self.conv(input).chunk(2, 1)
         a, b = torch.split(a * b.sigmoid(), [1, 3], 1)
         return a * b.std(1, unbiased=True, keepdim=True)
 
