@@ -12,6 +12,7 @@ from torch.export.graph_signature import ExportGraphSignature, OutputKind, Outpu
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
+from .fold_float64 import fold_float64
 from .private import copied, own_sizes
 
 _aten = torch.ops.aten
@@ -29,16 +30,17 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     own_sizes(module)
     graph = module.graph
     signature = copy.deepcopy(program.graph_signature)
+    # ExecuTorch takes out of these what delegates consume; the caller's program keeps them.
+    state, constants = dict(program.state_dict), dict(program.constants)
     _clone_sources(graph, signature)
     _clone_states(graph, signature)
+    fold_float64(graph, signature, constants)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
         elif node.target in _UNBIASED:
             _to_correction(node)
     module.recompile()
-    # ExecuTorch takes out of these what delegates consume; the caller's program keeps them.
-    state, constants = dict(program.state_dict), dict(program.constants)
     prepared = program._update(module, signature, state_dict=state, constants=constants)
     prepared._module_call_graph = [_with_plain_outputs(entry) for entry in prepared.module_call_graph]
     return prepared
