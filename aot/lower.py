@@ -206,11 +206,23 @@ class _Sizes:
             return sympy.Rational(expr.p, expr.q)
         if expr.is_Symbol:
             return dims.symbol(expr.name)
+        if expr.func in (torch_sympy.TruncToInt, torch_sympy.FloorToInt):
+            return self._rounded_down(expr)
         args = [self._rebuild(a) for a in expr.args]
         if expr.func in self._FUNCTIONS:
             return self._FUNCTIONS[expr.func](*args)
         if expr.func in (sympy.Add, sympy.Mul, sympy.Pow):
             return expr.func(*args)
+        raise Unsupported(f"a size {expr} that cannot be computed in the delegate")
+
+    def _rounded_down(self, expr):
+        """A size times a float, or divided by an integer, without its fraction."""
+        number = expr.args[0]
+        if isinstance(number, torch_sympy.IntTrueDiv) and number.args[1].is_Integer and number.args[1] > 0:
+            return sympy.floor(self._rebuild(number.args[0]) / int(number.args[1]))
+        factor, size = number.as_coeff_Mul()
+        if isinstance(size, torch_sympy.ToFloat) and factor > 0 and size.args[0].is_nonnegative is not False:
+            return dims.scale(self._rebuild(size.args[0]), float(factor))
         raise Unsupported(f"a size {expr} that cannot be computed in the delegate")
 
     def _add_range(self, symbol, shape_env) -> None:

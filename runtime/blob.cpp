@@ -13,7 +13,8 @@ namespace executorch::backends::et_xnnpack {
 
 namespace {
 
-constexpr uint64_t kSupportedFeatures = static_cast<uint64_t>(schema::Feature::Core);
+constexpr uint64_t kSupportedFeatures =
+    static_cast<uint64_t>(schema::Feature::Core) | static_cast<uint64_t>(schema::Feature::ScaledSizes);
 constexpr size_t kMaxBlobBytes = size_t{1} << 31; // FlatBuffers offsets are 32 bits
 constexpr size_t kMaxEntries = 1 << 20; // of any vector of a graph
 constexpr size_t kMaxNodes = 1 << 16; // XNNPACK and the arena take time that is quadratic in these
@@ -316,10 +317,12 @@ class BlobVerifier {
       case schema::DimOp::Mod:
       case schema::DimOp::Min:
       case schema::DimOp::Max:
+      case schema::DimOp::Scale:
         break;
     }
+    const bool reads_b = expr.op() != schema::DimOp::Scale;
     ETX_CHECK(
-        expr.a() >= 0 && expr.a() < index && expr.b() >= 0 && expr.b() < index,
+        expr.a() >= 0 && expr.a() < index && (!reads_b || (expr.b() >= 0 && expr.b() < index)),
         InvalidProgram,
         "reads an expression that does not come before it");
     return {};

@@ -26,6 +26,14 @@ std::string expression(const Blob& blob, int64_t index) {
       return "in" + std::to_string(expr.a()) + "." + std::to_string(expr.b());
     case schema::DimOp::InputInt:
       return "in" + std::to_string(expr.a());
+    case schema::DimOp::Scale: {
+      double factor = 0;
+      const int64_t bits = expr.b();
+      std::memcpy(&factor, &bits, sizeof(factor));
+      char number[32];
+      std::snprintf(number, sizeof(number), "%.17g", factor);
+      return "Scale(e" + std::to_string(expr.a()) + ", " + number + ")";
+    }
     default:
       return std::string(schema::EnumNameDimOp(expr.op())) + "(e" + std::to_string(expr.a()) + ", e" +
           std::to_string(expr.b()) + ")";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -12,6 +13,14 @@ int64_t floor_div(int64_t a, int64_t b) {
   return quotient - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
+constexpr double kTwoTo63 = 9223372036854775808.0;
+
+double float64_of(int64_t bits) {
+  double number = 0;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
 // Computes one entry from earlier ones. InputDim and InputInt are not handled here.
 Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, int64_t* result) {
   if (expr.op() == schema::DimOp::Const) {
@@ -19,8 +28,15 @@ Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, 
     return {};
   }
   const int64_t a = values[static_cast<size_t>(expr.a())];
-  const int64_t b = values[static_cast<size_t>(expr.b())];
   bool overflow = false;
+  if (expr.op() == schema::DimOp::Scale) {
+    const double product = static_cast<double>(a) * float64_of(expr.b());
+    overflow = !(product > -kTwoTo63 && product < kTwoTo63); // nor is NaN a size
+    ETX_CHECK(!overflow, InvalidArgument, "a size overflows 64 bits");
+    *result = static_cast<int64_t>(product);
+    return {};
+  }
+  const int64_t b = values[static_cast<size_t>(expr.b())];
   switch (expr.op()) {
     case schema::DimOp::Add:
       overflow = __builtin_add_overflow(a, b, result);
@@ -43,6 +59,7 @@ Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, 
     case schema::DimOp::Const:
     case schema::DimOp::InputDim:
     case schema::DimOp::InputInt:
+    case schema::DimOp::Scale:
       break;
   }
   ETX_CHECK(!overflow, InvalidArgument, "a size overflows 64 bits");

@@ -11,7 +11,8 @@ import sympy
 from . import schema
 from . import schema_generated as generated
 from .arrays import pack
-from .schema import DimOp
+from .scaled import Scaled
+from .schema import DimOp, Feature
 
 IDENTIFIER = b"ETX1"
 
@@ -122,6 +123,8 @@ class DimTable:
             index = self._fold(DimOp.Mul, [expr.base] * int(expr.exp))
         elif isinstance(expr, sympy.Mod):
             index = self._fold(DimOp.Mod, expr.args)
+        elif isinstance(expr, Scaled):
+            index = self._entry(DimOp.Scale, self._expr(expr.args[0]), expr.bits)
         elif isinstance(expr, sympy.Max):
             index = self._fold(DimOp.Max, expr.args)
         elif isinstance(expr, sympy.Min):
@@ -138,6 +141,11 @@ class DimTable:
         if not dim.free_symbols <= self._sources.keys():
             dim = dim.subs(self._opaque)
         return -1 - self._expr(dim)
+
+    @property
+    def features(self) -> int:
+        """Bits of ``Feature`` that a reader of the entries needs."""
+        return int(Feature.ScaledSizes) if any(op == DimOp.Scale for op, _, _ in self.entries) else 0
 
     def finish(self) -> None:
         """Adds the range of every symbol that is in use."""
@@ -296,7 +304,7 @@ def serialize(graph) -> Serialized:
 
     root = _fill(
         generated.GraphT(),
-        requires=int(schema.Feature.Core),
+        requires=int(Feature.Core | dims.features),
         exprs=[expr(e) for e in dims.entries],
         ranges=[dim_range(r) for r in dims.ranges],
         values=values,

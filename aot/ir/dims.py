@@ -7,6 +7,8 @@ import math
 
 import sympy
 
+from ...serialization.scaled import Scaled
+
 Dim = int | sympy.Expr
 
 
@@ -48,6 +50,18 @@ def floordiv(a: Dim, b: Dim) -> Dim:
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     return simplify(sympy.floor(sympy.sympify(a) / b))
+
+
+def scale(dim: Dim, factor: float) -> Dim:
+    """``dim`` times a positive ``factor`` in float64, without its fraction."""
+    exact = sympy.Rational(*factor.as_integer_ratio())
+    if exact.p < _EXACT:
+        return simplify(sympy.floor(dim * exact))
+    return simplify(Scaled(sympy.sympify(dim), exact))
+
+
+#: A size below 2^31 times a number below this over a power of two has no more digits than float64.
+_EXACT = 1 << 22
 
 
 def is_static(shape: tuple[Dim, ...]) -> bool:

@@ -112,7 +112,8 @@ _VALUE = re.compile(r"%(\w+): (\w+)\[([^\]]*)\](?: as (\w+)(?:\[([^\]]*)\])?\((\
 
 def _parse_dim(text: str) -> dims.Dim:
     names = set(re.findall(r"[a-z]\w*", text)) - {"floor"}
-    expr = sympy.parse_expr(text, local_dict={n: dims.symbol(n) for n in names if n[0] in "su"})
+    known = {n: dims.symbol(n) for n in names if n[0] in "su"} | {"Scaled": dims.Scaled}
+    expr = sympy.parse_expr(text, local_dict=known)
     return dims.simplify(expr)
 
 

@@ -9,7 +9,7 @@ import sympy
 
 from ...serialization import schema
 from ...serialization.arrays import FLOATS
-from ...serialization.schema import DType, PadMode, UnaryKind
+from ...serialization.schema import BinaryKind, DType, PadMode, UnaryKind
 from ..ir import dims
 from .registry import Int8, op
 
@@ -206,10 +206,12 @@ def unfold(c, self, dimension, size, step):
         if len(parts) == 1:
             return parts[0]
         return c.node(schema.Concat(axis=self.rank), *parts, shape=c.out.shape)
-    count = c.require_static(count, "an unfolded size")
-    places = np.arange(count)[:, None] * step + np.arange(size)
+    starts = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
+    starts = c.node(schema.Binary(kind=BinaryKind.Mul), starts, c.operand(step, DType.Int64), shape=(count,))
+    starts, offsets = c.reshape(starts, (count, 1)), c.constant(np.arange(size))
+    places = c.node(schema.Binary(kind=BinaryKind.Add), starts, offsets, shape=(count, size))
     shape = (*self.shape[:axis], count, size, *self.shape[axis + 1 :])
-    y = c.node(schema.Index(axis=axis), self, c.constant(places), shape=shape)
+    y = c.node(schema.Index(axis=axis), self, places, shape=shape)
     return c.transpose(y, (*(i for i in range(y.rank) if i != axis + 1), axis + 1))
 
 

@@ -606,8 +606,8 @@ TEST(BlobTest, RefusesInputDimOrderThatIsNoPermutation) {
 
 TEST(BlobTest, RefusesUnknownDimOp) {
   GraphDef g = small_graph();
-  g.exprs[2] = schema::DimExpr(static_cast<DimOp>(9), 0, 0);
-  EXPECT_TRUE(refuses(g, {"size expression 2", "unknown op 9"}));
+  g.exprs[2] = schema::DimExpr(static_cast<DimOp>(10), 0, 0);
+  EXPECT_TRUE(refuses(g, {"size expression 2", "unknown op 10"}));
 }
 
 TEST(BlobTest, RefusesExpressionOfUnknownInput) {
@@ -647,6 +647,23 @@ TEST(BlobTest, RefusesExpressionOfLaterOne) {
       g.exprs[2] = schema::DimExpr(op, 0, operand);
       EXPECT_TRUE(refuses(g, {"size expression 2", "does not come before"}));
     }
+  }
+}
+
+TEST(BlobTest, RefusesScaledExpressionOfLaterOne) {
+  for (const int64_t operand : {int64_t{2}, int64_t{3}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
+    GraphDef g = small_graph();
+    g.exprs[2] = schema::DimExpr(DimOp::Scale, operand, bits_of(1.7));
+    EXPECT_TRUE(refuses(g, {"size expression 2", "does not come before"}));
+  }
+}
+
+TEST(BlobTest, RefusesScaledSizesWithoutEnd) {
+  for (const double factor :
+       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 1e300}) {
+    GraphDef g = small_graph();
+    g.exprs[2] = schema::DimExpr(DimOp::Scale, 0, bits_of(factor));
+    EXPECT_TRUE(refuses(g, {"overflows"})) << factor;
   }
 }
 

@@ -100,6 +100,12 @@ void GraphDef::output(uint32_t value_id) {
   outputs.push_back({value_id, {}});
 }
 
+int64_t bits_of(double factor) {
+  int64_t bits = 0;
+  std::memcpy(&bits, &factor, sizeof(bits));
+  return bits;
+}
+
 int64_t GraphDef::expr(schema::DimOp op, int64_t a, int64_t b) {
   exprs.emplace_back(op, a, b);
   return -static_cast<int64_t>(exprs.size());

@@ -59,6 +59,9 @@ struct StateDef {
   std::optional<ConstantDef> initial;
 };
 
+// A factor of DimOp::Scale as an operand.
+int64_t bits_of(double factor);
+
 struct GraphDef {
   uint64_t required_features = static_cast<uint64_t>(schema::Feature::Core);
   std::vector<schema::DimExpr> exprs;

@@ -146,11 +146,13 @@ GraphDef shapes() {
   const int64_t rest = g.expr(DimOp::Mod, -1 - rows, -1 - three);
   const int64_t least = g.expr(DimOp::Min, -1 - rows, -1 - three);
   const int64_t most = g.expr(DimOp::Max, -1 - rest, -1 - least);
+  const int64_t scaled = g.expr(DimOp::Scale, -1 - rows, bits_of(0.7));
   const uint32_t x = g.input({rows, 2, 6}, DType::Int64);
   g.inputs.push_back({kNone, {}});
   const uint32_t flat = g.node(reshape({twice, 6}), {x}, {twice, 6}, DType::Int64);
   g.output(g.node(slice(1, start, 2), {flat}, {twice, 2}, DType::Int64));
   g.output(g.node(slice(0, 0, most), {x}, {most, 2, 6}, DType::Int64));
+  g.output(g.node(slice(0, 0, scaled), {x}, {scaled, 2, 6}, DType::Int64));
   const uint32_t y = g.input({rows, 3});
   const uint32_t turned = g.node(transpose({1, 0}), {y}, {3, rows});
   const uint32_t padded = g.node(pad({0, 1}, {0, 1}, 0.5f), {turned}, {3, longer});

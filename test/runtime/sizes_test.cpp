@@ -76,6 +76,41 @@ TEST_F(SizesTest, ComputesEveryOp) {
   EXPECT_EQ(value_of(DimOp::Max, 7, -3), 7);
 }
 
+// 0.29 * 100 is 28.999999999999996, 0.7 * 10 is 7: the rounding of Float64 counts, not the real numbers.
+TEST_F(SizesTest, ScalesInFloat64) {
+  const struct {
+    int64_t a;
+    double factor;
+    int64_t scaled;
+  } cases[] = {
+      {10, 0.7, 7}, {100, 0.29, 28}, {7, 1.7, 11}, {9, 0.0, 0}, {-7, 0.5, -3}, {kMax - 1023, 1.0, kMax - 1023}};
+  for (const auto& c : cases) {
+    GraphDef def = def_;
+    const int64_t size = def.expr(DimOp::Const, c.a);
+    const int64_t scaled = def.expr(DimOp::Scale, -1 - size, bits_of(c.factor));
+    StatusOr<Sizes> sizes = evaluate(def, 2, 0);
+    ASSERT_TRUE(sizes.ok()) << sizes.status().message();
+    EXPECT_EQ(sizes->resolve(scaled), c.scaled) << c.a << " * " << c.factor;
+  }
+}
+
+TEST_F(SizesTest, RefusesScaledSizesWithoutEnd) {
+  for (const auto& [a, factor] :
+       {std::pair{kMax, 1.0},
+        std::pair{kMin, 1.0},
+        std::pair{int64_t{1}, 1e300},
+        std::pair{int64_t{1}, std::numeric_limits<double>::infinity()},
+        std::pair{int64_t{0}, std::numeric_limits<double>::infinity()},
+        std::pair{int64_t{1}, std::numeric_limits<double>::quiet_NaN()}}) {
+    GraphDef def = def_;
+    const int64_t size = def.expr(DimOp::Const, a);
+    def.expr(DimOp::Scale, -1 - size, bits_of(factor));
+    const Status status = evaluate(def, 2, 0).status();
+    EXPECT_EQ(status.code(), Error::InvalidArgument);
+    EXPECT_EQ(status.message(), "a size overflows 64 bits");
+  }
+}
+
 // As Python's // and %.
 TEST_F(SizesTest, DividesDownwards) {
   const struct {

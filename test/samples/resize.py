@@ -3,7 +3,7 @@
 
 import torch.nn.functional as F
 
-from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Sample, rand
+from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Sample, Size, rand
 
 
 def _to(mode, **options):
@@ -13,6 +13,9 @@ def _to(mode, **options):
 def _sample(mode, border, align_corners):
     return lambda x, grid: F.grid_sample(x, grid, mode, border, align_corners)
 
+
+#: With numbers that 0.29 times them is not what it seems to be: 100 times it is 28.999999999999996.
+_LONG = Size("long", 120, (120, 100, 7, 50, 99, 101))
 
 SAMPLES = [
     Sample("bilinear_antialias", _to("bilinear", size=(5, 7), antialias=True), rand(BATCH, 3, 16, 9)),
@@ -61,6 +64,20 @@ SAMPLES = [
     Sample("trilinear_dynamic", _to("trilinear", scale_factor=2), rand(2, 3, 4, HEIGHT, WIDTH)),
     Sample("nearest_dynamic", _to("nearest", scale_factor=2), rand(BATCH, 3, HEIGHT, WIDTH)),
     Sample("bilinear_dynamic", _to("bilinear", scale_factor=2), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("nearest_half_dynamic", _to("nearest", scale_factor=0.5), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("nearest_exact_scale_dynamic", _to("nearest-exact", scale_factor=(0.7, 1.1)), rand(2, 3, HEIGHT, WIDTH)),
+    Sample("nearest1d_scale_dynamic", _to("nearest", scale_factor=0.29), rand(BATCH, 3, _LONG)),
+    Sample("bilinear_half_dynamic", _to("bilinear", scale_factor=0.5), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("bilinear_scale_dynamic", _to("bilinear", scale_factor=(1.7, 0.6)), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample(
+        "bilinear_scale_dynamic_twice",
+        lambda x: _to("bilinear", scale_factor=1.5)(_to("bilinear", scale_factor=0.7)(x)),
+        rand(2, 3, HEIGHT, WIDTH),
+    ),
+    Sample("upsample_linear_scale_dynamic", _to("linear", scale_factor=1.7), rand(2, 3, LENGTH)),
+    Sample("bicubic_dynamic", _to("bicubic", scale_factor=3), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("bicubic_scale_dynamic", _to("bicubic", scale_factor=(1.5, 0.7)), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("trilinear_scale_dynamic", _to("trilinear", scale_factor=1.7), rand(2, 3, 4, HEIGHT, WIDTH)),
     Sample("bilinear_recomputed", _to("bilinear", scale_factor=1.7, recompute_scale_factor=True), rand(2, 3, 8, 9)),
     Sample("area", _to("area", size=(4, 3)), rand(2, 3, 8, 9)),
     *(

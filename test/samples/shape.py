@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from . import ANY_OPERATOR, BATCH, EVEN, HEIGHT, LENGTH, WIDTH, Sample, bools, integers, new, rand
+from . import ANY_OPERATOR, BATCH, EVEN, HEIGHT, LENGTH, WIDTH, Sample, Size, bools, integers, new, rand
 
 
 def _padded(mode, *amounts):
@@ -17,6 +17,8 @@ def _moved(x):
     last = x.unbind(1)[-1]
     return x[None].expand(2, *x.shape), y.repeat(1, 2, 1), x[:, 1::2, ::3], last, x.permute(2, 0, 1), y.narrow(1, 1, 2)
 
+
+_SIGNAL = Size("signal", 640, (640, 64, 320, 639, 100))
 
 SAMPLES = [
     Sample("view", lambda x: x.view(6, 4), rand(2, 3, 4)),
@@ -129,6 +131,9 @@ SAMPLES = [
     Sample("unfold_last", lambda x: x.unfold(-1, 4, 4), rand(2, 17)),
     Sample("unfold_size_one", lambda x: x.unfold(0, 1, 2), rand(5, 3)),
     Sample("unfold_long", lambda x: x.unfold(-1, 40, 10), rand(BATCH, 100)),
+    Sample("unfold_dynamic", lambda x: x.unfold(-1, 3, 2), rand(BATCH, EVEN)),
+    Sample("unfold_frames", lambda x: x.unfold(-1, 64, 16) * torch.hann_window(64), rand(2, _SIGNAL)),
+    Sample("unfold_frames_middle", lambda x: x.unfold(1, 40, 7), rand(BATCH, _SIGNAL, 3)),
     Sample("unfold_image", lambda x: x.unfold(2, 2, 2).unfold(3, 2, 2), rand(1, 2, 4, 6)),
     Sample("unfold_integers", lambda x: x.unfold(0, 3, 1), integers(7)),
     Sample("diagonal", lambda x: x.diagonal(1, 0, 1), rand(4, 5, 3)),

@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Blobs read back with the generated reader."""
 
+import struct
+
 import harness
 import numpy as np
 import pytest
@@ -34,6 +36,8 @@ def evaluate(root, sizes):
             values.append(e.a)
         elif e.op == DimOp.InputDim:
             values.append(sizes[e.a][e.b])
+        elif e.op == DimOp.Scale:
+            values.append(int(values[e.a] * struct.unpack("<d", struct.pack("<q", e.b))[0]))
         else:
             values.append(operations[e.op](values[e.a], values[e.b]))
     return values
