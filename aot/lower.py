@@ -20,6 +20,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 from torch.utils._sympy import functions as torch_sympy
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ..serialization import schema
 from ..serialization.arrays import BFLOAT16, HALVES, NUMPY_DTYPES, convert, number
@@ -164,6 +165,7 @@ class _Sizes:
         self._constraints = program.range_constraints
         self._cache: dict[object, dims.Dim] = {}
         self._environments: dict[int, object] = {}
+        self._bounds: dict[sympy.Symbol, ValueRanges] = {}
         self.ranges: dict[str, Range] = {}
         self.assumed: dict[str, int] = {}  #: the least size that export assumed where we take less
 
@@ -217,13 +219,19 @@ class _Sizes:
 
     def _rounded_down(self, expr):
         """A size times a float, or divided by an integer, without its fraction."""
-        number = expr.args[0]
-        if isinstance(number, torch_sympy.IntTrueDiv) and number.args[1].is_Integer and number.args[1] > 0:
-            return sympy.floor(self._rebuild(number.args[0]) / int(number.args[1]))
-        factor, size = number.as_coeff_Mul()
-        if isinstance(size, torch_sympy.ToFloat) and factor > 0 and size.args[0].is_nonnegative is not False:
-            return dims.scale(self._rebuild(size.args[0]), float(factor))
+        factor, number = expr.args[0].as_coeff_Mul()
+        if isinstance(number, (torch_sympy.ToFloat, torch_sympy.IntTrueDiv)) and factor > 0:
+            size, divisor = (*number.args, 1)[:2]
+            if self._is_size(size):
+                if divisor == 1:
+                    return sympy.sympify(dims.scale(self._rebuild(size), float(factor)))
+                if factor == 1 and sympy.sympify(divisor).is_Integer and divisor > 0:
+                    return sympy.floor(self._rebuild(size) / int(divisor))
         raise Unsupported(f"a size {expr} that cannot be computed in the delegate")
+
+    def _is_size(self, expr) -> bool:
+        """Whether it cannot be negative: rounded down it is then the same as without its fraction."""
+        return bool(bound_sympy(expr, self._bounds).lower >= 0)
 
     def _add_range(self, symbol, shape_env) -> None:
         if symbol.name in self.ranges:
@@ -231,6 +239,7 @@ class _Sizes:
         bounds = self._constraints.get(symbol)
         if bounds is None:
             bounds = shape_env.var_to_range[symbol]
+        self._bounds[symbol] = bounds
         low, high = _finite(bounds.lower), _finite(bounds.upper)
         if shape_env.is_unbacked_symint(symbol):
             if low is None or low < 0:
@@ -663,8 +672,11 @@ class Support(Lowering):
 
 
 def is_size(node: FxNode) -> bool:
-    """Whether a node computes an integer from sizes, which costs nothing at run time."""
-    return isinstance(node.meta.get("val"), (int, bool, torch.SymInt, torch.SymBool))
+    """Whether a node computes a number from sizes, which costs nothing at run time."""
+    value = node.meta.get("val")
+    if isinstance(value, torch.SymFloat):
+        return all(symbol.is_integer for symbol in value.node.expr.free_symbols)
+    return isinstance(value, (int, bool, torch.SymInt, torch.SymBool))
 
 
 __all__ = ["Lowering", "Support", "Unsupported", "is_size", "lower", "target_name"]

@@ -18,6 +18,7 @@ from torch.fx import Node as FxNode
 
 from . import ops
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
+from .fold_float64 import fold_float64
 from .keep_order import keep_output_last
 from .lower import Support, is_mutated_parameter, is_size, mutated_buffer, target_name
 from .prepare import prepare
@@ -207,10 +208,11 @@ class EtXnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take.
 
-        Also gives operators that ExecuTorch would not let pass their twins, in ``ep`` itself: no
-        later hook sees them.
+        Also folds float64 and gives operators that ExecuTorch would not let pass their twins, in ``ep`` itself:
+        no earlier hook sees a program whose operators write to nothing, no later one these operators.
         """
         self._is_new = True
+        fold_float64(ep)
         support = Support(ep, self.selection.reason)
         taken: dict[torch._ops.OpOverload, bool] = {}
         for node in ep.graph.nodes:

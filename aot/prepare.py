@@ -12,7 +12,6 @@ from torch.export.graph_signature import ExportGraphSignature, OutputKind, Outpu
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .fold_float64 import fold_float64
 from .private import copied, own_sizes
 
 _aten = torch.ops.aten
@@ -34,12 +33,13 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     state, constants = dict(program.state_dict), dict(program.constants)
     _clone_sources(graph, signature)
     _clone_states(graph, signature)
-    fold_float64(graph, signature, constants)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
         elif node.target in _UNBIASED:
             _to_correction(node)
+        elif node.target is torch.sym_float:
+            _to_quotient(node)
     module.recompile()
     prepared = program._update(module, signature, state_dict=state, constants=constants)
     prepared._module_call_graph = [_with_plain_outputs(entry) for entry in prepared.module_call_graph]
@@ -141,6 +141,14 @@ def _to_correction(node: FxNode) -> None:
         "correction": int(node.kwargs.get("unbiased", unbiased)),
         "keepdim": node.kwargs.get("keepdim", keepdim),
     }
+
+
+def _to_quotient(node: FxNode) -> None:
+    """``sym_float(s)`` -> ``s / 1``, which the Edge dialect has."""
+    if isinstance(node.args[0].meta["val"], torch.SymInt):
+        node.target = operator.truediv
+        node.args = (node.args[0], 1)
+        node.meta["val"] = node.args[0].meta["val"] / 1
 
 
 def _add(graph: Graph, a, b):

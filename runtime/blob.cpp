@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <unordered_set>
 
 #include "quantization.h"
+#include "scale.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -317,8 +319,12 @@ class BlobVerifier {
       case schema::DimOp::Mod:
       case schema::DimOp::Min:
       case schema::DimOp::Max:
-      case schema::DimOp::Scale:
         break;
+      case schema::DimOp::Scale: {
+        const double factor = scale_factor(expr);
+        ETX_CHECK(std::isfinite(factor) && factor > 0, InvalidProgram, "scales by %g", factor);
+        break;
+      }
     }
     const bool reads_b = expr.op() != schema::DimOp::Scale;
     ETX_CHECK(

@@ -7,6 +7,7 @@
 #include <flatbuffers/minireflect.h>
 
 #include "blob.h"
+#include "scale.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -27,11 +28,8 @@ std::string expression(const Blob& blob, int64_t index) {
     case schema::DimOp::InputInt:
       return "in" + std::to_string(expr.a());
     case schema::DimOp::Scale: {
-      double factor = 0;
-      const int64_t bits = expr.b();
-      std::memcpy(&factor, &bits, sizeof(factor));
       char number[32];
-      std::snprintf(number, sizeof(number), "%.17g", factor);
+      std::snprintf(number, sizeof(number), "%.17g", scale_factor(expr));
       return "Scale(e" + std::to_string(expr.a()) + ", " + number + ")";
     }
     default:

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstring>
+#include <cmath>
+
+#include "scale.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -13,12 +15,14 @@ int64_t floor_div(int64_t a, int64_t b) {
   return quotient - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
-constexpr double kTwoTo63 = 9223372036854775808.0;
-
-double float64_of(int64_t bits) {
-  double number = 0;
-  std::memcpy(&number, &bits, sizeof(number));
-  return number;
+// As int(a * factor) in Python.
+Status scale(int64_t a, double factor, int64_t* result) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  const double product = static_cast<double>(a) * factor;
+  // NaN is no such number either.
+  ETX_CHECK(std::abs(product) < kTwoTo63, InvalidArgument, "a size overflows 64 bits");
+  *result = static_cast<int64_t>(product);
+  return {};
 }
 
 // Computes one entry from earlier ones. InputDim and InputInt are not handled here.
@@ -28,15 +32,11 @@ Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, 
     return {};
   }
   const int64_t a = values[static_cast<size_t>(expr.a())];
-  bool overflow = false;
   if (expr.op() == schema::DimOp::Scale) {
-    const double product = static_cast<double>(a) * float64_of(expr.b());
-    overflow = !(product > -kTwoTo63 && product < kTwoTo63); // nor is NaN a size
-    ETX_CHECK(!overflow, InvalidArgument, "a size overflows 64 bits");
-    *result = static_cast<int64_t>(product);
-    return {};
+    return scale(a, scale_factor(expr), result);
   }
   const int64_t b = values[static_cast<size_t>(expr.b())];
+  bool overflow = false;
   switch (expr.op()) {
     case schema::DimOp::Add:
       overflow = __builtin_add_overflow(a, b, result);

@@ -169,7 +169,7 @@ TEST(BlobTest, RefusesNewerFormat) {
 }
 
 TEST(BlobTest, RefusesMissingFeatures) {
-  for (unsigned bit = 1; bit < 64; ++bit) {
+  for (unsigned bit = 2; bit < 64; ++bit) {
     GraphDef g = small_graph();
     g.required_features |= uint64_t{1} << bit;
     char name[32];
@@ -658,9 +658,17 @@ TEST(BlobTest, RefusesScaledExpressionOfLaterOne) {
   }
 }
 
-TEST(BlobTest, RefusesScaledSizesWithoutEnd) {
-  for (const double factor :
-       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 1e300}) {
+TEST(BlobTest, RefusesFactorThatIsNotPositiveAndFinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double factor : {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), -0.5, 0.0, -0.0}) {
+    GraphDef g = small_graph();
+    g.exprs[2] = schema::DimExpr(DimOp::Scale, 0, bits_of(factor));
+    EXPECT_TRUE(refuses(g, {"size expression 2", "scales by"})) << factor;
+  }
+}
+
+TEST(BlobTest, RefusesScaledSizeThatOverflows) {
+  for (const double factor : {1e19, 1e300, std::numeric_limits<double>::max()}) {
     GraphDef g = small_graph();
     g.exprs[2] = schema::DimExpr(DimOp::Scale, 0, bits_of(factor));
     EXPECT_TRUE(refuses(g, {"overflows"})) << factor;
