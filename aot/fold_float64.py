@@ -35,6 +35,7 @@ def fold_float64(program: ExportedProgram) -> None:
     results = [node for node in program.graph.nodes if node in wide and _is_result(node, wide)]
     if not results:
         return
+    sources = {s for n in wide for s in n.all_input_nodes if s.op == "placeholder"}
     computed = _Computed(program)
     for node in results:
         _replace(program, node, computed(node))
@@ -42,6 +43,7 @@ def fold_float64(program: ExportedProgram) -> None:
         for user in [user for user in node.users if _is_assertion(user)]:
             program.graph.erase_node(user)
     program.graph.eliminate_dead_code()
+    _remove_unread(program, sources)
     program.graph_module.recompile()
 
 
@@ -135,6 +137,15 @@ class _Computed:
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), self._values.__getitem__)
         with torch.no_grad():
             return node.target(*args, **kwargs)
+
+
+def _remove_unread(program: ExportedProgram, sources: set[FxNode]) -> None:
+    """Removes the constants that only what was folded has read."""
+    unread = {node for node in sources if not node.users}
+    signature = program.graph_signature
+    signature.input_specs[:] = [s for s in signature.input_specs if s.arg.name not in {n.name for n in unread}]
+    for node in unread:
+        program.graph.erase_node(node)
 
 
 def _replace(program: ExportedProgram, node: FxNode, value: torch.Tensor) -> None:

@@ -6,6 +6,7 @@ shapes alone, and so tells which nodes can be taken and why the others cannot.
 """
 
 import dataclasses
+import functools
 import inspect
 import logging
 import operator
@@ -143,6 +144,10 @@ def array_of(tensor: torch.Tensor) -> np.ndarray:
     if tensor.dtype == torch.bfloat16:
         return tensor.contiguous().view(torch.int16).numpy().view(BFLOAT16)
     return tensor.numpy()
+
+
+def _dtype_reason(dtype: torch.dtype) -> str:
+    return f"dtype {str(dtype).removeprefix('torch.')}"
 
 
 def _finite(bound) -> int | None:
@@ -397,7 +402,7 @@ class Lowering(Builder):
         if not isinstance(value, torch.Tensor):
             raise Unsupported(f"a result of type {type(value).__name__}")
         if value.dtype not in _DTYPES:
-            raise Unsupported(f"dtype {str(value.dtype).removeprefix('torch.')}")
+            raise Unsupported(_dtype_reason(value.dtype))
         return Value("", _DTYPES[value.dtype], tuple(self.dim(s) for s in value.shape))
 
     def dim(self, size) -> dims.Dim:
@@ -642,8 +647,24 @@ class Support(Lowering):
             try:
                 self._reasons[node] = self._try(node)
             except Exception as error:
-                self._reasons[node] = explain(error, node)
+                reason = explain(error, node)
+                of_sizes = reason == _dtype_reason(torch.float64) and self._of_sizes.get(node)
+                self._reasons[node] = reason + (", computed from a size that depends on an input" if of_sizes else "")
         return self._reasons[node]
+
+    @functools.cached_property
+    def _of_sizes(self) -> dict[FxNode, bool]:
+        """The nodes that constants and sizes alone decide, and whether sizes do: else they could be folded."""
+        found = {}
+        for node in self.program.graph.nodes:
+            if is_size(node):
+                found[node] = True
+            elif node.op == "placeholder":
+                if constant_tensor(self.program, node) is not None:
+                    found[node] = False
+            elif node.op == "call_function" and found.keys() >= set(node.all_input_nodes):
+                found[node] = any(found[n] for n in node.all_input_nodes)
+        return found
 
     def _try(self, node: FxNode) -> str | None:
         if node.op != "call_function":
