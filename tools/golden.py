@@ -53,7 +53,8 @@ SAMPLES = """
     lstm_projection gru_both_directions
     sum_integers mean_two_axes amax_nan argmax cumsum prod any_two_axes sort_descending topk_dynamic
     topk
-    bilinear_corners bicubic_smaller nearest1d_dynamic nearest_exact_scale grid_sample_bicubic_reflection
+    bilinear_corners bicubic_smaller nearest1d_dynamic nearest1d_scale_dynamic nearest_exact_scale
+    grid_sample_bicubic_reflection
     view_dynamic_split permute_dynamic expand_dynamic cat_dynamic slice_dynamic_step pad_value pad_reflect_1d
     pad_circular_1d roll_dynamic repeat_interleave_dynamic
     softmax_middle_axis log_softmax_middle_axis

@@ -19,6 +19,11 @@ def _overwritten(new):
     return write
 
 
+def _positions(x):
+    angles = torch.outer(torch.arange(6, dtype=torch.float64), 1e4 ** -(torch.arange(4, dtype=torch.float64) / 4))
+    return x + torch.cat([angles.sin(), angles.cos()], -1).to(x.dtype)
+
+
 SAMPLES = [
     Sample("eq", lambda x, y: x == y, integers(3, 4, low=0, high=3), integers(4, low=0, high=3)),
     Sample("ne", lambda x, y: x != y, integers(BATCH, 4, low=0, high=3), integers(4, low=0, high=3)),
@@ -82,6 +87,7 @@ SAMPLES = [
     Sample("zeros_like", lambda x: (torch.zeros_like(x), torch.ones_like(x), torch.full_like(x, 3)), rand(BATCH, 3)),
     Sample("arange", lambda x: torch.arange(x.shape[0]) + 1, rand(BATCH, 3)),
     Sample("arange_step", lambda x: torch.arange(2, 20, 3) + x, integers(6)),
+    Sample("positions_float64", _positions, rand(BATCH, 6, 8)),
     Sample("arange_float", lambda x: torch.arange(x.shape[1], dtype=torch.float32) * 0.5, rand(2, LENGTH)),
     Sample("size_as_number", lambda x: x * x.shape[0] + x.shape[1], rand(BATCH, LENGTH)),
     Sample(

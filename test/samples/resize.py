@@ -14,7 +14,7 @@ def _sample(mode, border, align_corners):
     return lambda x, grid: F.grid_sample(x, grid, mode, border, align_corners)
 
 
-#: With numbers that 0.29 times them is not what it seems to be: 100 times it is 28.999999999999996.
+#: In float64 0.29 times 100 is 28.999999999999996.
 _LONG = Size("long", 120, (120, 100, 7, 50, 99, 101))
 
 SAMPLES = [
@@ -77,6 +77,21 @@ SAMPLES = [
     Sample("upsample_linear_scale_dynamic", _to("linear", scale_factor=1.7), rand(2, 3, LENGTH)),
     Sample("bicubic_dynamic", _to("bicubic", scale_factor=3), rand(BATCH, 3, HEIGHT, WIDTH)),
     Sample("bicubic_scale_dynamic", _to("bicubic", scale_factor=(1.5, 0.7)), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample(
+        "nearest_recomputed_dynamic",
+        _to("nearest", scale_factor=(0.7, 1.5), recompute_scale_factor=True),
+        rand(2, 3, HEIGHT, WIDTH),
+    ),
+    Sample(
+        "bilinear_recomputed_dynamic",
+        _to("bilinear", scale_factor=1.7, recompute_scale_factor=True),
+        rand(BATCH, 3, HEIGHT, WIDTH),
+    ),
+    Sample(
+        "bilinear_scale_of_pooled",
+        lambda x: _to("bilinear", scale_factor=1.7)(F.max_pool2d(x, 3, 2, 1)),
+        rand(2, 3, HEIGHT, WIDTH),
+    ),
     Sample("trilinear_scale_dynamic", _to("trilinear", scale_factor=1.7), rand(2, 3, 4, HEIGHT, WIDTH)),
     Sample("bilinear_recomputed", _to("bilinear", scale_factor=1.7, recompute_scale_factor=True), rand(2, 3, 8, 9)),
     Sample("area", _to("area", size=(4, 3)), rand(2, 3, 8, 9)),

@@ -22,6 +22,7 @@ NAMES = (
     "attention_mask",
     "image_and_vector_channels_last",
     "max_pool2d_indices_dynamic",
+    "nearest1d_scale_dynamic",
 )
 SAMPLES = [s for s in all_samples() if s.name in NAMES]
 
