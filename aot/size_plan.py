@@ -15,6 +15,7 @@ from fractions import Fraction
 import sympy
 
 from ..serialization.arrays import NUMPY_DTYPES
+from ..serialization.scaled import Scaled
 from .ir import Graph, Range, Value, dims
 
 Box = dict[sympy.Symbol, tuple[int, int]]  #: the values that each symbol may still take
@@ -76,6 +77,9 @@ def interval(expr: dims.Dim, box: Box):
         for part in parts:
             result = _product(result, part)
         return result
+    if isinstance(expr, Scaled):
+        factor = float(parts[1][0])
+        return int(float(parts[0][0]) * factor), int(float(parts[0][1]) * factor)
     if isinstance(expr, sympy.floor):
         return math.floor(parts[0][0]), math.floor(parts[0][1])
     if isinstance(expr, (sympy.Min, sympy.Max)):
