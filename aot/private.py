@@ -16,6 +16,7 @@ from torch.fx import Node as FxNode
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._ordered_set import OrderedSet
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -126,6 +127,8 @@ class _Owner:
             if id(value) not in self._tensors:
                 self._tensors[id(value)] = value, self._tensor(value)
             return self._tensors[id(value)][1]
+        if isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value):  # quantized weights
+            return transform_subclass(value, lambda name, part: self(part))
         return value
 
     def _env(self, env: ShapeEnv | None) -> ShapeEnv | None:

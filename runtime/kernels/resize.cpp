@@ -157,7 +157,7 @@ struct Axis {
     if (kind == ResizeKind::NearestExact) {
       return step * (static_cast<float>(i) + 0.5f);
     }
-    const float x = step * (static_cast<float>(i) + 0.5f) - 0.5f;
+    const float x = std::fma(step, static_cast<float>(i) + 0.5f, -0.5f); // as PyTorch's kernels are compiled
     return kind == ResizeKind::Bilinear ? std::max(x, 0.0f) : x;
   }
 
