@@ -72,6 +72,11 @@ if(possible)
   et_xnnpack_read_before(xnnpack_denormals SOURCES operator-run)
 endif()
 
+et_xnnpack_part("rounded rows that are NaN" BEFORE operator-run)
+if(possible)
+  et_xnnpack_read_before(xnnpack_rounding SOURCES operator-run)
+endif()
+
 et_xnnpack_part("small results of transposed convolutions" BEFORE operators/deconvolution-nhwc indirection)
 if(possible)
   et_xnnpack_read_before(xnnpack_deconvolution SOURCES operators/deconvolution-nhwc indirection)

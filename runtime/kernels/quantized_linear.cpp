@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "../memory.h"
 #include "../ops/common.h"
@@ -216,9 +217,14 @@ struct Parameters {
 
 Parameters choose(const Range& range, const float* x, size_t count) {
   float min = 0, max = 0;
+  bool is_nan = false;
   for (size_t i = 0; i < count; ++i) {
     min = std::min(min, x[i]);
     max = std::max(max, x[i]);
+    is_nan |= std::isnan(x[i]);
+  }
+  if (is_nan) {
+    min = max = std::numeric_limits<float>::quiet_NaN(); // and so is the scale
   }
   if (range.kind == RangeKind::Symmetric) {
     const float scale = std::max(std::max(-min, max) / ((range.high - range.low) / 2), range.epsilon);

@@ -170,3 +170,22 @@ def test_one_row_and_many_give_the_same():
     together = method.execute((inputs,))[0].clone()
     alone = torch.cat([method.execute((inputs[i : i + 1],))[0].clone() for i in range(5)])
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5)
+
+
+@needs_runtime
+@pytest.mark.parametrize(
+    "name", ("linear_dynamic_int8", "linear_8da4w_channel", "linear_8da4w_group32", "linear_8da4w_group16")
+)
+def test_rows_that_are_not_finite(name):
+    """NaN and infinity make NaN of their row. Rows may be of one number, or of tiny ones."""
+    exported = SAMPLES[name].export()
+    example = exported.example_inputs[0][0]
+    size = example.shape[-1]
+    method = Runtime.get().load_program(harness.lower_sample(SAMPLES[name]).buffer).load_method("forward")
+    inf = float("inf")
+    special = [torch.cat([torch.tensor([1.0, number]), torch.randn(size - 2)]) for number in (float("nan"), inf, -inf)]
+    for row in (*special, torch.zeros(size), torch.full((size,), 5.0), torch.full((size,), -1e-30)):
+        x = row.expand(1, *example.shape[1:]).contiguous()
+        expected = exported.module()(x)
+        assert expected.isnan().all() == (not row.isfinite().all())
+        torch.testing.assert_close(method.execute((x,))[0], expected, rtol=0.05, atol=0.05, equal_nan=True)
