@@ -12,10 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "xnnpack.h"
 #include "xnnpack/quantization.h"
-
-#ifndef XNN_FLAG_NO_BROADCAST /* the function has other parameters in newer versions */
 
 static inline struct xnn_qd8_quantization_params et_xnnpack_choose_rounding(
     const void* row, size_t bytes, float min, float max) {
@@ -35,5 +32,3 @@ static inline struct xnn_qd8_quantization_params et_xnnpack_choose_rounding(
 
 /* Where it is called these are the names of the row and of its size. */
 #define xnn_f32_qd8_asymmetric_quantization_params(min, max) et_xnnpack_choose_rounding(input, n, min, max)
-
-#endif
