@@ -4,7 +4,7 @@
 /*
  * A row, or an image, that is rounded to 8 bits at run time becomes NaN if one of its numbers is NaN or infinite, as
  * in PyTorch. XNNPACK looks for the least and the largest number, which drops NaN, and what it makes of infinity can be
- * any number. Xnnpack.cmake has the compiler read this before the source that rounds.
+ * any number. XnnpackParts.cmake has the compiler read this before the source that rounds.
  */
 
 #include <math.h>
