@@ -85,10 +85,11 @@ endif()
 # Microkernels whose limits would replace NaN.
 if(is_x86 AND TARGET microkernels-prod)
   get_target_property(sources microkernels-prod SOURCES)
-  list(FILTER sources INCLUDE REGEX "^src/(f32|f16|qd8)[^/]*/.*(sse|avx|fma3|f16c).*\\.c$")
+  list(FILTER sources INCLUDE REGEX "^src/(f16|f32|qd8)-.*\\.c$")
   set(limited)
   foreach(source IN LISTS sources)
-    file(STRINGS "${XNNPACK_SOURCE_DIR}/${source}" lines REGEX "_(max|min)_ps\\(v(acc|out|scaled)[^,]*, v")
+    file(STRINGS "${XNNPACK_SOURCE_DIR}/${source}" lines LIMIT_COUNT 1
+      REGEX "_(max|min)_ps\\(v(acc|out|scaled)[A-Za-z0-9_]*, *v[a-z_]*(min|max)")
     if(lines)
       string(REGEX REPLACE "^src/|\\.c$" "" source "${source}")
       list(APPEND limited "${source}")

@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
 // NaN stays NaN whatever limits there are, in XNNPACK as in our kernels, on every CPU. Elementwise operators have
-// this in elementwise_test.cpp, softmax and pools in theirs.
+// this in elementwise_test.cpp, softmax in reduce_test.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -102,6 +102,24 @@ TEST(NaN, StaysInTransposedConvolutions) {
         };
         return OpCase(attributes, {with_nan({1, 5, 6, 4}), weight({columns, 3, 3, 4}), weight({columns})});
       });
+    }
+  }
+}
+
+// Which has limits in XNNPACK although it has none in the program.
+TEST(NaN, StaysInAveragePools) {
+  for (const size_t channels : {1, 3, 4, 17, 32}) {
+    for (const uint32_t window : {2, 3, 4}) {
+      SCOPED_TRACE(std::to_string(channels) + " channels, window " + std::to_string(window));
+      const auto attributes = [=](Builder& builder) {
+        const schema::Size2D kernel(window, window), stride(2, 2);
+        const schema::Padding2D padding(0, 0, 0, 0);
+        return schema::CreateAvgPool2d(builder, &kernel, &stride, &padding, &padding);
+      };
+      const OpCase op(attributes, {with_nan({1, 9, 9, channels})});
+      expect_agreement(op);
+      const std::vector<bool> places = nan_places(op.run_in_xnnpack());
+      EXPECT_NE(std::count(places.begin(), places.end(), true), 0);
     }
   }
 }
