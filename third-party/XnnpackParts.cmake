@@ -89,7 +89,7 @@ if(is_x86 AND TARGET microkernels-prod)
   set(limited)
   foreach(source IN LISTS sources)
     file(STRINGS "${XNNPACK_SOURCE_DIR}/${source}" lines LIMIT_COUNT 1
-      REGEX "_(max|min)_ps\\(v(acc|out|scaled)[A-Za-z0-9_]*, *v[a-z_]*(min|max)")
+      REGEX "_(max|min)_ps\\(v(acc|out|scaled)[A-Za-z0-9_]*, *v[a-z_]*(min|max|zero)")
     if(lines)
       string(REGEX REPLACE "^src/|\\.c$" "" source "${source}")
       list(APPEND limited "${source}")
