@@ -140,7 +140,17 @@ void et_xnnpack_describe_build(char* text, size_t capacity) {
 
 bool et_xnnpack_has_half(void) {
   const struct xnn_hardware_config* hardware = xnn_init_hardware_config();
-  return hardware != NULL && xnn_is_f16_compatible_config(hardware);
+  if (hardware == NULL || !xnn_is_f16_compatible_config(hardware)) {
+    return false;
+  }
+#ifndef XNN_FLAG_NO_BROADCAST
+  // One that was built with AVX512-FP16 has tiles of 64 columns, of which it stores half elsewhere.
+  const struct xnn_gemm_config* products = xnn_init_f16_gemm_config();
+  if (products != NULL && products->nr >= 64) {
+    return false;
+  }
+#endif
+  return true;
 }
 
 // XNNPACK needs no mending since it makes so many copies.

@@ -40,6 +40,11 @@ elseif(NOT TARGET XNNPACK)
       et_xnnpack_leave_out(STATUS "SME" "GCC has it from 14 on")
     endif()
   endif()
+  # The pinned version's products in Float16 with AVX512-FP16 store half of each 64 columns elsewhere.
+  file(STRINGS "${XNNPACK_SOURCE_DIR}/include/xnnpack.h" newer REGEX "define XNN_FLAG_NO_BROADCAST")
+  if(NOT newer)
+    set(XNNPACK_ENABLE_AVX512FP16 OFF)
+  endif()
   add_subdirectory("${XNNPACK_SOURCE_DIR}" xnnpack EXCLUDE_FROM_ALL SYSTEM)
   include("${CMAKE_CURRENT_LIST_DIR}/XnnpackParts.cmake")
   # A Debug build of XNNPACK prints; a library of ours never does.
