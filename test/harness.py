@@ -126,11 +126,12 @@ def coverage(sample: Sample) -> Coverage:
 def _cover(lowered: Lowered) -> Coverage:
     calls = [n for m in lowered.delegates.values() for n in m.original_module.graph.nodes if n.op == "call_function"]
     nodes = [n for stage in (lowered.graphs, lowered.optimized) for g in stage.values() for n in g.nodes]
-    kinds = (getattr(node.attributes, "kind", None) for node in nodes)
+    attributes = {node.attributes for node in nodes}
+    kinds = (getattr(a, f.name) for a in attributes for f in dataclasses.fields(a))
     return Coverage(
         frozenset(map(target_name, calls)),
         frozenset(node.op for node in nodes),
-        frozenset((type(k), k) for k in kinds if k is not None),
+        frozenset((type(k), k) for k in kinds if isinstance(k, enum.IntEnum)),
     )
 
 

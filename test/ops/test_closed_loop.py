@@ -1,6 +1,9 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Schema, rows and samples cover each other."""
 
+import dataclasses
+import enum
+
 import harness
 import pytest
 from executorch.backends.et_xnnpack.aot.ops import ROWS
@@ -18,9 +21,12 @@ def test_every_member_of_the_union_is_emitted(coverage):
     assert set(schema.ATTRIBUTES) - emitted == set()
 
 
-@pytest.mark.parametrize(
-    "kinds", (schema.UnaryKind, schema.BinaryKind, schema.ReduceKind, schema.AdaptivePoolKind, schema.RecurrentKind)
-)
+#: The enums that attributes have, types of elements aside.
+KINDS = {type(f.default) for a in schema.ATTRIBUTES.values() for f in dataclasses.fields(a)}
+KINDS = sorted((k for k in KINDS if issubclass(k, enum.IntEnum) and k is not schema.DType), key=lambda k: k.__name__)
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=lambda k: k.__name__)
 def test_every_kind_is_emitted(coverage, kinds):
     emitted = set().union(*(c.kinds for c in coverage))
     assert {kind for kind in kinds if (kinds, kind) not in emitted} == set()
