@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Writes the support table of README.md from the rows in aot/ops.
+"""Writes the support table of docs/operators.md from the rows in aot/ops.
 
 python tools/support_table.py          writes it
 python tools/support_table.py --check  only says, by its exit status, whether it is up to date
@@ -18,7 +18,7 @@ from pathlib import Path
 from executorch.backends.et_xnnpack.aot import ops
 from executorch.backends.et_xnnpack.serialization.schema import DType
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "operators.md"
 BEGIN = "<!-- support table: begin. tools/support_table.py writes it -->"
 END = "<!-- support table: end -->"
 # How the checks of ``Lowering`` complete the text that they are given.
@@ -92,25 +92,25 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def updated(readme: str) -> str:
-    """``readme`` with the table of the rows as they are now."""
+def updated(page: str) -> str:
+    """``page`` with the table of the rows as they are now."""
     begin, end = re.escape(BEGIN), re.escape(END)
-    if len(re.findall(f"{begin}.*?{end}", readme, re.DOTALL)) != 1:
-        sys.exit(f"README.md has no place for the table, between the lines\n{BEGIN}\n{END}")
-    return re.sub(f"{begin}.*?{end}", lambda _: f"{BEGIN}\n\n{table()}\n\n{END}", readme, flags=re.DOTALL)
+    if len(re.findall(f"{begin}.*?{end}", page, re.DOTALL)) != 1:
+        sys.exit(f"docs/operators.md has no place for the table, between the lines\n{BEGIN}\n{END}")
+    return re.sub(f"{begin}.*?{end}", lambda _: f"{BEGIN}\n\n{table()}\n\n{END}", page, flags=re.DOTALL)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     arguments = parser.parse_args()
-    old = README.read_text()
+    old = PAGE.read_text()
     new = updated(old)
     if arguments.check:
         if new != old:
-            print("The support table of README.md is out of date: run python tools/support_table.py")
+            print("The support table of docs/operators.md is out of date: run python tools/support_table.py")
         return int(new != old)
-    README.write_text(new)
+    PAGE.write_text(new)
     return 0
 
 
