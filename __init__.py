@@ -76,7 +76,10 @@ def verify(blob: bytes) -> None:
 
 
 def inspect(blob: bytes) -> str:
-    """A delegate blob as text, one line for each input, constant, node with its attributes, and output."""
+    """A delegate blob as text, one line for each input, constant, node with its attributes, and output.
+
+    Raises ValueError as ``verify`` does.
+    """
     return _runtime_module().inspect(blob)
 
 
