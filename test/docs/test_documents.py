@@ -13,6 +13,7 @@ import documents
 import executorch
 import pytest
 from documents import DOCUMENTS, ROOT
+from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 
 PAGES = [document for document in DOCUMENTS if document.startswith("docs/")]
@@ -151,6 +152,11 @@ def test_options_are_those_of_the_runtime():
 def test_options_are_those_of_the_partitioner():
     known = set(inspect.signature(EtXnnpackPartitioner.__init__).parameters) - {"self"}
     assert set(documents.first_column("docs/operators.md", "Choose what is delegated")) == known
+
+
+def test_public_names_are_documented():
+    text = "\n".join(documents.read(document) for document in DOCUMENTS)
+    assert [name for name in et_xnnpack.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_recipes_are_all_there():
