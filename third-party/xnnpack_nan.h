@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * Lets NaN pass the limits of results. x86 gives the second operand of a maximum or minimum if one of them is NaN,
- * and some microkernels have the limit there. XnnpackParts.cmake has the compiler read this before those.
+ * Lets a microkernel of XNNPACK for x86 keep NaN. The larger or smaller of two numbers, one of them NaN, is there the
+ * second one. XnnpackParts.cmake has the compiler read this before those sources that give the limit as the second.
  */
 
 #include <immintrin.h>
 
-#define _mm_max_ps(a, b) (_mm_max_ps)(b, a)
-#define _mm_min_ps(a, b) (_mm_min_ps)(b, a)
-#define _mm256_max_ps(a, b) (_mm256_max_ps)(b, a)
-#define _mm256_min_ps(a, b) (_mm256_min_ps)(b, a)
-#define _mm512_max_ps(a, b) (_mm512_max_ps)(b, a)
-#define _mm512_min_ps(a, b) (_mm512_min_ps)(b, a)
+#define _mm_max_ps(number, limit) _mm_max_ps(limit, number)
+#define _mm_min_ps(number, limit) _mm_min_ps(limit, number)
+#define _mm256_max_ps(number, limit) _mm256_max_ps(limit, number)
+#define _mm256_min_ps(number, limit) _mm256_min_ps(limit, number)
+#define _mm512_max_ps(number, limit) _mm512_max_ps(limit, number)
+#define _mm512_min_ps(number, limit) _mm512_min_ps(limit, number)
