@@ -1,0 +1,112 @@
+"""What Python threads may do at the same time. Each test runs in processes of its own: ExecuTorch makes its thread pool once."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+
+# ExecuTorch logs while it makes its pool, and its log goes through Python, which then lets another thread run.
+FIRST_CALLS = """
+import os, signal, sys, threading, time
+import torch
+from executorch.backends import et_xnnpack
+from executorch.extension.pybindings import portable_lib
+
+program, inputs, kind = open(sys.argv[1], "rb").read(), torch.load(sys.argv[2]), sys.argv[3]
+x, expected = inputs
+torch.set_num_threads(1)
+
+
+def child():
+    sys.setswitchinterval(1e-6)
+    results = []
+    one = portable_lib._load_for_executorch_from_buffer(program)
+
+    def run():
+        module = one if kind == "one" else portable_lib._load_for_executorch_from_buffer(program)
+        for _ in range(10):
+            (y,) = module.run_method("forward", (x,))
+            results.append(torch.allclose(y, expected, atol=1e-4))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os._exit(0 if results == [True] * 40 else 1)
+
+
+for _ in range(5):
+    pid = os.fork()
+    if pid == 0:
+        child()
+    end = time.monotonic() + 60
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            sys.exit("hangs")
+        time.sleep(0.01)
+    if status != 0:
+        sys.exit(f"status {status}")
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("kind", ["one", "several"])
+def test_first_calls_on_several_threads_end(kind, tmp_path):
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 64)).eval()
+    x = torch.randn(8, 64)
+    lowered = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=[EtXnnpackPartitioner()])
+    program, inputs = tmp_path / "model.pte", tmp_path / "inputs.pt"
+    program.write_bytes(lowered.to_executorch().buffer)
+    torch.save((x, model(x).detach()), inputs)
+    command = [sys.executable, "-W", "ignore", "-c", FIRST_CALLS, str(program), str(inputs), kind]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stderr[-2000:]
+
+
+NO_MEMORY = """
+import resource, sys
+import torch
+from executorch.extension.pybindings import portable_lib
+from executorch.backends import et_xnnpack
+
+program = open(sys.argv[1], "rb").read()  # ExecuTorch does not keep it
+module = portable_lib._load_for_executorch_from_buffer(program)
+resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
+for _ in range(2):
+    try:
+        module.run_method("forward", (torch.rand(1, 1, 4, 4),))
+    except RuntimeError as error:
+        print("error", error)
+"""
+
+
+class Resize(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.interpolate(x, size=(2**30, 1), mode="nearest").mean()
+
+
+class Pool(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.adaptive_avg_pool2d(x, (2**31 - 1, 1)).mean()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space of a process")
+@pytest.mark.parametrize("model", [Resize, Pool])
+def test_tables_that_fit_into_no_memory_are_errors(model, tmp_path):
+    exported = torch.export.export(model().eval(), (torch.rand(1, 1, 4, 4),))
+    lowered = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()])
+    program = tmp_path / "model.pte"
+    program.write_bytes(lowered.to_executorch().buffer)
+    command = [sys.executable, "-W", "ignore", "-c", NO_MEMORY, str(program)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert result.stdout.count("0x21") == 2, "MemoryAllocationFailed"
+    assert "no memory for" in result.stderr
