@@ -1,4 +1,4 @@
-"""What Python threads may do at the same time. Each test runs in processes of its own: ExecuTorch makes its thread pool once."""
+"""What Python threads may do at once, and no memory, in processes of their own: ExecuTorch makes its pool once."""
 
 import subprocess
 import sys
