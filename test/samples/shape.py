@@ -18,7 +18,7 @@ def _moved(x):
     return x[None].expand(2, *x.shape), y.repeat(1, 2, 1), x[:, 1::2, ::3], last, x.permute(2, 0, 1), y.narrow(1, 1, 2)
 
 
-_SIGNAL = Size("signal", 640, (640, 64, 320, 639, 100))
+_SIGNAL = Size("signal", 640, (640, 80, 320, 639, 100))
 
 SAMPLES = [
     Sample("view", lambda x: x.view(6, 4), rand(2, 3, 4)),
@@ -131,7 +131,7 @@ SAMPLES = [
     Sample("unfold_last", lambda x: x.unfold(-1, 4, 4), rand(2, 17)),
     Sample("unfold_size_one", lambda x: x.unfold(0, 1, 2), rand(5, 3)),
     Sample("unfold_long", lambda x: x.unfold(-1, 40, 10), rand(BATCH, 100)),
-    Sample("unfold_dynamic", lambda x: x.unfold(-1, 3, 2), rand(BATCH, EVEN)),
+    Sample("unfold_dynamic", lambda x: x.unfold(-1, 3, 2), rand(BATCH, HEIGHT)),
     Sample("unfold_frames", lambda x: x.unfold(-1, 64, 16) * torch.hann_window(64), rand(2, _SIGNAL)),
     Sample("unfold_frames_middle", lambda x: x.unfold(1, 40, 7), rand(BATCH, _SIGNAL, 3)),
     Sample("unfold_image", lambda x: x.unfold(2, 2, 2).unfold(3, 2, 2), rand(1, 2, 4, 6)),
