@@ -264,6 +264,15 @@ def _middle(r: Range) -> int:
     return (r.min + _high(r)) // 2
 
 
+def _nearest_to_example(ranges: Mapping[str, Range], box: Box, conditions: list) -> Box:
+    """Sizes the program was exported with are possible, however hard others are to find."""
+    for symbol in box:
+        hint = ranges[symbol.name].hint
+        if box[symbol][0] <= hint <= box[symbol][1]:
+            box = _narrowed({**box, symbol: (hint, hint)}, conditions) or box
+    return box
+
+
 def plan_sizes(graph: Graph, conditions: Iterable = ()) -> dict[str, Range]:
     """The ranges of ``graph``, planned for sizes at which ``conditions`` hold as well.
 
@@ -288,6 +297,8 @@ def plan_sizes(graph: Graph, conditions: Iterable = ()) -> dict[str, Range]:
                     needed.append(sympy.Ge(size, least))
                     found = better
                     break
+    if found is None:
+        found = search.run(_nearest_to_example(graph.ranges, box, needed), needed)
     if found is None:
         return graph.ranges
     planned = {name: found[dims.symbol(name)][0] for name in graph.ranges}

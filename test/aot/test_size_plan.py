@@ -84,6 +84,17 @@ def test_an_empty_tensor_only_where_nothing_else_is_possible():
     assert planned(text, A * B <= 0) == {"s0": 40, "s1": 0}
 
 
+def test_the_example_where_nothing_larger_is_found():
+    text = """
+        range s0 0..1000000 hint 3
+        range s1 0..1000000 hint 8
+        in %x: Float32[s0, s1]
+        %y: Float32[s0, s1] = Unary(%x) kind=Abs
+        out %y
+    """
+    assert planned(text, sympy.Eq(sympy.Mod(A * A * A + B, 999983), 35)) == {"s0": 3, "s1": 8}
+
+
 def test_bounds_hold_at_every_point_of_a_box():
     generator = random.Random(0)
     floor, mod = sympy.floor, sympy.Mod
