@@ -222,70 +222,98 @@ def _scaled(r: Rewriter, a: Value, b: Value) -> Value | None:
     if scale is None:
         return None
     product = _producer(r, a, "Linear")
-    round_rows = False
     if product is None:
         found = _integer_product(r, a)
         if found is None:
             return None
-        x, weight = found
-        round_rows = True
+        x, integers = found
     else:
         x, weight, *bias = _operands(r, product)
-        if product.attributes.clamp is not None or any(bias):
+        if product.attributes.clamp is not None or any(bias) or weight.constant is None:
             return None
-    if weight.constant is None or weight.dtype != DType.Float32:
+        integers = weight.array
+    if integers.dtype != np.float32 or not integers.size or not np.array_equal(integers, np.rint(integers)):
         return None
-    integers = weight.array
-    if not integers.size or np.abs(integers).max() > 128 or not np.array_equal(integers, np.rint(integers)):
-        return None
-    if integers.max() > 127:
+    if integers.min() < -128 or integers.max() > 127:
         return None
     scales = scale[:, None]
+    round_rows = product is None
     return _node(r, x, integers.astype(np.int32), scales, np.zeros(scales.shape, np.int32), None, round_rows, None)
 
 
-def _integer_product(r: Rewriter, a: Value) -> tuple[Value, Value] | None:
-    """x and weight where ``a`` is their product, x rounded by rows to integers with a scale of each row.
+def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:
+    """x and weights where ``a`` is their product, x rounded by rows to integers with a scale of each row.
 
-    torchao writes (int_mm(q + 128, w) - 128 * sum(w)) * scale.
+    torchao writes int_mm(q, w) * scale, before 0.18 (int_mm(q + 128, w) - 128 * sum(w)) * scale.
     """
     scaled = _producer(r, a, "Binary")
     if scaled is None or scaled.attributes.kind != BinaryKind.Mul:
         return None
     integer, scale = _operands(r, scaled)
     cast = _producer(r, integer, "Cast")
-    difference = None if cast is None else _producer(r, r.values[cast.inputs[0]], "Binary")
-    if difference is None or difference.attributes.kind != BinaryKind.Sub:
+    if cast is None:
         return None
-    product, correction = _operands(r, difference)
-    back = _producer(r, product, "Cast")
-    linear = None if back is None else _producer(r, r.values[back.inputs[0]], "Linear")
-    if linear is None or correction.constant is None or linear.attributes.clamp is not None:
+    product, correction = r.values[cast.inputs[0]], None
+    difference = _producer(r, product, "Binary")
+    if difference is not None and difference.attributes.kind == BinaryKind.Sub:
+        product, correction = _operands(r, difference)
+    found = _integer_sum(r, product)
+    if found is None:
         return None
-    shifted, weight, *bias = _operands(r, linear)
-    if any(bias) or weight.constant is None:
-        return None
-    expected = _OFFSET * weight.array.astype(np.int64).sum(1)
-    if not np.array_equal(correction.array.reshape(-1), expected):
-        return None
-    q = _unshifted(r, shifted)
+    q, weight = found
+    shape = q.shape
+    if correction is None:
+        q = _unreshaped(r, q)
+    else:
+        expected = _OFFSET * weight.astype(np.int64).sum(1)
+        if correction.constant is None or not np.array_equal(correction.array.reshape(-1), expected):
+            return None
+        q = _unshifted(r, q)
     rounded = None if q is None else _producer(r, q, "Quantize")
     if rounded is None or _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
         return None
     source = _source_of(r, rounded, _whole_rows)
-    if source is None:
-        return None
-    return r.reshape(source, shifted.shape), weight
+    return None if source is None else (r.reshape(source, shape), weight)
+
+
+def _integer_sum(r: Rewriter, total: Value) -> tuple[Value, np.ndarray] | None:
+    """Integers and weights whose product ``total`` is, a sum of products of as many columns as float32 adds exactly."""
+    waiting, source, weights = [total], None, []
+    while waiting:
+        part = waiting.pop()
+        both = _producer(r, part, "Binary")
+        if both is not None:
+            if both.attributes.kind != BinaryKind.Add or both.attributes.clamp is not None:
+                return None
+            waiting += reversed(_operands(r, both))
+            continue
+        back = _producer(r, part, "Cast")
+        linear = None if back is None else _producer(r, r.values[back.inputs[0]], "Linear")
+        if linear is None or linear.attributes.clamp is not None:
+            return None
+        widened, weight, *bias = _operands(r, linear)
+        cast = _producer(r, widened, "Cast")
+        if cast is None or any(bias) or weight.constant is None:
+            return None
+        x = r.values[cast.inputs[0]]
+        cut = _producer(r, x, "Slice")
+        if cut is not None:
+            a, begin = cut.attributes, sum(w.shape[1] for w in weights)
+            if (a.axis, a.start, a.size, a.step) != (x.rank - 1, begin, weight.shape[1], 1):
+                return None
+            x = r.values[cut.inputs[0]]
+        if source is not None and x.name != source.name:
+            return None
+        source = x
+        weights.append(weight.array)
+    weight = np.concatenate(weights, axis=1)
+    return (source, weight) if weight.shape[1] == source.shape[-1] else None
 
 
 def _unshifted(r: Rewriter, x: Value) -> Value | None:
-    """q where x is Float32(UInt8(Int32(q) + 128)), perhaps with other sizes."""
-    for dtype in (DType.Float32, DType.UInt8):
-        cast = _producer(r, x, "Cast")
-        if cast is None or cast.attributes.dtype != dtype:
-            return None
-        x = r.values[cast.inputs[0]]
-    total = _producer(r, x, "Binary")
+    """q where x is UInt8(Int32(q) + 128), perhaps with other sizes."""
+    cast = _producer(r, x, "Cast")
+    total = None if cast is None or x.dtype != DType.UInt8 else _producer(r, r.values[cast.inputs[0]], "Binary")
     if total is None or total.attributes.kind != BinaryKind.Add:
         return None
     x, offset = _operands(r, total)

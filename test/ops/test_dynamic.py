@@ -119,8 +119,9 @@ def test_convolutions_round_their_images(name):
     ids=("8da4w", "int4", "dynamic", "int8"),
 )
 @pytest.mark.parametrize("bias", (False, True))
-def test_large_weights_take_as_many_bits_in_the_file(config, bits, bias):
-    inputs, outputs = 512, 1536
+@pytest.mark.parametrize("inputs", (512, 2560))
+def test_large_weights_take_as_many_bits_in_the_file(config, bits, bias, inputs):
+    outputs = 1536
     model = nn.Linear(inputs, outputs, bias=bias).eval()
     quantize_(model, config)
     program = torch.export.export(model, (torch.randn(1, inputs),))
