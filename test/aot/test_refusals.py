@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What is not delegated, each with the reason that the user reads."""
 
+import math
+
 import harness
 import pytest
 import torch
@@ -26,3 +28,11 @@ REFUSALS = [
 def test_reason(sample, target, reason):
     report = harness.lower_sample(sample).report
     assert (target, reason) in {(r.target, r.reason) for r in report.refusals}, str(report)
+
+
+def test_a_size_that_is_rounded_while_it_may_be_negative():
+    """Sizes are rounded down in the delegate, -3.5 would become -4."""
+    sample = Sample("rounded", lambda x: x.new_ones(math.trunc((x.shape[0] - 20) * 0.5) + 20), rand(HEIGHT, 4))
+    (refusal,) = harness.lower_sample(sample).report.refusals
+    assert refusal.target == "aten.full.default"
+    assert "TruncToInt" in refusal.reason and "cannot be computed in the delegate" in refusal.reason

@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Samples of operators that move data. Alone in a program, they are delegated, too."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -131,6 +133,7 @@ SAMPLES = [
     Sample("unfold_last", lambda x: x.unfold(-1, 4, 4), rand(2, 17)),
     Sample("unfold_size_one", lambda x: x.unfold(0, 1, 2), rand(5, 3)),
     Sample("unfold_long", lambda x: x.unfold(-1, 40, 10), rand(BATCH, 100)),
+    Sample("expand_scaled", lambda x: x[:, :1].expand(-1, math.trunc(x.shape[1] * 0.7)) * 2, rand(BATCH, WIDTH)),
     Sample("unfold_dynamic", lambda x: x.unfold(-1, 3, 2), rand(BATCH, HEIGHT)),
     Sample("unfold_frames", lambda x: x.unfold(-1, 64, 16) * torch.hann_window(64), rand(2, _SIGNAL)),
     Sample("unfold_frames_middle", lambda x: x.unfold(1, 40, 7), rand(BATCH, _SIGNAL, 3)),
