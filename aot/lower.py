@@ -134,6 +134,13 @@ def _is_wide_scale(node: FxNode) -> bool:
     return is_wide and bool(node.users) and all("dequantize" in str(user.target) for user in node.users)
 
 
+def _reason_without_row(node: FxNode) -> str:
+    operator = aten_operator(node)
+    if operator is not None and torch.Tag.nondeterministic_seeded in operator.tags:
+        return "draws random numbers, which ExecuTorch does anew at each call"
+    return "no row for this operator"
+
+
 def _tensor(program: ExportedProgram, name: str) -> torch.Tensor:
     return program.state_dict[name] if name in program.state_dict else program.constants[name]
 
@@ -448,7 +455,7 @@ class Lowering(Builder):
         name = target_name(node)
         row = ops.ROWS.get(name)
         if row is None:
-            raise Unsupported("no row for this operator")
+            raise Unsupported(_reason_without_row(node))
         self.fx_node = node
         self.debug_handle = node.meta.get("debug_handle", 0) or 0
         arguments = self._bind(row, node)

@@ -23,7 +23,7 @@ from .keep_order import keep_output_last
 from .lower import Support, is_mutated_parameter, is_size, mutated_buffer, target_name
 from .prepare import prepare
 from .private import keep_ranges
-from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered
+from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered, nodes_between
 from .selection import Selection
 from .trial import try_group
 from .twins import needs_twin, twin
@@ -32,37 +32,54 @@ logger = logging.getLogger(__name__)
 
 
 def _groups(program: ExportedProgram, support: Support) -> list[list[FxNode]]:
-    """The nodes to delegate, as few groups as possible without a cycle between any two.
+    """The nodes to delegate, as few groups as possible without a cycle between any two."""
+    outside: set[FxNode] = set()
+    while True:
+        groups, folded, depth = _by_depth(program, support, outside)
+        groups = _sink(program, groups)
+        _place_folded(folded, groups)
+        torn = _place_sizes(program, groups, depth) - outside
+        if not torn:
+            return [groups[d] for d in sorted(groups)]
+        outside |= torn
+
+
+def _by_depth(program: ExportedProgram, support: Support, outside: set[FxNode]):
+    """The nodes to delegate by depth, those that compute constants, and the depth of every node.
 
     The depth of a node is how often a path that ends in it enters a delegate. Nodes of
     equal depth form a group: a path that leaves the group through a node outside can
-    come back to a greater depth only.
+    come back to a greater depth only. A size, other than those ``outside``, may be computed
+    on either side of the border: a path through it enters a delegate where the next node does.
     """
     depth: dict[FxNode, int] = {}
-    inside: set[FxNode] = set()
+    entered: dict[FxNode, int] = {}  # the depth of a node of the delegate that reads this one
     groups: dict[int, list[FxNode]] = collections.defaultdict(list)
     folded: list[FxNode] = []
     for node in program.graph.nodes:
+        operands = node.all_input_nodes
+        depth[node] = max((depth[n] for n in operands), default=0)
         if node.op != "call_function":
-            depth[node] = 0
+            entered[node] = 1
             continue
-        taken = not is_size(node) and support.reason(node) is None
-        depth[node] = max(
-            (depth[n] + (taken and n not in inside) for n in node.all_input_nodes),
-            default=1,
-        )
-        if not taken:
-            continue
-        inside.add(node)
-        if support.is_constant(node):
+        inside = max((entered[n] for n in operands), default=1)
+        if _is_free_size(node) and node not in outside:
+            entered[node] = inside
+        elif is_size(node) or support.reason(node) is not None:
+            entered[node] = depth[node] + 1
+        elif support.is_constant(node):
             folded.append(node)
-            depth[node] = 0
+            depth[node], entered[node] = 0, 1
         else:
-            groups[depth[node]].append(node)
-    groups = _sink(program, groups)
-    _place_folded(folded, groups)
-    _place_sizes(program, groups)
-    return [groups[d] for d in sorted(groups)]
+            groups[inside].append(node)
+            depth[node] = entered[node] = inside
+    return groups, folded, depth
+
+
+def _is_free_size(node: FxNode) -> bool:
+    """Whether it computes a size from others and from shapes: one read off a tensor is an argument."""
+    from_tensor = target_name(node) == "aten._local_scalar_dense.default"
+    return node.op == "call_function" and is_size(node) and not from_tensor
 
 
 def _sink(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> dict[int, list[FxNode]]:
@@ -97,16 +114,22 @@ def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None
             group_of[node] = group_of[user]
 
 
-def _place_sizes(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> None:
-    """Puts an integer that only one group reads into that group; one read off a tensor is an argument."""
-    group_of = {node: group for group in groups.values() for node in group}
+def _place_sizes(program: ExportedProgram, groups: dict[int, list[FxNode]], depth: Mapping[FxNode, int]) -> set[FxNode]:
+    """Puts a size that only one group reads into that group.
+
+    Returns those that others read, too, while a group reads them that they depend on.
+    """
+    depth_of = {node: d for d, group in groups.items() for node in group}
+    torn = set()
     for node in reversed(program.graph.nodes):
-        from_tensor = target_name(node) == "aten._local_scalar_dense.default"
-        if node.op == "call_function" and is_size(node) and node.users and not from_tensor:
-            readers = [group_of.get(user) for user in node.users]
-            if readers[0] is not None and all(r is readers[0] for r in readers):
-                readers[0].append(node)
-                group_of[node] = readers[0]
+        if node.users and _is_free_size(node):
+            readers = {depth_of.get(user) for user in node.users}
+            if len(readers) > 1 and depth[node] in readers:
+                torn.add(node)
+            elif len(readers) == 1 and None not in readers:
+                depth_of[node] = readers.pop()
+                groups[depth_of[node]].append(node)
+    return torn
 
 
 def _tag_states(program: ExportedProgram) -> None:
@@ -241,6 +264,7 @@ class EtXnnpackPartitioner(Partitioner):
         report = Report(
             tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in groups),
             tuple(refusals),
+            between=nodes_between(exported_program, groups),
             unmatched=tuple(self.selection.unmatched(computing)),
             method=method_being_lowered() or "forward",
         )

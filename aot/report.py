@@ -5,12 +5,14 @@ import collections
 import dataclasses
 import inspect
 import json
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
 from executorch.exir.backend import backend_api
 from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
+from torch.fx import Node as FxNode
 
 from .lower import is_size, target_name
 
@@ -49,6 +51,8 @@ class Report(_Report):
     #: what the options of the partitioner name and the program does not have, as text
     unmatched: tuple[str, ...] = ()
     method: str = "forward"
+    #: for each delegate call the nodes outside that it waits for and that read what an earlier call makes
+    between: tuple[tuple[str, ...], ...] = ()
 
     @property
     def methods(self) -> dict[str, "Report"]:
@@ -64,6 +68,7 @@ class Report(_Report):
         """The report in types that JSON has."""
         return {
             "delegated": [dict(collections.Counter(targets)) for targets in self.delegated],
+            "between": [list(nodes) for nodes in self.between],
             "outside": [dataclasses.asdict(r) for r in self.refusals],
             "in_float": [dataclasses.asdict(r) for r in self.in_float],
             "unmatched": list(self.unmatched),
@@ -75,6 +80,7 @@ class Report(_Report):
             f"{len(self.refusals)} outside"
         ]
         lines += _grouped(self.refusals)
+        lines += [f"  before call {i}: {', '.join(nodes)}" for i, nodes in enumerate(self.between, 1) if nodes]
         if self.in_float:
             lines += [f"{len(self.in_float)} of a quantized program in float32", *_grouped(self.in_float)]
         lines += self.unmatched
@@ -127,6 +133,28 @@ def method_being_lowered() -> str | None:
             return frame.f_locals["method_name"]
         frame = frame.f_back
     return None
+
+
+def nodes_between(program: ExportedProgram, groups: Sequence[Iterable[FxNode]]) -> tuple[tuple[str, ...], ...]:
+    """``Report.between`` of delegate calls of these nodes: those that read the last call before."""
+    call = {node: i for i, group in enumerate(groups) for node in group}
+    last: dict[FxNode, int] = {}  # the last call that a node needs
+    for node in program.graph.nodes:
+        last[node] = call.get(node, max((last[n] for n in node.all_input_nodes), default=-1))
+    needed: dict[FxNode, set[int]] = {}  # the calls that wait for a node outside, with no other call between
+    for node in reversed(program.graph.nodes):
+        if node not in call and last[node] >= 0:
+            readers = [{call[u]} if u in call else needed[u] for u in node.users]
+            needed[node] = set().union(*readers)
+    found: list[list[FxNode]] = [[] for _ in groups]
+    for node in needed:
+        if any(call.get(n) == last[node] for n in node.all_input_nodes):
+            for i in needed[node]:
+                found[i].append(node)
+    latest = [max((last[n] for n in nodes), default=-1) for nodes in found]
+    return tuple(
+        tuple(n.name for n in reversed(nodes) if last[n] == at) for nodes, at in zip(found, latest, strict=True)
+    )
 
 
 def _grouped(refusals) -> list[str]:

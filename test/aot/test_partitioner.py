@@ -13,6 +13,7 @@ from executorch.backends.et_xnnpack import EtXnnpackPartitioner, NotFullyDelegat
 from executorch.backends.et_xnnpack.aot import ops
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
+from executorch.runtime import Runtime
 from torch import nn
 
 
@@ -34,6 +35,7 @@ def outside(table, ids):
 
 
 IDS = torch.tensor([[1, 2, 3], [4, 5, 6]])
+X = torch.rand(2, 4)
 
 
 def test_what_only_a_later_group_reads_is_computed_there():
@@ -192,6 +194,110 @@ def test_thousands_of_nodes_take_seconds(function, nodes):
     assert sum(partitioner.report.partitions) >= nodes
 
 
+# Sizes --------------------------------------------------------------------------------
+
+
+class Images(nn.Module):
+    """A function of images of 4 * size rows, and of a convolution."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, 2, 1)
+        self.function = function
+
+    def forward(self, x):
+        return self.function(self.conv, x)
+
+
+def check_images(function, calls):
+    """What becomes of the program; its results are those of eager for every size."""
+    module = Images(function).eval()
+    dynamic_shapes = {"x": {2: 4 * torch.export.Dim("size", min=2, max=32)}}
+    lowered = harness.lower_exported(
+        torch.export.export(module, (torch.rand(1, 3, 16, 8),), dynamic_shapes=dynamic_shapes)
+    )
+    assert len(lowered.delegates) == calls, str(lowered.report)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for rows in (16, 8, 60, 128):
+        x = torch.rand(1, 3, rows, 8)
+        results = method.execute([x])
+        expected = module(x)
+        torch.testing.assert_close(results, list(expected) if isinstance(expected, tuple) else [expected])
+    return lowered
+
+
+def test_a_size_of_a_result_inside_does_not_cut():
+    def function(conv, x):
+        y = conv(x)
+        rows = conv(y.repeat(1, 1, 2, 1)[:, :3]).shape[2]
+        return torch.relu(y).reshape(1, 2, 2, rows * 4)
+
+    lowered = check_images(function, calls=1)
+    assert lowered.report.is_full and not lowered.outside
+
+
+def test_a_size_that_is_read_on_both_sides_of_an_operator_outside():
+    def function(conv, x):
+        y = conv(x)
+        flat = torch.relu(y).reshape(4, y.shape[2] * 4)
+        distance = F.pdist(flat).sum()
+        return torch.relu(flat + distance).reshape(2, 2, y.shape[2] * 4)
+
+    lowered = check_images(function, calls=3)
+    (refusal,) = lowered.report.refusals
+    assert lowered.report.between[2] == (refusal.node,)
+
+
+def test_constants_with_several_readers_are_in_the_group_of_the_rest():
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.rand(4))
+
+        def forward(self, x):
+            w = torch.exp(self.weight) + 1
+            return x * w, torch.sin(w) + x
+
+    lowered = harness.lower_exported(torch.export.export(Module(), (X,)))
+    assert lowered.report.is_full
+
+
+# What lies between --------------------------------------------------------------------
+
+
+def test_random_numbers_of_fixed_size_do_not_cut():
+    lowered = lower(lambda table, x: (x.exp(), (torch.randn(2, 4) + x * 2).relu()), X)
+    assert len(lowered.delegates) == 1, str(lowered.report)
+    (refusal,) = lowered.report.refusals
+    assert (refusal.target, refusal.reason) == (
+        "aten.randn.default",
+        "draws random numbers, which ExecuTorch does anew at each call",
+    )
+    assert lowered.report.between == ((),)
+
+
+def test_a_report_says_what_lies_between_calls():
+    lowered = lower(lambda table, x: (x.exp() + F.dropout(x.exp()).abs()).sin(), X)
+    assert len(lowered.delegates) == 2, str(lowered.report)
+    (refusal,) = lowered.report.refusals
+    assert refusal.reason == "draws random numbers, which ExecuTorch does anew at each call"
+    assert lowered.report.between == ((), (refusal.node,))
+    assert lowered.report.to_dict()["between"] == [[], [refusal.node]]
+    assert f"before call 2: {refusal.node}" in str(lowered.report)
+
+
+def test_only_what_starts_a_path_between_calls_is_named():
+    def function(table, x):
+        ids = (x * 2).to(torch.int64)
+        y = outside(outside(table, ids), IDS)
+        return (y + 1).sin(), outside(table, ids)
+
+    lowered = lower(function, torch.rand(1, 3))
+    first, *_ = (r.node for r in lowered.report.refusals)
+    assert len(lowered.report.refusals) == 3
+    assert lowered.report.between == ((), (first,))
+
+
 # Options ------------------------------------------------------------------------------
 
 
@@ -205,9 +311,6 @@ class Encoder(nn.Module):
         for layer in self.layers:
             x = x + layer(x)
         return self.norm(x)
-
-
-X = torch.rand(2, 4)
 
 
 def partition(**options):
@@ -228,6 +331,7 @@ def test_a_report_is_data():
         "delegated": [
             {"aten.linear.default": 3, "aten.gelu.default": 3, "aten.add.Tensor": 3, "aten.layer_norm.default": 1}
         ],
+        "between": [[]],
         "outside": [],
         "in_float": [],
         "unmatched": [],
