@@ -12,8 +12,9 @@ from torch.export import ExportedProgram
 from ..serialization.arrays import DTYPES, HALVES, convert
 from ..serialization.schema import DType
 from ..serialization.serialize import serialize, stored, weight_key
-from .lower import array_of, constant_tensor, lower
+from .lower import array_of, lower
 from .passes import optimize
+from .placeholders import Placeholders
 from .report import Refusal, Report
 
 _WEIGHT_ALIGNMENT = 64  # bytes; a cache line, and enough for every SIMD load
@@ -62,8 +63,9 @@ def _external_tags(program: ExportedProgram) -> dict[str | None, str]:
     """
     tags = {}
     all_tags = set()
+    placeholders = Placeholders(program)
     for node in program.graph.nodes:
-        tensor = constant_tensor(program, node) if node.op == "placeholder" else None
+        tensor = placeholders.constant_tensor(node)
         if tensor is not None:
             tag = (node.meta.get("custom") or {}).get("delegate_constant_tag")
             all_tags.add(tag)

@@ -1,8 +1,9 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What a program computes in float64 of numbers alone, computed ahead of time by PyTorch itself."""
 
+import itertools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 import torch.utils._pytree as pytree
@@ -10,6 +11,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 from torch.fx import Node as FxNode
+
+from .placeholders import Placeholders
 
 _aten = torch.ops.aten
 _WIDE = (torch.float64, torch.complex64, torch.complex128)  # what no delegate holds
@@ -30,15 +33,15 @@ def fold_float64(program: ExportedProgram) -> None:
     No delegate holds float64, and in the middle of a model such positions would cut it in two.
     REQUIRES: no operator of ``program`` writes to its operands
     """
-    known = _known(program)
+    placeholders = Placeholders(program)
+    known = _known(program, placeholders)
     wide = {n for n in known if n.op == "call_function" and any(map(_is_wide, (n, *n.all_input_nodes)))}
     results = [node for node in program.graph.nodes if node in wide and _is_result(node, wide)]
     if not results:
         return
     sources = {s for n in wide for s in n.all_input_nodes if s.op == "placeholder"}
-    computed = _Computed(program)
-    for node in results:
-        _replace(program, node, computed(node))
+    computed = _Computed(placeholders)
+    _replace(program, {node: computed(node) for node in results})
     for node in wide:
         for user in [user for user in node.users if _is_assertion(user)]:
             program.graph.erase_node(user)
@@ -47,25 +50,21 @@ def fold_float64(program: ExportedProgram) -> None:
     program.graph_module.recompile()
 
 
-def _known(program: ExportedProgram) -> set[FxNode]:
+def _known(program: ExportedProgram, placeholders: Placeholders) -> set[FxNode]:
     """The nodes that constants alone decide."""
     known: set[FxNode] = set()
     for node in program.graph.nodes:
         if node.op == "placeholder":
-            if _constant(program, node) is not None:
+            if _constant(placeholders, node) is not None:
                 known.add(node)
         elif node.op == "call_function" and known.issuperset(node.all_input_nodes) and _is_pure(node):
             known.add(node)
     return known
 
 
-def _constant(program: ExportedProgram, node: FxNode) -> torch.Tensor | None:
+def _constant(placeholders: Placeholders, node: FxNode) -> torch.Tensor | None:
     """The tensor behind a placeholder, if it is a number of the program or a buffer that is never written."""
-    signature = program.graph_signature
-    name = signature.inputs_to_lifted_tensor_constants.get(node.name) or signature.inputs_to_buffers.get(node.name)
-    if name is None or name in signature.buffers_to_mutate.values():
-        return None
-    tensor = program.state_dict.get(name, program.constants.get(name))
+    tensor = placeholders.fixed_number(node)
     return tensor if isinstance(tensor, torch.Tensor) and not isinstance(tensor, FakeTensor) else None
 
 
@@ -116,8 +115,8 @@ def _is_result(node: FxNode, wide: set[FxNode]) -> bool:
 class _Computed:
     """What nodes give that constants alone decide."""
 
-    def __init__(self, program: ExportedProgram):
-        self._program = program
+    def __init__(self, placeholders: Placeholders):
+        self._placeholders = placeholders
         self._values: dict[FxNode, object] = {}
 
     def __call__(self, node: FxNode) -> torch.Tensor:
@@ -133,7 +132,7 @@ class _Computed:
 
     def _compute(self, node: FxNode):
         if node.op == "placeholder":
-            return _constant(self._program, node)
+            return _constant(self._placeholders, node)
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), self._values.__getitem__)
         with torch.no_grad():
             return node.target(*args, **kwargs)
@@ -141,38 +140,37 @@ class _Computed:
 
 def _remove_unread(program: ExportedProgram, sources: set[FxNode]) -> None:
     """Removes the constants that only what was folded has read."""
-    unread = {node for node in sources if not node.users}
+    unread = {node.name: node for node in sources if not node.users}
     signature = program.graph_signature
-    signature.input_specs[:] = [s for s in signature.input_specs if s.arg.name not in {n.name for n in unread}]
-    for node in unread:
+    signature.input_specs[:] = [s for s in signature.input_specs if s.arg.name not in unread]
+    for node in unread.values():
         program.graph.erase_node(node)
 
 
-def _replace(program: ExportedProgram, node: FxNode, value: torch.Tensor) -> None:
-    """Gives those who read ``node`` a new constant in its place."""
+def _replace(program: ExportedProgram, values: Mapping[FxNode, torch.Tensor]) -> None:
+    """Gives those who read each of these nodes a new constant in its place."""
     signature, graph = program.graph_signature, program.graph
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]
     kinds = [spec.kind for spec in signature.input_specs]
     position = kinds.index(InputKind.USER_INPUT) if InputKind.USER_INPUT in kinds else len(kinds)
     following = placeholders[position] if position < len(placeholders) else _first_call(graph.nodes)
-    name = _unused("float64", {n.name for n in graph.nodes} | program.constants.keys())
-    value = value.detach().clone()
-    with graph.inserting_before(following):
-        placeholder = graph.placeholder(name)
-    placeholder.meta["val"] = node.meta["val"].fake_mode.from_tensor(value, static_shapes=True)
-    program.constants[name] = value
-    signature.input_specs.insert(
-        position, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(placeholder.name), placeholder.target)
-    )
-    node.replace_all_uses_with(placeholder, delete_user_cb=lambda user: user.op != "output")
+    names = _unused("float64", {n.name for n in graph.nodes} | program.constants.keys())
+    specs = []
+    for node, value in values.items():
+        name = next(names)
+        value = value.detach().clone()
+        with graph.inserting_before(following):
+            placeholder = graph.placeholder(name)
+        placeholder.meta["val"] = node.meta["val"].fake_mode.from_tensor(value, static_shapes=True)
+        program.constants[name] = value
+        specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(placeholder.name), placeholder.target))
+        node.replace_all_uses_with(placeholder, delete_user_cb=lambda user: user.op != "output")
+    signature.input_specs[position:position] = specs
 
 
 def _first_call(nodes: Iterable[FxNode]) -> FxNode:
     return next(n for n in nodes if n.op != "placeholder")
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    count = 0
-    while f"{name}_{count}" in taken:
-        count += 1
-    return f"{name}_{count}"
+def _unused(name: str, taken: set[str]) -> Iterator[str]:
+    return (f"{name}_{count}" for count in itertools.count() if f"{name}_{count}" not in taken)

@@ -30,6 +30,7 @@ from . import ops
 from .fold import fold
 from .half import takes_half
 from .ir import Builder, Graph, Input, Range, Value, dims
+from .placeholders import Placeholders
 from .size_plan import plan_sizes, widen
 from .twins import original
 
@@ -98,31 +99,6 @@ def target_name(node: FxNode) -> str:
     return getattr(node.target, "__name__", str(node.target)) if aten is None else str(aten)
 
 
-def constant_tensor(program: ExportedProgram, node: FxNode) -> torch.Tensor | None:
-    """The tensor behind a placeholder whose content never changes, else None."""
-    signature = program.graph_signature
-    if node.op != "placeholder" or mutated_buffer(program, node) is not None or is_mutated_parameter(program, node):
-        return None
-    name = signature.inputs_to_parameters.get(node.name)
-    if name is None:
-        name = signature.inputs_to_buffers.get(node.name)
-    if name is None:
-        name = signature.inputs_to_lifted_tensor_constants.get(node.name)
-    return None if name is None else _tensor(program, name)
-
-
-def mutated_buffer(program: ExportedProgram, node: FxNode) -> str | None:
-    """The name of the buffer behind a placeholder that the program writes to, else None."""
-    name = program.graph_signature.inputs_to_buffers.get(node.name)
-    return name if name in program.graph_signature.buffers_to_mutate.values() else None
-
-
-def is_mutated_parameter(program: ExportedProgram, node: FxNode) -> bool:
-    """Whether a placeholder is a parameter that the program writes to."""
-    name = program.graph_signature.inputs_to_parameters.get(node.name)
-    return name in program.graph_signature.parameters_to_mutate.values()
-
-
 def _is_wide_scale(node: FxNode) -> bool:
     """Whether it makes float64 of float32 for dequantization alone, whose scales are float32 here."""
     if node.op != "call_function" or not target_name(node).endswith(
@@ -139,10 +115,6 @@ def _reason_without_row(node: FxNode) -> str:
     if operator is not None and torch.Tag.nondeterministic_seeded in operator.tags:
         return "draws random numbers, which ExecuTorch does anew at each call"
     return "no row for this operator"
-
-
-def _tensor(program: ExportedProgram, name: str) -> torch.Tensor:
-    return program.state_dict[name] if name in program.state_dict else program.constants[name]
 
 
 def array_of(tensor: torch.Tensor) -> np.ndarray:
@@ -272,6 +244,7 @@ class Lowering(Builder):
     def __init__(self, program: ExportedProgram):
         super().__init__()
         self.program = program
+        self.placeholders = Placeholders(program)
         self.fx_node: FxNode | None = None
         self.env: dict[FxNode, object] = {}
         self._sizes = _Sizes(program)
@@ -507,8 +480,8 @@ class Lowering(Builder):
             for name in node.outputs:
                 del self._producers[name]
         del self.nodes[nodes:]
-        for name in list(self.values)[values:]:
-            del self.values[name]
+        while len(self.values) > values:
+            self.values.popitem()
 
     def _check_dtypes(self, row, arguments, node: FxNode) -> None:
         values = list(arguments.values())
@@ -527,12 +500,12 @@ class Lowering(Builder):
                 self.require(_computed(dtype) in row.dtypes, f"a result of type {dtype.name}")
 
     def placeholder(self, node: FxNode) -> None:
-        tensor = constant_tensor(self.program, node)
+        tensor = self.placeholders.constant_tensor(node)
         value = node.meta["val"]
-        state = mutated_buffer(self.program, node)
+        state = self.placeholders.mutated_buffer(node)
         if state is not None:  # the delegate owns it
             self._meta(value)
-            self.env[node] = self.state(state, array_of(_tensor(self.program, state)))
+            self.env[node] = self.state(state, array_of(self.placeholders.tensor(state)))
         elif tensor is not None:
             self._meta(tensor)
             self.env[node] = self.constant(array_of(tensor), node.name)
@@ -615,7 +588,7 @@ class Support(Lowering):
         """Whether ``lower`` will see a constant: a weight, or computed from weights for one reader."""
         if node not in self._constant:
             if node.op == "placeholder":
-                known = constant_tensor(self.program, node) is not None
+                known = self.placeholders.constant_tensor(node) is not None
             else:
                 known = (
                     node.op == "call_function"
@@ -667,7 +640,7 @@ class Support(Lowering):
             if is_size(node):
                 found[node] = True
             elif node.op == "placeholder":
-                if constant_tensor(self.program, node) is not None:
+                if self.placeholders.constant_tensor(node) is not None:
                     found[node] = False
             elif node.op == "call_function" and found.keys() >= set(node.all_input_nodes):
                 found[node] = any(found[n] for n in node.all_input_nodes)

@@ -20,7 +20,8 @@ from . import ops
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .fold_float64 import fold_float64
 from .keep_order import keep_output_last
-from .lower import Support, is_mutated_parameter, is_size, mutated_buffer, target_name
+from .lower import Support, is_size, target_name
+from .placeholders import Placeholders
 from .prepare import prepare
 from .private import keep_ranges
 from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered, nodes_between
@@ -137,8 +138,10 @@ def _tag_states(program: ExportedProgram) -> None:
 
     Any other one stays with ExecuTorch: an input, and a result that ExecuTorch copies back.
     """
-    placeholders = {mutated_buffer(program, n): n for n in program.graph.nodes if n.op == "placeholder"}
+    known = Placeholders(program)
+    placeholders = {known.mutated_buffer(n): n for n in program.graph.nodes if n.op == "placeholder"}
     results = program.graph.output_node().args[0]
+    times = collections.Counter(results)
     owned: dict[str, dict[FxNode, FxNode]] = collections.defaultdict(dict)  # by tag: result and buffer
     for spec, result in zip(program.graph_signature.output_specs, results, strict=True):
         if spec.kind != OutputKind.BUFFER_MUTATION:
@@ -147,10 +150,11 @@ def _tag_states(program: ExportedProgram) -> None:
         tag = result.meta.get("delegation_tag")
         readers = [*buffer.users, *(user for user in result.users if user.op != "output")]
         alone = all(reader.meta.get("delegation_tag") == tag for reader in readers)
-        if tag is not None and buffer.users and alone and results.count(result) == 1:
+        if tag is not None and buffer.users and alone and times[result] == 1:
             owned[tag][result] = buffer
+    with_results = _tags_with_results(program, {result for states in owned.values() for result in states})
     for tag, states in owned.items():
-        if not _has_result(program, tag, states):
+        if tag not in with_results:
             # ExecuTorch drops a call that has no results, whatever else it does.
             del states[min(states, key=lambda result: result.meta["val"].numel())]
         for buffer in states.values():
@@ -159,15 +163,20 @@ def _tag_states(program: ExportedProgram) -> None:
 
 def _leave_parameters(program: ExportedProgram) -> None:
     """Parameters that the program writes to stay with ExecuTorch."""
+    placeholders = Placeholders(program)
     for node in program.graph.nodes:
-        if node.op == "placeholder" and is_mutated_parameter(program, node):
+        if placeholders.is_mutated_parameter(node):
             node.meta.pop("delegation_tag", None)
 
 
-def _has_result(program: ExportedProgram, tag: str, states) -> bool:
-    """Whether anything outside reads what the delegate makes, other than ``states``."""
-    members = (n for n in program.graph.nodes if n.meta.get("delegation_tag") == tag and n not in states)
-    return any(user.meta.get("delegation_tag") != tag for n in members for user in n.users)
+def _tags_with_results(program: ExportedProgram, states: set[FxNode]) -> set[str]:
+    """The tags of delegates that make something other than ``states`` that anything outside reads."""
+    found = set()
+    for node in program.graph.nodes:
+        tag = node.meta.get("delegation_tag")
+        if tag is not None and node not in states and any(u.meta.get("delegation_tag") != tag for u in node.users):
+            found.add(tag)
+    return found
 
 
 class EtXnnpackPartitioner(Partitioner):

@@ -4,6 +4,7 @@
 import copy
 import dataclasses
 import operator
+from collections.abc import Mapping
 
 import torch
 import torch.utils._pytree as pytree
@@ -69,8 +70,9 @@ def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
 
     Else ``x`` itself becomes the new content, which no operator of the delegate makes.
     """
+    buffers = signature.inputs_to_buffers
     for node in list(graph.nodes):
-        if node.target is _aten.copy_.default and node.args[0].name in signature.inputs_to_buffers:
+        if node.target is _aten.copy_.default and node.args[0].name in buffers:
             source = node.args[1]
             with graph.inserting_before(node):
                 clone = graph.call_function(_aten.clone.default, (source,))
@@ -85,9 +87,10 @@ def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
     """
     output = graph.output_node()
     results = list(output.args[0])
+    buffers = signature.inputs_to_buffers
     for i, spec in enumerate(signature.output_specs):
         result = results[i]
-        if spec.kind == OutputKind.USER_OUTPUT and _may_be_buffer(result, signature):
+        if spec.kind == OutputKind.USER_OUTPUT and _may_be_buffer(result, buffers):
             with graph.inserting_before(output):
                 results[i] = graph.call_function(_aten.clone.default, (result,))
             results[i].meta = dict(result.meta)
@@ -95,11 +98,11 @@ def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
     output.args = (tuple(results),)
 
 
-def _may_be_buffer(node, signature: ExportGraphSignature) -> bool:
+def _may_be_buffer(node, buffers: Mapping[str, str]) -> bool:
     if not isinstance(node, FxNode):
         return False
     if node.op == "placeholder":
-        return node.name in signature.inputs_to_buffers
+        return node.name in buffers
     return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
 
 

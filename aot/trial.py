@@ -17,7 +17,7 @@ from torch.fx import Node as FxNode
 
 from ..serialization.serialize import DimTable
 from .ir import Value, dims
-from .lower import Lowering, Unsupported, constant_tensor, explain, is_size
+from .lower import Lowering, Unsupported, explain, is_size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +96,7 @@ class _Trial(Lowering):
 
     def placeholder(self, node: FxNode) -> None:
         tensor = node.meta["val"]
-        if constant_tensor(self.program, node) is not None:
+        if self.placeholders.constant_tensor(node) is not None:
             self.env[node] = self.stand_in(node)
         elif isinstance(tensor, torch.Tensor):  # also a buffer that the program writes to
             self.env[node] = self._border_input(node, tensor)

@@ -5,6 +5,8 @@ Shapes and attributes of single operators are not repeated here: their one home 
 ``infer`` in the runtime, which also verifies the finished blob.
 """
 
+import collections
+
 from .ir import Graph
 
 
@@ -56,9 +58,8 @@ def check_outputs(graph: Graph) -> None:
 
     The runtime gives each output memory that only its node writes.
     """
-    names = [output.value for output in graph.outputs]
-    for name in names:
+    for name, count in collections.Counter(output.value for output in graph.outputs).items():
         if name not in graph.producers:
             raise ValueError(f"output %{name} is not made by a node")
-        if names.count(name) > 1:
+        if count > 1:
             raise ValueError(f"%{name} is more than one output")

@@ -7,7 +7,7 @@ from ...serialization import schema
 from ...serialization.arrays import NUMPY_DTYPES
 from ..fold import fold
 from ..ir import Dim, Graph, Node, Rewriter, Value, dims
-from .layout_rules import RULES, Layout, Loops, layout_of, loop_order, loops_of, order_of, penalty
+from .layout_rules import RULES, Blocks, Layout, Loops, layout_of, loop_order, loops_of, order_of, penalty
 
 _MAX_CHOICES = 6  # layouts tried for one node
 _MAX_SWEEPS = 8
@@ -70,6 +70,7 @@ class _Problem:
         self.loops: dict[int, Loops] = {}  # by position in nodes
         self.maker: dict[str, int] = {}
         self.readers: dict[str, list[int]] = collections.defaultdict(list)
+        self._operands: dict[int, dict[str, list[tuple[str, Blocks | None]]]] = {}  # by base value
         self.fixed: dict[str, set[Layout]] = collections.defaultdict(set)  # asked for by what cannot choose
         self.choices: dict[int, list[_Choice]] = {}
         self._planned: dict[Dim, int] = {}
@@ -82,24 +83,29 @@ class _Problem:
                 self.loops[i] = loops
                 self.maker[node.outputs[0]] = i
         self._ask()
-        self.costs = {name: self._cost(name) for name in self.readers.keys() | self.fixed.keys()}
+        self.costs = {name: self._cost(name) for name in (*self.readers, *self.fixed)}
         self._collect()
 
-    def operands(self, i: int):
-        """(name, blocks) of the operands of node ``i`` that can be moved and are not constants."""
-        names = [n for n in self.nodes[i].inputs if n is not None]
-        for name, blocks in zip(names, self.loops[i].operands, strict=False):
-            if self.graph.values[self.aliases.base(name)].constant is None:
-                yield name, blocks
+    def operands(self, i: int) -> dict[str, list[tuple[str, Blocks | None]]]:
+        """(name, blocks) of the operands of node ``i`` that can be moved and are not constants, by base value."""
+        if i not in self._operands:
+            found = self._operands[i] = {}
+            names = [n for n in self.nodes[i].inputs if n is not None]
+            for name, blocks in zip(names, self.loops[i].operands, strict=False):
+                base = self.aliases.base(name)
+                if self.graph.values[base].constant is None:
+                    found.setdefault(base, []).append((name, blocks))
+        return self._operands[i]
 
     def _ask(self) -> None:
         for i, node in enumerate(self.nodes):
             if i in self.loops:
-                for name, blocks in self.operands(i):
-                    if blocks is not None:
-                        self.readers[self.aliases.base(name)].append(i)
-                    else:
-                        self._fix(name)
+                for base, operands in self.operands(i).items():
+                    if any(blocks is not None for _, blocks in operands):
+                        self.readers[base].append(i)
+                    for name, blocks in operands:
+                        if blocks is None:
+                            self._fix(name)
             else:
                 for name in node.inputs:
                     self._fix(name)
@@ -138,7 +144,7 @@ class _Problem:
     def _collect(self) -> None:
         for i, loops in self.loops.items():
             self._offer(i, loops.identity)
-        for name in self.readers.keys() | self.fixed.keys():
+        for name in self.costs:
             if name not in self.maker:
                 self._spread(name, _identity(self.graph.values[name]))
         for i, node in enumerate(self.nodes):
@@ -154,8 +160,8 @@ class _Problem:
                 i = self.maker[name]
                 self._offer(i, loop_order(self.loops[i].result, shape, layout))
             for i in self.readers.get(name, ()):
-                for view, blocks in self.operands(i):
-                    if blocks is not None and self.aliases.base(view) == name:
+                for view, blocks in self.operands(i)[name]:
+                    if blocks is not None:
                         seen = self.aliases.from_base(view, layout)
                         self._offer(i, loop_order(blocks, self.graph.values[view].shape, seen))
 
@@ -177,8 +183,9 @@ class _Problem:
         if any(c.order == order for c in known):
             return
         reads = {
-            (self.aliases.base(name), self.aliases.to_base(name, layout_of(blocks, order)))
-            for name, blocks in self.operands(i)
+            (base, self.aliases.to_base(name, layout_of(blocks, order)))
+            for base, operands in self.operands(i).items()
+            for name, blocks in operands
             if blocks is not None
         }
         result = self.nodes[i].outputs[0]
