@@ -133,14 +133,19 @@ def _finite(bound) -> int | None:
     return int(bound) if isinstance(bound, int) or bound.is_Integer else None
 
 
+def _remainder(a, b):
+    """PyTorch rolls what has no elements without dividing by their number."""
+    return sympy.Mod(a, b if b.is_Integer else sympy.Max(b, 1))
+
+
 class _Sizes:
     """torch's symbolic sizes as expressions of the IR, with the range of every symbol."""
 
     _FUNCTIONS = {
         torch_sympy.FloorDiv: lambda a, b: sympy.floor(a / b),
         torch_sympy.CleanDiv: lambda a, b: a / b,
-        torch_sympy.Mod: sympy.Mod,
-        torch_sympy.PythonMod: sympy.Mod,
+        torch_sympy.Mod: _remainder,
+        torch_sympy.PythonMod: _remainder,
         torch_sympy.Max: sympy.Max,
         torch_sympy.Min: sympy.Min,
     }

@@ -17,6 +17,12 @@ from torch.export import Dim
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
+def _plain(x: torch.Tensor) -> torch.Tensor:
+    """``x`` with the usual strides, which ``contiguous`` does not give to an empty tensor: without, the runtime ends
+    the process, too."""
+    return x if x.numel() > 0 else torch.empty(x.shape, dtype=x.dtype)
+
+
 def _is_contiguous(sample: Sample) -> bool:
     """ExecuTorch's Python runtime ends the process for an empty tensor in another layout."""
     return all(a.memory_format == torch.contiguous_format for a in sample.arguments)
@@ -91,7 +97,7 @@ def test_samples_without_elements_equal_eager(name):
     generator = torch.Generator().manual_seed(sample.seed)
     for sizes in calls(sample.sizes):
         try:
-            inputs = tuple(a.tensor(sizes, generator) for a in sample.arguments)
+            inputs = tuple(_plain(a.tensor(sizes, generator)) for a in sample.arguments)
             expected = eager(inputs)
             if not promises_hold(exported, inputs):
                 continue
