@@ -24,6 +24,12 @@ int8_t as_int8(float value) {
   return static_cast<int8_t>(value);
 }
 
+// What XNNPACK packs: a vector at a time, so it reads behind the end of weights of 8 bits. The runtime gives it as much.
+std::vector<uint8_t> with_tail(std::vector<uint8_t> weights) {
+  weights.resize(weights.size() + XNN_EXTRA_BYTES, 0xA5);
+  return weights;
+}
+
 template <typename T>
 const T* pointer(const std::vector<uint8_t>& bytes) {
   return bytes.empty() ? nullptr : reinterpret_cast<const T*>(bytes.data());
@@ -57,7 +63,7 @@ bool Fence::intact() const {
 }
 
 Operator create_linear(const Weights& w, size_t x_stride, size_t y_stride) {
-  const std::vector<uint8_t> kernel = w.kernel(), bias = w.bias_bytes();
+  const std::vector<uint8_t> kernel = with_tail(w.kernel()), bias = w.bias_bytes();
   const std::vector<uint16_t> block_scales = w.block_scales();
   const auto* floats = pointer<float>(bias);
   const auto* integers = pointer<int32_t>(bias);
@@ -223,7 +229,7 @@ xnn_status setup_linear(
 }
 
 Operator create_conv(const Weights& w, size_t x_stride, size_t y_stride, uint32_t flags) {
-  const std::vector<uint8_t> kernel = w.kernel(), bias = w.bias_bytes();
+  const std::vector<uint8_t> kernel = with_tail(w.kernel()), bias = w.bias_bytes();
   const auto* floats = pointer<float>(bias);
   const auto* integers = pointer<int32_t>(bias);
   const auto* bytes = pointer<int8_t>(kernel);
