@@ -328,6 +328,7 @@ TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) {
 
 // What stands for numbers is part of what a packed weight is known by, not only its bytes.
 TEST(ExecutableWeightsTest, TellsTypesOfEqualBytesApart) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   const std::vector<uint8_t> bytes{200, 100, 255};
   const std::vector<float> x{3, 1, 2};
   const auto run_with = [&](const std::vector<std::pair<DType, float>>& gammas) {
