@@ -124,7 +124,7 @@ clang: build
 clang-check: build
 	$(call say,What Clang objects to)
 	@if tools/system-packages --clang > /dev/null; then $(configure_clang); \
-	  cmake --build --preset clang --target et_xnnpack_schema_files | tools/progress; \
+	  cmake --build --preset clang --target et_xnnpack_schema_files et_xnnpack_packing_hash | tools/progress; \
 	  tools/clang-check build/clang; \
 	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
 	else echo "NOT CHECKED: there is no Clang here (the lines above say how to get it)"; fi

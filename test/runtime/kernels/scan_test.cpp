@@ -99,10 +99,13 @@ void check_sort(const Tensor& x, uint8_t axis, uint32_t count = 0) {
       const size_t begin = i / inner * size * inner + i % inner;
       std::vector<int64_t> places(size);
       std::iota(places.begin(), places.end(), 0);
-      std::stable_sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
+      const auto comes_first = [&](int64_t a, int64_t b) {
         const T p = x.data<T>()[begin + static_cast<size_t>(a) * inner];
         const T q = x.data<T>()[begin + static_cast<size_t>(b) * inner];
         return descending ? less(q, p) : less(p, q);
+      };
+      std::sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
+        return comes_first(a, b) || (!comes_first(b, a) && a < b);
       });
       for (size_t k = 0; k < kept; ++k) {
         y.data<int64_t>()[(i / inner * kept + k) * inner + i % inner] = places[k];
