@@ -10,10 +10,10 @@
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/runtime.h>
 
-#include "arguments.h"
-#include "executable.h"
-#include "kernels/isa.h"
-#include "waiting.h"
+#include "runtime/execute/arguments.h"
+#include "runtime/execute/executable.h"
+#include "runtime/kernels/simd/isa.h"
+#include "runtime/base/waiting.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {

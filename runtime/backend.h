@@ -5,7 +5,7 @@
 
 #include "et_xnnpack.h"
 #include "options.h"
-#include "status.h"
+#include "runtime/base/status.h"
 
 namespace executorch::backends::et_xnnpack {
 

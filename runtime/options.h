@@ -8,7 +8,7 @@
 #include <executorch/runtime/backend/options.h>
 #include <executorch/runtime/core/span.h>
 
-#include "status.h"
+#include "runtime/base/status.h"
 
 namespace executorch::backends::et_xnnpack {
 

@@ -52,9 +52,9 @@ UpdateKind = _enum("UpdateKind")
 BagKind = _enum("BagKind")
 PadMode = _enum("PadMode")
 SampleKind = _enum("SampleKind")
-SampleBorder = _enum("SampleBorder")
+GridPaddingMode = _enum("GridPaddingMode")
 RecurrentKind = _enum("RecurrentKind")
-RangeKind = _enum("RangeKind")
+QParamsKind = _enum("QParamsKind")
 AttributesType = _enum("Attributes")
 Feature = _enum("Feature")
 
@@ -79,9 +79,9 @@ _ENUM_FIELDS = {
     ("EmbeddingBag", "kind"): BagKind,
     ("Pad", "mode"): PadMode,
     ("GridSample", "kind"): SampleKind,
-    ("GridSample", "border"): SampleBorder,
+    ("GridSample", "border"): GridPaddingMode,
     ("Recurrent", "kind"): RecurrentKind,
-    ("ChooseQuantization", "kind"): RangeKind,
+    ("ChooseQParams", "kind"): QParamsKind,
 }
 
 

@@ -22,7 +22,7 @@ from executorch.backends.et_xnnpack.serialization.schema import (
     CompareKind,
     DType,
     PadMode,
-    RangeKind,
+    QParamsKind,
     RecurrentKind,
     ReduceKind,
     ResizeKind,
@@ -131,7 +131,7 @@ def _padded(x, p, value=0.0):
 
 
 def _conv2d(a, x, weight, bias=None):
-    x = _padded(_nchw(_rounded(x, 3) if a.round_images else x), a.padding)
+    x = _padded(_nchw(_rounded(x, 3) if a.dynamic_quantization else x), a.padding)
     y = F.conv2d(x, _nchw(weight), bias, tuple(a.stride), 0, tuple(a.dilation), a.groups)
     return _clamped(_nhwc(y), a.clamp)
 
@@ -140,7 +140,7 @@ def _conv_transpose2d(a, x, weight, bias=None):
     outputs, *kernel, inputs = weight.shape
     weight = weight.reshape(a.groups, outputs // a.groups, *kernel, inputs)
     weight = weight.permute(0, 4, 1, 2, 3).reshape(a.groups * inputs, -1, *kernel)
-    x = _nchw(_rounded(x, 3) if a.round_images else x)
+    x = _nchw(_rounded(x, 3) if a.dynamic_quantization else x)
     y = F.conv_transpose2d(x, weight, bias, tuple(a.stride), 0, 0, a.groups, tuple(a.dilation))
     if bias is None:
         bias = torch.zeros(outputs)
@@ -212,8 +212,8 @@ def _layer_norm(a, x, weight=None, bias=None):
 
 
 def _rotary_embedding(a, x, cos, sin):
-    parts = x.unflatten(-1, (-1, 2)) if a.pairs else x.unflatten(-1, (2, -1))
-    axis = -1 if a.pairs else -2
+    parts = x.unflatten(-1, (-1, 2)) if a.interleaved else x.unflatten(-1, (2, -1))
+    axis = -1 if a.interleaved else -2
     first, second = parts.unbind(axis)
     return x * cos + torch.stack((-second, first), axis).flatten(-2) * sin
 
@@ -260,7 +260,7 @@ def _max_pool_indices(a, x):
 
 
 def _grid_sample(a, x, grid):
-    return _nhwc(torch.grid_sampler_2d(_nchw(x), grid, int(a.kind), int(a.border), a.align_corners))
+    return _nhwc(torch.grid_sampler_2d(_nchw(x), grid, int(a.kind), int(a.padding_mode), a.align_corners))
 
 
 def _recurrent(a, x, weight, bias=None, h=None, cell=None, projection=None):
@@ -367,11 +367,13 @@ def _slice_scatter(a, x, values):
 
 def _embedding_bag(a, table, indices, offsets, weights=None):
     mode = {BagKind.Sum: "sum", BagKind.Mean: "mean", BagKind.Max: "max"}[a.kind]
-    padding = None if a.padding < 0 else a.padding
+    padding = None if a.padding_idx < 0 else a.padding_idx
     indices, offsets = indices.long(), offsets.long()
-    if a.last_offset and (a.padding >= 0 or a.kind == BagKind.Max):
+    if a.include_last_offset and (a.padding_idx >= 0 or a.kind == BagKind.Max):
         indices = indices[: offsets[-1]]
-    return F.embedding_bag(indices, table, offsets, None, 2, False, mode, False, weights, a.last_offset, padding)
+    return F.embedding_bag(
+        indices, table, offsets, None, 2, False, mode, False, weights, a.include_last_offset, padding
+    )
 
 
 def _blocks(x, parameter):
@@ -400,17 +402,17 @@ def _stored(quantization, x):
     return (q - zero_point) * scale
 
 
-def _choose_quantization(a, x):
+def _choose_qparams(a, x):
     axes = tuple(range(x.dim() - a.axes, x.dim()))
     low, high = (x.amin(axes, True), x.amax(axes, True)) if axes else (x, x)
     low, high = low.clamp(max=0), high.clamp(min=0)
-    if a.kind == RangeKind.Symmetric:
+    if a.kind == QParamsKind.Symmetric:
         scale = torch.maximum(-low, high) / ((a.max - a.min) / 2)
         scale = scale.clamp(min=a.epsilon)
         return scale, torch.full_like(scale, (a.max + a.min + 1) // 2).int()
     scale = ((high - low) / (a.max - a.min)).clamp(min=a.epsilon)
     zero_point = a.min - torch.round(low / scale)
-    if a.kind == RangeKind.Nearest:
+    if a.kind == QParamsKind.Nearest:
         from_low = (a.min + low / scale) + (a.max + high / scale) > 0
         zero_point = torch.round(torch.where(from_low, a.min - low / scale, a.max - high / scale))
     return scale, zero_point.clamp(a.min, a.max).int()
@@ -418,13 +420,13 @@ def _choose_quantization(a, x):
 
 def _rounded(x, axes):
     """Rounded to 8 bits, with parameters for the last axes."""
-    a = SimpleNamespace(kind=RangeKind.Nearest, axes=axes, min=-128, max=127, epsilon=2**-23, dtype=DType.Int8)
-    parameters = _choose_quantization(a, x)
+    a = SimpleNamespace(kind=QParamsKind.Nearest, axes=axes, min=-128, max=127, epsilon=2**-23, dtype=DType.Int8)
+    parameters = _choose_qparams(a, x)
     return _dequantize(a, _quantize(a, x, *parameters), *parameters)
 
 
 def _quantized_linear(a, x, weight, scale, bias=None, zero_point=None):
-    if a.round_rows:
+    if a.dynamic_quantization:
         x = _rounded(x, 1)
     if a.bits == 4:
         weight = torch.stack([weight & 15, weight >> 4], -1).flatten(1).int() - 8
@@ -466,7 +468,7 @@ _OPERATORS = {
     "Cast": lambda a, x: x.to(_torch_dtype(a.dtype)),
     "Quantize": _quantize,
     "Dequantize": _dequantize,
-    "ChooseQuantization": _choose_quantization,
+    "ChooseQParams": _choose_qparams,
     "QuantizedLinear": _quantized_linear,
     "Iota": lambda a: torch.arange(a.size),
     "Index": lambda a, x, *indices: x[(slice(None),) * a.axis + indices],
@@ -481,7 +483,7 @@ _OPERATORS = {
 }
 
 
-_SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent", "ChooseQuantization")
+_SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent", "ChooseQParams")
 
 
 def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:

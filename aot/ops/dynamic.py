@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType, RangeKind
+from ...serialization.schema import BinaryKind, DType, QParamsKind
 from .quantize import dequantize, quantize
 from .registry import op
 
@@ -21,7 +21,7 @@ def _choose(c, x, kind, axes, low, high, epsilon):
     c.require(x.dtype == DType.Float32, f"quantization of {x.dtype.name}")
     c.require(low < high, f"a range of {low} to {high}")
     shape = (*x.shape[: x.rank - axes], *[1] * axes)
-    attributes = schema.ChooseQuantization(
+    attributes = schema.ChooseQParams(
         kind=kind, axes=axes, min=low, max=high, epsilon=max(epsilon, float(np.finfo(np.float32).tiny))
     )
     return c.multi_node(attributes, x, outputs=((DType.Float32, shape), (DType.Int32, shape)))
@@ -39,19 +39,19 @@ def _results(c, scale, zero_point, shape):
 
 @_quantized("quantized_decomposed.choose_qparams.tensor", result_dtypes=_PARAMETERS)
 def choose_qparams(c, input, quant_min, quant_max, eps):
-    chosen = _choose(c, input, RangeKind.Asymmetric, input.rank, quant_min, quant_max, eps)
+    chosen = _choose(c, input, QParamsKind.Asymmetric, input.rank, quant_min, quant_max, eps)
     return _results(c, *chosen, (1,))
 
 
 @_quantized("quantized_decomposed.choose_qparams_symmetric.tensor", result_dtypes=_PARAMETERS)
 def choose_qparams_symmetric(c, input, quant_min, quant_max, eps):
-    chosen = _choose(c, input, RangeKind.Symmetric, input.rank, quant_min, quant_max, eps)
+    chosen = _choose(c, input, QParamsKind.Symmetric, input.rank, quant_min, quant_max, eps)
     return _results(c, *chosen, (1,))
 
 
 @_quantized("quantized_decomposed.choose_qparams_per_token_asymmetric.default", result_dtypes=_PARAMETERS)
 def choose_qparams_per_token(c, input):
-    scale, zero_point = _choose(c, input, RangeKind.Nearest, 1, -128, 127, _EPSILON)
+    scale, zero_point = _choose(c, input, QParamsKind.Nearest, 1, -128, 127, _EPSILON)
     return _results(c, scale, zero_point, scale.shape)
 
 
@@ -67,7 +67,7 @@ def _axes_of_blocks(c, x, block_size) -> int:
 
 @_quantized("torchao.choose_qparams_affine.default", result_dtypes=_PARAMETERS)
 def choose_qparams_affine(c, input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps):
-    kinds = {"ASYMMETRIC": RangeKind.Asymmetric, "SYMMETRIC": RangeKind.Symmetric}
+    kinds = {"ASYMMETRIC": QParamsKind.Asymmetric, "SYMMETRIC": QParamsKind.Symmetric}
     c.require(mapping_type in kinds, f"quantization of kind {mapping_type}")
     low, high = _range(c, target_dtype, quant_min, quant_max)
     axes = _axes_of_blocks(c, input, block_size)

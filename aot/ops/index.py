@@ -33,7 +33,7 @@ def embedding_bag(c, weight, indices, offsets, mode, per_sample_weights, include
         # Here eager PyTorch does not look at the last offset.
         offsets = slice_axis(c, offsets, 0, 0, c.outs[0].shape[0])
         include_last_offset = False
-    attributes = schema.EmbeddingBag(kind=kind, padding=padding_idx, last_offset=include_last_offset)
+    attributes = schema.EmbeddingBag(kind=kind, padding_idx=padding_idx, include_last_offset=include_last_offset)
     operands = [weight, indices, offsets] + [per_sample_weights] * (per_sample_weights is not None)
     return [c.node(attributes, *operands, shape=c.outs[0].shape), None, None, None]
 

@@ -7,7 +7,7 @@ Rows are images of height 1; volumes are resized as images, then in depth.
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import ResizeKind, SampleBorder, SampleKind
+from ...serialization.schema import GridPaddingMode, ResizeKind, SampleKind
 from .image import volume_to_columns, volume_to_images
 from .registry import Int8, op
 
@@ -126,7 +126,7 @@ _antialias(_cubic, 2, "aten._upsample_bicubic2d_aa.default", "aten._upsample_bic
 def grid_sampler_2d(c, input, grid, interpolation_mode, padding_mode, align_corners):
     attributes = schema.GridSample(
         kind=SampleKind(interpolation_mode),
-        border=SampleBorder(padding_mode),
+        padding_mode=GridPaddingMode(padding_mode),
         align_corners=bool(align_corners),
     )
     batch, channels, *size = c.out.shape

@@ -196,7 +196,7 @@ class _Folder:
 
     def _refuse_unless_rounded(self, node: Node, inputs: list[Value | None]) -> None:
         """The images of a convolution with integer weights may be rounded when it runs."""
-        if not getattr(node.attributes, "round_images", False):
+        if not getattr(node.attributes, "dynamic_quantization", False):
             self._refuse(node, "a constant is quantized, but no other operand")
         elif inputs[1].shape[0] == 1 or (inputs[1].shape[3] == 1 and node.attributes.groups > 1):
             self._refuse(node, "no rounded images for one channel of a group in, or one out; the weight stays integers")

@@ -18,7 +18,7 @@ def fold_quantized_linear(graph: Graph) -> Graph:
 
     ::
 
-        %s: Float32[4, 1], %z: Int32[4, 1] = ChooseQuantization(%x) axes=1 min=-128 max=127
+        %s: Float32[4, 1], %z: Int32[4, 1] = ChooseQParams(%x) axes=1 min=-128 max=127
         %q: Int8[4, 64] = Quantize(%x, %s, %z) dtype=Int8 min=-128 max=127
         %d: Float32[4, 64] = Dequantize(%q, %s, %z)
         %v: Float32[8, 64] = Dequantize(%w, %scale, %zero)
@@ -26,7 +26,7 @@ def fold_quantized_linear(graph: Graph) -> Graph:
 
     becomes::
 
-        %y: Float32[4, 8] = QuantizedLinear(%x, %w, %scale) round_rows=True
+        %y: Float32[4, 8] = QuantizedLinear(%x, %w, %scale) dynamic_quantization=True
     """
     r = Rewriter(graph)
     for node in r.walk():
@@ -93,14 +93,14 @@ def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
     if scales.shape[2] != 1 or scales.shape[1] not in (1, columns) or zeros.shape != scales.shape:
         return None
     source = rounded_source(r, x, _whole_rows)
-    round_rows, x = source is not None, source or x
+    dynamic_quantization, x = source is not None, source or x
     rows = r.reshape(x, (batches, *x.shape[-2:]))
     products = []
     for batch in range(batches):
         at = schema.Slice(axis=0, start=batch, size=1)
         row = r.node(at, rows, shape=(1, *rows.shape[1:])) if batches > 1 else rows
         by_column = [np.broadcast_to(a[batch], (columns, 1)) for a in (scales, zeros)]
-        y = _node(r, row, integers[batch], *by_column, None, round_rows, None)
+        y = _node(r, row, integers[batch], *by_column, None, dynamic_quantization, None)
         if y is None:
             return None
         products.append(y)
@@ -136,7 +136,7 @@ def _is_static(r: Rewriter, x: Value) -> bool:
     return widened is not None and all(r.values[i].constant is not None for i in widened.inputs[1:])
 
 
-def _node(r, x, integers, scales, zeros, bias, round_rows, clamp) -> Value | None:
+def _node(r, x, integers, scales, zeros, bias, dynamic_quantization, clamp) -> Value | None:
     """The product with weights (integers - zeros) * scales; None if there is no operator for it."""
     depth, groups = integers.shape[1], scales.shape[1]
     if not np.all(np.isfinite(scales)) or depth == 0:
@@ -148,11 +148,13 @@ def _node(r, x, integers, scales, zeros, bias, round_rows, clamp) -> Value | Non
     else:
         weight = r.constant(integers.astype(np.int8))
     offsets = (zeros * scales).astype(np.float32)
-    apart = round_rows and zeros.any()  # XNNPACK has no zero points
+    apart = dynamic_quantization and zeros.any()  # XNNPACK has no zero points
     operands = [x, weight, r.constant(np.ascontiguousarray(scales, np.float32)), bias]
     if zeros.any() and not apart:
         operands.append(r.constant(np.ascontiguousarray(zeros, np.int32)))
-    attributes = schema.QuantizedLinear(bits=4 if narrow else 8, round_rows=round_rows, clamp=None if apart else clamp)
+    attributes = schema.QuantizedLinear(
+        bits=4 if narrow else 8, dynamic_quantization=dynamic_quantization, clamp=None if apart else clamp
+    )
     shape = (*x.shape[:-1], integers.shape[0])
     y = r.node(attributes, *operands, shape=shape)
     return _without_offsets(r, y, x, offsets, clamp) if apart else y
@@ -182,7 +184,7 @@ def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> 
     """The operand of a Quantize to all of Int8 with parameters that were chosen for it."""
     a = rounded.attributes
     source, scale, zero_point = _operands(r, rounded)
-    chosen = _producer(r, _unreshaped(r, scale), "ChooseQuantization")
+    chosen = _producer(r, _unreshaped(r, scale), "ChooseQParams")
     if (a.dtype, a.min, a.max) != (DType.Int8, -128, 127) or chosen is None:
         return None
     zero = _unreshaped(r, zero_point)
@@ -237,8 +239,10 @@ def _scaled(r: Rewriter, a: Value, b: Value) -> Value | None:
     if integers.min() < -128 or integers.max() > 127:
         return None
     scales = scale[:, None]
-    round_rows = product is None
-    return _node(r, x, integers.astype(np.int32), scales, np.zeros(scales.shape, np.int32), None, round_rows, None)
+    dynamic_quantization = product is None
+    return _node(
+        r, x, integers.astype(np.int32), scales, np.zeros(scales.shape, np.int32), None, dynamic_quantization, None
+    )
 
 
 def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:

@@ -16,14 +16,14 @@ def fold_rounded_images(graph: Graph) -> Graph:
 
     ::
 
-        %s: Float32[], %z: Int32[] = ChooseQuantization(%x) axes=4 min=-128 max=127
+        %s: Float32[], %z: Int32[] = ChooseQParams(%x) axes=4 min=-128 max=127
         %q: Int8[1, 8, 8, 4] = Quantize(%x, %s, %z) dtype=Int8 min=-128 max=127
         %d: Float32[1, 8, 8, 4] = Dequantize(%q, %s, %z)
         %y: Float32[1, 8, 8, 6] = Conv2d(%d, %w)
 
     becomes::
 
-        %y: Float32[1, 8, 8, 6] = Conv2d(%x, %w) round_images=True
+        %y: Float32[1, 8, 8, 6] = Conv2d(%x, %w) dynamic_quantization=True
     """
     r = Rewriter(graph)
     for node in r.walk():
@@ -50,7 +50,7 @@ def _convolution(r: Rewriter, node: Node) -> Value | None:
         return None
     for move in reversed(moves):
         source = r.node(move.attributes, source, shape=r.values[move.outputs[0]].shape)
-    attributes = dataclasses.replace(node.attributes, round_images=True)
+    attributes = dataclasses.replace(node.attributes, dynamic_quantization=True)
     return r.node(attributes, source, weight, *bias, shape=r.graph.values[node.outputs[0]].shape)
 
 

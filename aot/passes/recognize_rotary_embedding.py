@@ -199,7 +199,7 @@ def _rotary(r: Rewriter, node: Node) -> Value | None:
 
 
 def _node(r: Rewriter, x: Value, angles: list[Value], pairs: bool) -> Value:
-    return r.node(schema.RotaryEmbedding(pairs=pairs), x, *angles, shape=x.shape)
+    return r.node(schema.RotaryEmbedding(interleaved=pairs), x, *angles, shape=x.shape)
 
 
 def _cut(r: Rewriter, window: _Window) -> Value:

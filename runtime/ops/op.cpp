@@ -1,8 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "op.h"
 
-#include "../kernels/in_float.h"
-#include "../quantization.h"
+#include "runtime/ops/common/in_float.h"
+#include "runtime/program/quantization.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -95,8 +95,8 @@ const OpImpl& op_impl(schema::Attributes type) {
       return kDequantizeOp;
     case schema::Attributes::RotaryEmbedding:
       return kRotaryEmbeddingOp;
-    case schema::Attributes::ChooseQuantization:
-      return kChooseQuantizationOp;
+    case schema::Attributes::ChooseQParams:
+      return kChooseQParamsOp;
     case schema::Attributes::QuantizedLinear:
       return kQuantizedLinearOp;
     case schema::Attributes::NONE:

@@ -5,11 +5,11 @@
 
 #include <executorch/runtime/core/span.h>
 
-#include "../kernels/kernel.h"
-#include "../kernels/row.h"
-#include "../sizes.h"
-#include "../status.h"
-#include "../tensor_type.h"
+#include "kernel.h"
+#include "runtime/kernels/elementwise/row.h"
+#include "runtime/program/sizes.h"
+#include "runtime/base/status.h"
+#include "runtime/program/tensor_type.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -139,6 +139,6 @@ extern const OpImpl kIndexOp, kGatherOp, kIndexPutOp, kScatterOp, kSliceScatterO
 extern const OpImpl kResize2dOp, kGridSampleOp; // resize
 extern const OpImpl kRecurrentOp; // recurrent
 extern const OpImpl kQuantizeOp, kDequantizeOp; // quantize
-extern const OpImpl kChooseQuantizationOp, kQuantizedLinearOp; // dynamic
+extern const OpImpl kChooseQParamsOp, kQuantizedLinearOp; // dynamic
 
 } // namespace executorch::backends::et_xnnpack

@@ -58,7 +58,7 @@ def test_folds_to_the_smallest_weights(name, bits, groups):
     products = [n for n in graph.nodes if n.op == "QuantizedLinear"]
     assert products and {n.op for n in graph.nodes} <= {"QuantizedLinear", "Reshape"}
     assert products[0].attributes.bits == bits
-    assert products[0].attributes.round_rows == ("dynamic" in name or "8da" in name)
+    assert products[0].attributes.dynamic_quantization == ("dynamic" in name or "8da" in name)
     assert graph.values[products[0].inputs[2]].shape[1] == groups
 
 
@@ -75,7 +75,7 @@ def test_products_with_several_matrices_of_integers(name, count, rounds):
     lowered = harness.lower_sample(SAMPLES[name])
     (graph,) = lowered.optimized.values()
     products = [n for n in graph.nodes if n.op == "QuantizedLinear"]
-    assert len(products) == count and all(n.attributes.round_rows == rounds for n in products), str(graph)
+    assert len(products) == count and all(n.attributes.dynamic_quantization == rounds for n in products), str(graph)
     assert not lowered.report.in_float
 
 
@@ -101,7 +101,7 @@ def test_convolutions_round_their_images(name):
     lowered = harness.lower_sample(SAMPLES[f"choose_{name}"])
     (graph,) = lowered.optimized.values()
     (convolution,) = [n for n in graph.nodes if n.op != "Transpose"]
-    assert convolution.attributes.round_images
+    assert convolution.attributes.dynamic_quantization
     reasons = [r.reason for r in lowered.report.in_float]
     assert len(reasons) == (name == "conv2d_depthwise") and all("one channel of a group" in r for r in reasons)
     assert graph.values[convolution.inputs[1]].quantization.dtype == DType.Int8

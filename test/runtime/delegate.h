@@ -11,7 +11,7 @@
 
 #include <executorch/runtime/core/exec_aten/util/dim_order_util.h>
 #include <gtest/gtest.h>
-#include <runtime/arguments.h>
+#include <runtime/execute/arguments.h>
 #include <runtime/backend.h>
 
 #include "data_map.h"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
-#include <runtime/executable.h>
+#include <runtime/execute/executable.h>
 #include <xnnpack.h>
 
 #include "data_map.h"

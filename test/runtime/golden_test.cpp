@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <runtime/executable.h>
+#include <runtime/execute/executable.h>
 
 #include "data_map.h"
 #include "graph_def.h"
@@ -55,12 +55,13 @@ GoldenTensor read_tensor(const std::string& dtype, std::istream& words) {
     words >> size;
     tensor.type.shape.append(size);
   }
-  for (const DType candidate : schema::EnumValuesDType()) {
-    if (dtype == schema::EnumNameDType(candidate)) {
+  for (const schema::DType value : schema::EnumValuesDType()) {
+    const DType candidate = to_dtype(value);
+    if (dtype == name_of(candidate)) {
       tensor.type.dtype = candidate;
     }
   }
-  EXPECT_EQ(dtype, schema::EnumNameDType(tensor.type.dtype));
+  EXPECT_EQ(dtype, name_of(tensor.type.dtype));
   for (size_t i = 0; i < tensor.type.shape.numel(); ++i) {
     std::string word; // may be nan or inf, which a stream does not read as a number
     words >> word;

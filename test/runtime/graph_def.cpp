@@ -128,7 +128,8 @@ std::vector<uint8_t> GraphDef::build() const {
       quantization = schema::CreateQuantizationDirect(
           builder, q.scale.empty() ? nullptr : &q.scale, q.zero_point.empty() ? nullptr : &q.zero_point, q.axis);
     }
-    value_offsets.push_back(schema::CreateValueDirect(builder, def.dtype, &def.dims, constant_offset, quantization));
+    value_offsets.push_back(
+        schema::CreateValueDirect(builder, to_schema(def.dtype), &def.dims, constant_offset, quantization));
   }
   std::vector<flatbuffers::Offset<schema::Node>> node_offsets;
   for (const NodeDef& def : nodes) {
@@ -264,7 +265,7 @@ AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_
   });
 }
 
-AttributesDef grid_sample(schema::SampleKind kind, schema::SampleBorder border) {
+AttributesDef grid_sample(schema::SampleKind kind, schema::GridPaddingMode border) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateGridSample(b, kind, border); });
 }
 
@@ -301,18 +302,17 @@ AttributesDef where() {
 }
 
 AttributesDef cast(DType dtype) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateCast(b, dtype); });
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateCast(b, to_schema(dtype)); });
 }
 
 AttributesDef quantize(DType dtype, int32_t min, int32_t max) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateQuantize(b, dtype, min, max); });
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateQuantize(b, to_schema(dtype), min, max); });
 }
-AttributesDef choose_quantization(schema::RangeKind kind, uint8_t axes, int32_t min, int32_t max) {
-  return attributes(
-      [=](FlatBufferBuilder& b) { return schema::CreateChooseQuantization(b, kind, axes, min, max, 1e-6f); });
+AttributesDef choose_qparams(schema::QParamsKind kind, uint8_t axes, int32_t min, int32_t max) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateChooseQParams(b, kind, axes, min, max, 1e-6f); });
 }
-AttributesDef quantized_linear(uint8_t bits, bool round_rows) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateQuantizedLinear(b, bits, round_rows); });
+AttributesDef quantized_linear(uint8_t bits, bool dynamic_quantization) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateQuantizedLinear(b, bits, dynamic_quantization); });
 }
 AttributesDef dequantize() {
   return attributes([](FlatBufferBuilder& b) { return schema::CreateDequantize(b); });

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <runtime/blob.h>
+#include <runtime/program/blob.h>
 
 namespace executorch::backends::et_xnnpack::testing {
 
@@ -108,8 +108,8 @@ AttributesDef where();
 AttributesDef cast(DType dtype);
 AttributesDef quantize(DType dtype, int32_t min, int32_t max);
 AttributesDef dequantize();
-AttributesDef choose_quantization(schema::RangeKind kind, uint8_t axes, int32_t min, int32_t max);
-AttributesDef quantized_linear(uint8_t bits, bool round_rows);
+AttributesDef choose_qparams(schema::QParamsKind kind, uint8_t axes, int32_t min, int32_t max);
+AttributesDef quantized_linear(uint8_t bits, bool dynamic_quantization);
 AttributesDef iota(int64_t size);
 AttributesDef size_value(int64_t size);
 AttributesDef index(uint8_t axis);
@@ -148,7 +148,7 @@ AttributesDef layer_norm(uint8_t axes = 1, float epsilon = 1e-5f);
 AttributesDef rms_norm(uint8_t axes = 1, float epsilon = 1e-5f);
 AttributesDef group_norm(uint8_t axis, uint32_t groups, float epsilon = 1e-5f);
 AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_t> stride);
-AttributesDef grid_sample(schema::SampleKind kind, schema::SampleBorder border = schema::SampleBorder::Zeros);
+AttributesDef grid_sample(schema::SampleKind kind, schema::GridPaddingMode border = schema::GridPaddingMode::Zeros);
 AttributesDef recurrent(schema::RecurrentKind kind, bool reverse = false);
 AttributesDef attention(float scale, bool causal = false);
 AttributesDef rotary_embedding(bool pairs = false);

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "delegate.h"
-#include "runtime/packed_weights.h"
+#include "runtime/weights/packed_weights.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

@@ -86,7 +86,7 @@ GraphDef volumes() {
   g.output(g.also({2, 2, half, 5, 4}, DType::Int64));
   const uint32_t image = g.input({2, height, 5, 3});
   const uint32_t grid = g.input({2, height, 4, 2});
-  for (const schema::SampleBorder border : schema::EnumValuesSampleBorder()) {
+  for (const schema::GridPaddingMode border : schema::EnumValuesGridPaddingMode()) {
     g.output(g.node(grid_sample(schema::SampleKind::Bicubic, border), {image, grid}, {2, height, 4, 3}));
   }
   const int64_t longer = g.expr(DimOp::Add, -1 - height, -1 - two);
@@ -262,7 +262,7 @@ GraphDef dynamic_quantization() {
   GraphDef g;
   const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 0, 20, 4);
   const uint32_t x = g.input({rows, 8});
-  const uint32_t scale = g.node(choose_quantization(schema::RangeKind::Asymmetric, 1, -128, 127), {x}, {rows, 1});
+  const uint32_t scale = g.node(choose_qparams(schema::QParamsKind::Asymmetric, 1, -128, 127), {x}, {rows, 1});
   const uint32_t zero_point = g.also({rows, 1}, DType::Int32);
   const uint32_t q = g.node(quantize(DType::Int8, -128, 127), {x, scale, zero_point}, {rows, 8}, DType::Int8);
   const uint32_t rounded = g.node(dequantize(), {q, scale, zero_point}, {rows, 8});

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include <runtime/threadpool.h>
+#include <runtime/base/threadpool.h>
 
 #include "product.h"
 #include "xnnpack/operator.h"

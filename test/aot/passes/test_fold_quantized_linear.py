@@ -10,7 +10,7 @@ ROWS = """
     const %w: Int8[2, 4] = [1, -8, 7, 3, 0, 2, -5, 6]
     const %s: Float32[2, 1] = [0.5, 0.25]
     const %z: Int32[2, 1] = [0, 0]
-    %scale: Float32[3, 1], %zero: Int32[3, 1] = ChooseQuantization(%x) axes=1 min=-128 max=127 epsilon=0.001
+    %scale: Float32[3, 1], %zero: Int32[3, 1] = ChooseQParams(%x) axes=1 min=-128 max=127 epsilon=0.001
     %q: Int8[3, 4] = Quantize(%x, %scale, %zero) dtype=Int8 min=-128 max=127
     %d: Float32[3, 4] = Dequantize(%q, %scale, %zero)
     %v: Float32[2, 4] = Dequantize(%w, %s, %z)
@@ -31,7 +31,7 @@ def folded(text, tolerance=0.05):
 def test_rows_and_weights():
     operators, attributes = folded(ROWS)
     assert operators == ["QuantizedLinear"]
-    assert attributes.bits == 4 and attributes.round_rows
+    assert attributes.bits == 4 and attributes.dynamic_quantization
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_zero_points_of_weights_become_a_product_of_sums():
     (
         ("dtype=Int8 min=-128 max=127\n    %d", "dtype=Int8 min=-100 max=100\n    %d"),
         ("Dequantize(%q, %scale, %zero)", "Dequantize(%q, %s3, %zero)"),
-        ("ChooseQuantization(%x)", "ChooseQuantization(%other)"),
+        ("ChooseQParams(%x)", "ChooseQParams(%other)"),
     ),
 )
 def test_other_roundings_stay(before, after):
@@ -69,7 +69,7 @@ def test_other_roundings_stay(before, after):
     text = text.replace("    %scale", "    %other: Float32[3, 4] = Unary(%x) kind=Abs\n    %scale")
     graph = parse(text)
     result = fold_quantized_linear(graph)
-    assert result.nodes[-1].op == "QuantizedLinear" and not result.nodes[-1].attributes.round_rows
+    assert result.nodes[-1].op == "QuantizedLinear" and not result.nodes[-1].attributes.dynamic_quantization
     assert "Quantize" in [n.op for n in result.nodes]
 
 

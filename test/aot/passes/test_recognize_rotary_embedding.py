@@ -48,7 +48,7 @@ def turned(parts):
 
 
 def rotary(parts, cos="cos", sin="sin"):
-    return f"%y: {X} = RotaryEmbedding(%x, %{cos}, %{sin}) pairs={parts != 'halves'}\nout %y"
+    return f"%y: {X} = RotaryEmbedding(%x, %{cos}, %{sin}) interleaved={parts != 'halves'}\nout %y"
 
 
 @pytest.mark.parametrize("parts", PARTS)
@@ -147,7 +147,7 @@ def test_part_of_each_row(check, form):
             %y: Float32[5, 6] = Binary(%a, %b) kind=Add
             out %y
         """
-        after = "%y: Float32[5, 6] = RotaryEmbedding(%x, %cos, %cos) pairs=False\nout %y"
+        after = "%y: Float32[5, 6] = RotaryEmbedding(%x, %cos, %cos) interleaved=False\nout %y"
         check(recognize_rotary_embedding, head + window + parts + nodes, head + window + after)
         return
     nodes = """
@@ -163,7 +163,7 @@ def test_part_of_each_row(check, form):
     after = """
         %c1: Float32[5, 6] = Concat(%c, %c) axis=1
         %c2: Float32[5, 6] = Concat(%c, %c) axis=1
-        %y: Float32[5, 6] = RotaryEmbedding(%x, %c1, %c2) pairs=False
+        %y: Float32[5, 6] = RotaryEmbedding(%x, %c1, %c2) interleaved=False
         out %y
     """
     check(recognize_rotary_embedding, head + parts + nodes, head + window + after)

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include <gmock/gmock.h>
-#include <runtime/subgraph_builder.h>
-#include <runtime/xnnpack_compat.h>
+#include <runtime/xnnpack/subgraph_builder.h>
+#include <runtime/xnnpack/xnnpack_compat.h>
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

@@ -2,7 +2,7 @@
 // ExecuTorch's thread pool for programs under the thread sanitizer, which cannot see how the threads
 // of a pool that it did not compile wait for each other.
 
-#include "runtime/threadpool.h"
+#include "runtime/base/threadpool.h"
 
 #include <algorithm>
 #include <thread>

@@ -1,0 +1,157 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "arguments.h"
+
+#include <array>
+#include <limits>
+
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+using executorch::aten::SizesType;
+using executorch::aten::Tensor;
+using DimOrder = flatbuffers::Vector<uint8_t>;
+
+// The tensor's axis that is axis `i` in memory.
+size_t axis_at(const DimOrder* order, size_t i) {
+  return order == nullptr ? i : order->Get(static_cast<uint32_t>(i));
+}
+
+Status check_kind(const EValue* arg, const schema::Value& value) {
+  ETX_CHECK(arg != nullptr && arg->isTensor(), InvalidArgument, "it is not a tensor");
+  const Tensor& tensor = arg->toTensor();
+  ETX_CHECK(
+      tensor.scalar_type() == scalar_type(to_dtype(value.dtype())),
+      InvalidArgument,
+      "it holds %s, the model takes %s",
+      executorch::runtime::toString(tensor.scalar_type()),
+      name_of(to_dtype(value.dtype())));
+  const size_t rank = value.dims() == nullptr ? 0 : value.dims()->size();
+  ETX_CHECK(
+      static_cast<size_t>(tensor.dim()) == rank,
+      InvalidArgument,
+      "it has %zd axes, the model takes %zu",
+      static_cast<ssize_t>(tensor.dim()),
+      rank);
+  return {};
+}
+
+// Fails unless the axes that have more than one element lie in memory as declared.
+Status check_order(const Tensor& tensor, const DimOrder* declared) {
+  const auto sizes = tensor.sizes();
+  const auto actual = tensor.dim_order();
+  const size_t rank = sizes.size();
+  size_t k = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t expected = axis_at(declared, i);
+    if (sizes[expected] == 1) {
+      continue;
+    }
+    while (sizes[actual[k]] == 1) {
+      ++k;
+    }
+    ETX_CHECK(
+        actual[k++] == expected || tensor.numel() == 0,
+        InvalidArgument,
+        "its axes lie in memory in another order than the model was exported with "
+        "(contiguous instead of channels_last, or the reverse)");
+  }
+  return {};
+}
+
+Status read_tensor(
+    const EValue* arg, const schema::Value& value, const DimOrder* order, Shape* shape, const void** data) {
+  ETX_RETURN_IF_ERROR(check_kind(arg, value));
+  const Tensor& tensor = arg->toTensor();
+  ETX_RETURN_IF_ERROR(check_order(tensor, order));
+  *shape = {};
+  for (size_t i = 0; i < tensor.sizes().size(); ++i) {
+    shape->append(static_cast<size_t>(tensor.sizes()[axis_at(order, i)]));
+  }
+  *data = tensor.const_data_ptr();
+  ETX_CHECK(*data != nullptr || tensor.numel() == 0, InvalidArgument, "it has no data");
+  return {};
+}
+
+} // namespace
+
+ScalarType scalar_type(DType dtype) {
+  switch (dtype) {
+    case DType::Float32:
+      return ScalarType::Float;
+    case DType::Int32:
+      return ScalarType::Int;
+    case DType::Int64:
+      return ScalarType::Long;
+    case DType::Bool:
+      return ScalarType::Bool;
+    case DType::Int8:
+      return ScalarType::Char;
+    case DType::UInt8:
+      return ScalarType::Byte;
+    case DType::Float16:
+      return ScalarType::Half;
+    case DType::BFloat16:
+      return ScalarType::BFloat16;
+  }
+  return ScalarType::Undefined;
+}
+
+Status read_arguments(
+    const Blob& blob, Span<EValue*> args, std::vector<ArgumentSize>* inputs, std::vector<const void*>* input_data) {
+  const size_t expected = blob.num_inputs() + blob.num_outputs();
+  ETX_CHECK(
+      args.size() == expected,
+      InvalidArgument,
+      "called with %zu arguments, the model has %zu inputs and %zu outputs",
+      args.size(),
+      blob.num_inputs(),
+      blob.num_outputs());
+  inputs->resize(blob.num_inputs());
+  input_data->resize(blob.num_inputs());
+  for (size_t i = 0; i < blob.num_inputs(); ++i) {
+    const schema::Input& input = *blob.graph().inputs()->Get(static_cast<uint32_t>(i));
+    ArgumentSize& size = (*inputs)[i];
+    if (input.value() == kNone) {
+      ETX_CHECK(args[i] != nullptr && args[i]->isInt(), InvalidArgument, "input %zu is not an integer", i);
+      size.integer = args[i]->toInt();
+      (*input_data)[i] = nullptr;
+      continue;
+    }
+    Status status = read_tensor(args[i], blob.value(input.value()), input.dim_order(), &size.shape, &(*input_data)[i]);
+    if (!status.ok()) {
+      return std::move(status).in("input " + std::to_string(i));
+    }
+  }
+  return {};
+}
+
+Status prepare_output(const Blob& blob, size_t i, const Shape& shape, EValue& arg, void** data) {
+  const schema::Output& output = *blob.graph().outputs()->Get(static_cast<uint32_t>(i));
+  ETX_RETURN_IF_ERROR(check_kind(&arg, blob.value(output.value())));
+  Tensor& tensor = arg.toTensor();
+  std::array<SizesType, kMaxRank> sizes{};
+  for (size_t k = 0; k < shape.rank; ++k) {
+    ETX_CHECK(
+        shape[k] <= static_cast<size_t>(std::numeric_limits<SizesType>::max()),
+        InvalidArgument,
+        "a tensor cannot have the sizes %s",
+        shape.to_string().c_str());
+    sizes[axis_at(output.dim_order(), k)] = static_cast<SizesType>(shape[k]);
+  }
+  const Error resized = executorch::runtime::resize_tensor(tensor, {sizes.data(), shape.rank});
+  ETX_CHECK(
+      resized == Error::Ok,
+      InvalidArgument,
+      "its memory is planned for fewer elements than %s",
+      shape.to_string().c_str());
+  ETX_RETURN_IF_ERROR(check_order(tensor, output.dim_order()));
+  *data = tensor.mutable_data_ptr();
+  ETX_CHECK(*data != nullptr || shape.numel() == 0, InvalidArgument, "it has no data");
+  return {};
+}
+
+} // namespace executorch::backends::et_xnnpack

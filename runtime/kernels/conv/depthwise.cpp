@@ -1,0 +1,242 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "depthwise.h"
+
+#include <algorithm>
+
+#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/isa.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/conv/depthwise.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "runtime/kernels/gemm/narrow-inl.h"
+#include "runtime/kernels/simd/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// The most pixels at once: each weight loaded serves them all.
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
+constexpr size_t kPixels = 12;
+#else
+constexpr size_t kPixels = 8;
+#endif
+constexpr size_t kEdgeVectors = 4;
+
+struct Taps {
+  size_t begin, end;
+};
+
+// The taps of a window that are inside the input if the first one lies at `origin`.
+Taps taps_inside(const Depthwise::Axis& axis, ptrdiff_t origin) {
+  const ptrdiff_t dilation = static_cast<ptrdiff_t>(axis.dilation);
+  const ptrdiff_t kernel = static_cast<ptrdiff_t>(axis.kernel);
+  const ptrdiff_t size = static_cast<ptrdiff_t>(axis.input);
+  const ptrdiff_t begin = origin >= 0 ? 0 : std::min((-origin + dilation - 1) / dilation, kernel);
+  const ptrdiff_t end = origin >= size ? 0 : std::min((size - origin + dilation - 1) / dilation, kernel);
+  return {static_cast<size_t>(begin), static_cast<size_t>(std::max(begin, end))};
+}
+
+ptrdiff_t origin_of(const Depthwise::Axis& axis, size_t position) {
+  return static_cast<ptrdiff_t>(position * axis.stride) - static_cast<ptrdiff_t>(axis.padding);
+}
+
+template <bool kPartial>
+HWY_INLINE Vector load(const float* x, size_t count) {
+  return kPartial ? hn::LoadN(kFloats, x, count) : hn::LoadU(kFloats, x);
+}
+
+HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
+  return clamped(sum, hn::Set(kFloats, conv.min), hn::Set(kFloats, conv.max));
+}
+
+// kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial
+// vector holds the last channels.
+template <typename Weights, size_t kCount, size_t N, bool kPartial>
+HWY_NOINLINE void convolve(
+    const Depthwise& conv,
+    const float* input, // where tap (0, 0) of the first pixel would be
+    Taps rows,
+    Taps columns,
+    size_t channel,
+    float* output) {
+  const size_t channels = conv.channels;
+  const size_t left = channels - channel;
+  const size_t pixel_step = conv.width.stride * channels;
+  const size_t tap_step = conv.width.dilation * channels;
+  const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
+  Vector sum[kCount][N];
+  Weights weights[N];
+  HWY_UNROLL(4)
+  for (size_t n = 0; n < N; ++n) {
+    weights[n].set_channels(conv.zero_point, channel + n * kLanes, kPartial ? left : kLanes);
+    HWY_UNROLL(12)
+    for (size_t i = 0; i < kCount; ++i) {
+      sum[i][n] = hn::Zero(kFloats);
+    }
+  }
+  for (size_t r = rows.begin; r < rows.end; ++r) {
+    const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) +
+        (r * conv.width.kernel + columns.begin) * channels + channel;
+    const float* x =
+        input + static_cast<ptrdiff_t>(r) * row_step + static_cast<ptrdiff_t>(columns.begin * tap_step + channel);
+    for (size_t c = columns.begin; c < columns.end; ++c, weight += channels, x += tap_step) {
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        const Vector w = kPartial ? weights[n].load(weight + n * kLanes, left) : weights[n].load(weight + n * kLanes);
+        const float* pixel = x + n * kLanes;
+        HWY_UNROLL(12)
+        for (size_t i = 0; i < kCount; ++i) {
+          sum[i][n] = hn::MulAdd(load<kPartial>(pixel + i * pixel_step, left), w, sum[i][n]);
+        }
+      }
+    }
+  }
+  HWY_UNROLL(4)
+  for (size_t n = 0; n < N; ++n) {
+    const size_t from = channel + n * kLanes;
+    const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<kPartial>(conv.bias + from, left);
+    const Vector scale = conv.scale == nullptr ? hn::Set(kFloats, 1) : load<kPartial>(conv.scale + from, left);
+    HWY_UNROLL(12)
+    for (size_t i = 0; i < kCount; ++i) {
+      const Vector y = finish(conv, hn::MulAdd(sum[i][n], scale, bias));
+      float* to = output + i * channels + from;
+      if (kPartial) {
+        hn::StoreN(y, kFloats, to, left);
+      } else {
+        hn::StoreU(y, kFloats, to);
+      }
+    }
+  }
+}
+
+// What all pixels of one row of the output have in common.
+struct Row {
+  const Depthwise& conv;
+  const float* input; // where tap (0, 0) of the window of column 0 would be without padding
+  Taps taps;
+  float* output;
+
+  const float* input_at(size_t column) const {
+    return input + origin_of(conv.width, column) * static_cast<ptrdiff_t>(conv.channels);
+  }
+};
+
+// Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
+template <typename Weights, size_t kCount, size_t N>
+void convolve_inner(const Row& row, size_t begin, size_t end, size_t channels_begin, size_t channels_end) {
+  const Taps all{0, row.conv.width.kernel};
+  for (size_t channel = channels_begin; channel < channels_end; channel += N * kLanes) {
+    for (size_t i = begin; i < end; i += kCount) {
+      const size_t column = std::min(i, end - kCount); // the last ones overlap those before
+      convolve<Weights, kCount, N, false>(
+          row.conv, row.input_at(column), row.taps, all, channel, row.output + column * row.conv.channels);
+    }
+  }
+}
+
+template <typename Weights>
+void convolve_pixel(const Row& row, size_t column, size_t channel) {
+  const size_t channels = row.conv.channels;
+  const Taps columns = taps_inside(row.conv.width, origin_of(row.conv.width, column));
+  const float* input = row.input_at(column);
+  float* output = row.output + column * channels;
+  for (; channel + kEdgeVectors * kLanes <= channels; channel += kEdgeVectors * kLanes) {
+    convolve<Weights, 1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
+  }
+  for (; channel + kLanes <= channels; channel += kLanes) {
+    convolve<Weights, 1, 1, false>(row.conv, input, row.taps, columns, channel, output);
+  }
+  if (channel < channels) {
+    convolve<Weights, 1, 1, true>(row.conv, input, row.taps, columns, channel, output);
+  }
+}
+
+template <typename Weights>
+void convolve_row(const Depthwise& conv, size_t index) {
+  const Depthwise::Axis &height = conv.height, &width = conv.width;
+  const size_t channels = conv.channels;
+  const ptrdiff_t top = origin_of(height, index % height.output);
+  const float* image = conv.input + index / height.output * height.input * width.input * channels;
+  const Row row{
+      conv,
+      image + top * static_cast<ptrdiff_t>(width.input * channels),
+      taps_inside(height, top),
+      conv.output + index * width.output * channels};
+
+  // Pixels [begin, end) see whole rows of taps.
+  const size_t reach = (width.kernel - 1) * width.dilation + 1;
+  const size_t begin = std::min((width.padding + width.stride - 1) / width.stride, width.output);
+  size_t end = begin;
+  if (width.input + width.padding >= reach) {
+    end = std::max(begin, std::min((width.input + width.padding - reach) / width.stride + 1, width.output));
+  }
+  const size_t count = end - begin;
+  const size_t whole = channels / kLanes * kLanes;
+  const size_t pairs = channels / (2 * kLanes) * (2 * kLanes);
+  size_t inner_channels = whole;
+  if (count >= kPixels) {
+    convolve_inner<Weights, kPixels, 1>(row, begin, end, 0, whole);
+  } else if (kPixels > 8 && count >= 8) {
+    convolve_inner<Weights, 8, 1>(row, begin, end, 0, whole);
+  } else if (count >= 4) {
+    convolve_inner<Weights, 4, 2>(row, begin, end, 0, pairs);
+    convolve_inner<Weights, 4, 1>(row, begin, end, pairs, whole);
+  } else {
+    inner_channels = 0;
+  }
+  for (size_t i = 0; i < width.output; ++i) {
+    const bool inside = i >= begin && i < end;
+    convolve_pixel<Weights>(row, i, inside ? inner_channels : 0);
+  }
+}
+
+void depthwise_row(const Depthwise& conv, size_t index) {
+  with_weights(conv.type, [&](auto weights) HWY_ATTR { convolve_row<decltype(weights)>(conv, index); });
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(depthwise_row);
+
+void pack_depthwise(DType type, const void* weight, size_t channels, size_t taps, void* packed) {
+  const auto transpose = [=](const auto* from, auto* to) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t t = 0; t < taps; ++t) {
+        to[t * channels + c] = from[c * taps + t];
+      }
+    }
+  };
+  if (type == DType::Int8) {
+    transpose(static_cast<const int8_t*>(weight), static_cast<int8_t*>(packed));
+  } else if (is_reduced_float(type)) {
+    constexpr size_t kBlock = 256;
+    float block[kBlock];
+    const float* const from = static_cast<const float*>(weight);
+    uint16_t* to = static_cast<uint16_t*>(packed);
+    for (size_t i = 0; i < channels * taps; i += kBlock, to += kBlock) {
+      const size_t count = std::min(kBlock, channels * taps - i);
+      for (size_t k = 0; k < count; ++k) {
+        block[k] = from[(i + k) % channels * taps + (i + k) / channels];
+      }
+      narrow(type, block, to, count);
+    }
+  } else {
+    transpose(static_cast<const float*>(weight), static_cast<float*>(packed));
+  }
+}
+
+DepthwiseRow choose_depthwise_row() {
+  return ETX_DISPATCH(depthwise_row);
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

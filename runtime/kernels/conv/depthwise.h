@@ -1,0 +1,38 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// A convolution of each channel by itself, NHWC.
+struct Depthwise {
+  struct Axis {
+    size_t input, output; // sizes
+    size_t kernel, stride, padding, dilation;
+  };
+
+  size_t images = 0, channels = 0;
+  Axis height{}, width{};
+  const float* input = nullptr;
+  const void* weight = nullptr; // [height.kernel * width.kernel, channels]
+  DType type = DType::Float32; // of the weight: this, Float16, BFloat16 or Int8
+  const float* scale = nullptr; // of the weights of each channel; null unless of integers
+  const float* zero_point = nullptr; // likewise
+  const float* bias = nullptr; // may be null
+  float* output = nullptr;
+  float min = 0, max = 0;
+};
+
+// [channels, taps] -> [taps, channels] of this type. The weight is Int8 if the type is, else Float32.
+void pack_depthwise(DType type, const void* weight, size_t channels, size_t taps, void* packed);
+
+using DepthwiseRow = void (*)(const Depthwise& conv, size_t row);
+
+// Computes one row of one image: `row` counts those of all images.
+DepthwiseRow choose_depthwise_row();
+
+} // namespace executorch::backends::et_xnnpack

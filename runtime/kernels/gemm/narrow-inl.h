@@ -1,0 +1,97 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Weights of 16 and 8 bits in vectors, compiled for each instruction set: include it after
+// foreach_target.h, without a guard of the usual kind.
+
+#if defined(ET_XNNPACK_NARROW_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_XNNPACK_NARROW_INL_H
+#undef ET_XNNPACK_NARROW_INL_H
+#else
+#define ET_XNNPACK_NARROW_INL_H
+#endif
+
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+#include "runtime/kernels/simd/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// How one vector of channels reads its weights. set_channels() comes first: the zero points of all
+// channels, null for floats, and which of them these are.
+
+struct FromFloat32 {
+  using Element = float;
+  HWY_INLINE void set_channels(const float*, size_t, size_t) {}
+  HWY_INLINE Vector load(const float* w) const {
+    return hn::LoadU(kFloats, w);
+  }
+  HWY_INLINE Vector load(const float* w, size_t count) const {
+    return hn::LoadN(kFloats, w, count);
+  }
+};
+struct FromBFloat16 {
+  using Element = uint16_t;
+  HWY_INLINE void set_channels(const float*, size_t, size_t) {}
+  HWY_INLINE Vector load(const uint16_t* w) const {
+    return widen_bfloat16(hn::LoadU(kHalves, w));
+  }
+  HWY_INLINE Vector load(const uint16_t* w, size_t count) const {
+    return widen_bfloat16(hn::LoadN(kHalves, w, count));
+  }
+};
+struct FromFloat16 {
+  using Element = uint16_t;
+  HWY_INLINE void set_channels(const float*, size_t, size_t) {}
+  HWY_INLINE Vector load(const uint16_t* w) const {
+    return widen_float16(hn::LoadU(kHalves, w));
+  }
+  HWY_INLINE Vector load(const uint16_t* w, size_t count) const {
+    return widen_float16(hn::LoadN(kHalves, w, count));
+  }
+};
+struct FromInt8 {
+  using Element = int8_t;
+  using Bytes = hn::Rebind<int8_t, Floats>;
+  using Integers = hn::RebindToSigned<Floats>;
+  HWY_INLINE void set_channels(const float* zero_points, size_t channel, size_t count) {
+    zero_point = hn::LoadN(kFloats, zero_points + channel, count);
+  }
+  HWY_INLINE Vector load(const int8_t* w) const {
+    return widen(hn::LoadU(Bytes(), w));
+  }
+  HWY_INLINE Vector load(const int8_t* w, size_t count) const {
+    return widen(hn::LoadN(Bytes(), w, count));
+  }
+  HWY_INLINE Vector widen(hn::Vec<Bytes> w) const {
+    return hn::Sub(hn::ConvertTo(kFloats, hn::PromoteTo(Integers(), w)), zero_point);
+  }
+
+  Vector zero_point;
+};
+
+// Calls function with what reads weights of this type.
+template <typename Function>
+HWY_INLINE void with_weights(DType type, const Function& function) {
+  switch (type) {
+    case DType::BFloat16:
+      return function(FromBFloat16());
+    case DType::Float16:
+      return function(FromFloat16());
+    case DType::Int8:
+      return function(FromInt8());
+    default:
+      return function(FromFloat32());
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#endif // per-target include guard

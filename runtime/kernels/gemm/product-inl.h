@@ -1,0 +1,165 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Matrix products in registers, compiled for each instruction set: include it after
+// foreach_target.h, without a guard of the usual kind.
+
+#if defined(ET_XNNPACK_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_XNNPACK_PRODUCT_INL_H
+#undef ET_XNNPACK_PRODUCT_INL_H
+#else
+#define ET_XNNPACK_PRODUCT_INL_H
+#endif
+
+#include <algorithm>
+#include <type_traits>
+
+#include <hwy/highway.h>
+
+#include "runtime/kernels/simd/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// The register tile is kRows x kVectors vectors.
+#if HWY_TARGET == HWY_AVX3
+constexpr size_t kRows = 12;
+#elif HWY_TARGET == HWY_AVX2
+constexpr size_t kRows = 6;
+#elif HWY_ARCH_ARM_A64
+constexpr size_t kRows = 8;
+#else
+constexpr size_t kRows = 4;
+#endif
+constexpr size_t kVectors = 2;
+constexpr size_t kTile = kVectors * kLanes;
+// pack() writes whole vectors, each one over what the last one wrote too much.
+static_assert(kRows <= kLanes || kRows % kLanes == 0, "a panel is filled by whole vectors");
+
+HWY_INLINE constexpr size_t round_up(size_t count, size_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+// Writes to[c * stride + r] = scale * from[r * from_stride + c] for `rows` rows, 0 for those up to
+// `stride`. May write kLanes - 1 floats more.
+inline HWY_NOINLINE void pack(
+    const float* from, size_t from_stride, size_t rows, size_t width, size_t stride, float scale, float* to) {
+  const Vector factor = hn::Set(kFloats, scale);
+  for (size_t c = 0; c < width; c += kLanes) {
+    const size_t columns = std::min(kLanes, width - c);
+    for (size_t r = 0; r < stride; r += kLanes) {
+      Vector v[kLanes];
+      HWY_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i) {
+        const float* row = from + (r + i) * from_stride + c;
+        if (r + i >= rows) {
+          v[i] = hn::Zero(kFloats);
+        } else {
+          v[i] = hn::Mul(factor, columns == kLanes ? hn::LoadU(kFloats, row) : hn::LoadN(kFloats, row, columns));
+        }
+      }
+      transpose_square(v);
+      float* out = to + c * stride + r;
+      if (columns == kLanes) {
+        HWY_UNROLL(16)
+        for (size_t i = 0; i < kLanes; ++i) {
+          hn::StoreU(v[i], kFloats, out + i * stride);
+        }
+      } else {
+        for (size_t i = 0; i < columns; ++i) {
+          hn::StoreU(v[i], kFloats, out + i * stride);
+        }
+      }
+    }
+  }
+}
+
+template <size_t kValue>
+using Constant = std::integral_constant<size_t, kValue>;
+
+// c[r][j] = sum over k of a[k * a_step + r * a_stride] * b[k * b_stride + j] for R rows of N vectors,
+// plus keep[r] * c[r][j] if there is `keep`. Step and Stride are size_t or a Constant.
+template <size_t R, size_t N, typename Step, typename Stride>
+HWY_NOINLINE void multiply(
+    const float* HWY_RESTRICT a,
+    Step a_step,
+    Stride a_stride,
+    const float* HWY_RESTRICT b,
+    size_t b_stride,
+    size_t depth,
+    const float* HWY_RESTRICT keep,
+    float* HWY_RESTRICT c,
+    size_t c_stride) {
+  Vector sum[R][N];
+  HWY_UNROLL(16)
+  for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      sum[r][n] = hn::Zero(kFloats);
+    }
+  }
+  for (size_t k = 0; k < depth; ++k) {
+    Vector row[N];
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      row[n] = hn::LoadU(kFloats, b + n * kLanes);
+    }
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector factor = hn::Set(kFloats, a[r * a_stride]);
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::MulAdd(factor, row[n], sum[r][n]);
+      }
+    }
+    a += a_step;
+    b += b_stride;
+  }
+  if (keep != nullptr) {
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector factor = hn::Set(kFloats, keep[r]);
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::MulAdd(hn::LoadU(kFloats, c + r * c_stride + n * kLanes), factor, sum[r][n]);
+      }
+    }
+  }
+  HWY_UNROLL(16)
+  for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < N; ++n) {
+      hn::StoreU(sum[r][n], kFloats, c + r * c_stride + n * kLanes);
+    }
+  }
+}
+
+// Calls function with the smallest supported number of rows >= `rows` as a constant.
+template <typename Function>
+HWY_INLINE void with_rows(size_t rows, const Function& function) {
+  if constexpr (kRows % 3 == 0) {
+    if (rows > kRows * 2 / 3) {
+      function(Constant<kRows>());
+    } else if (rows > kRows / 3) {
+      function(Constant<kRows * 2 / 3>());
+    } else if (rows > 1) {
+      function(Constant<kRows / 3>());
+    } else {
+      function(Constant<1>());
+    }
+  } else {
+    if (rows > kRows / 2) {
+      function(Constant<kRows>());
+    } else if (rows > 1) {
+      function(Constant<kRows / 2>());
+    } else {
+      function(Constant<1>());
+    }
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#endif // per-target include guard

@@ -1,0 +1,16 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+
+#include "runtime/ops/kernel.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// These write to parts of a tensor. All but make_masked_scatter may work in place.
+std::unique_ptr<Kernel> make_index_put(const NodeContext& node);
+std::unique_ptr<Kernel> make_scatter(const NodeContext& node);
+std::unique_ptr<Kernel> make_slice_scatter(const NodeContext& node);
+std::unique_ptr<Kernel> make_masked_scatter(const NodeContext& node);
+
+} // namespace executorch::backends::et_xnnpack

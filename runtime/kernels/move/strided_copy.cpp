@@ -1,0 +1,417 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "strided_copy.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/kernels/simd/isa.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/move/strided_copy.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "runtime/kernels/simd/vector-inl.h"
+#include "runtime/kernels/common/parallel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+template <size_t kUnit>
+void copy_units(const CopyPiece& piece, const char* from, char* to) {
+  const CopyAxis columns = piece.columns;
+  for (size_t r = 0; r < piece.rows.size; ++r, from += piece.rows.from, to += piece.rows.to) {
+    const char* source = from;
+    char* target = to;
+    for (size_t c = 0; c < columns.size; ++c, source += columns.from, target += columns.to) {
+      std::memcpy(target, source, kUnit);
+    }
+  }
+}
+
+// For units of at least one vector.
+void copy_runs(const CopyPiece& piece, const char* from, char* to) {
+  const hn::ScalableTag<uint8_t> bytes;
+  constexpr size_t kStep = hn::MaxLanes(hn::ScalableTag<uint8_t>());
+  const CopyAxis columns = piece.columns;
+  const size_t last = piece.unit - kStep;
+  for (size_t r = 0; r < piece.rows.size; ++r, from += piece.rows.from, to += piece.rows.to) {
+    const char* source = from;
+    char* target = to;
+    for (size_t c = 0; c < columns.size; ++c, source += columns.from, target += columns.to) {
+      const uint8_t* s = reinterpret_cast<const uint8_t*>(source);
+      uint8_t* t = reinterpret_cast<uint8_t*>(target);
+      for (size_t i = 0; i < last; i += kStep) {
+        hn::StoreU(hn::LoadU(bytes, s + i), bytes, t + i);
+      }
+      hn::StoreU(hn::LoadU(bytes, s + last), bytes, t + last);
+    }
+  }
+}
+
+void copy_long_runs(const CopyPiece& piece, const char* from, char* to) {
+  for (size_t r = 0; r < piece.rows.size; ++r) {
+    for (size_t c = 0; c < piece.columns.size; ++c) {
+      std::memcpy(
+          to + r * piece.rows.to + c * piece.columns.to,
+          from + r * piece.rows.from + c * piece.columns.from,
+          piece.unit);
+    }
+  }
+}
+
+// For columns that repeat one unit side by side.
+template <typename Unit>
+void fill_units(const CopyPiece& piece, const char* from, char* to) {
+  const hn::ScalableTag<Unit> tag;
+  const size_t lanes = hn::Lanes(tag);
+  const size_t count = piece.columns.size;
+  for (size_t r = 0; r < piece.rows.size; ++r, from += piece.rows.from, to += piece.rows.to) {
+    Unit unit;
+    std::memcpy(&unit, from, sizeof(unit));
+    const auto v = hn::Set(tag, unit);
+    size_t c = 0;
+    for (; c + lanes <= count; c += lanes) {
+      hn::StoreU(v, tag, reinterpret_cast<Unit*>(to + c * sizeof(Unit)));
+    }
+    for (; c < count; ++c) {
+      std::memcpy(to + c * sizeof(Unit), &unit, sizeof(Unit));
+    }
+  }
+}
+
+// Source rows and target columns are dense.
+template <size_t kUnit>
+void transpose_units(const CopyPiece& piece, const char* from, char* to) {
+  constexpr size_t kTile = 16;
+  for (size_t r0 = 0; r0 < piece.rows.size; r0 += kTile) {
+    const size_t rows = std::min(kTile, piece.rows.size - r0);
+    for (size_t c0 = 0; c0 < piece.columns.size; c0 += kTile) {
+      const CopyPiece tile{
+          {rows, piece.rows.from, piece.rows.to},
+          {std::min(kTile, piece.columns.size - c0), piece.columns.from, piece.columns.to},
+          kUnit};
+      copy_units<kUnit>(
+          tile, from + r0 * piece.rows.from + c0 * piece.columns.from, to + r0 * piece.rows.to + c0 * piece.columns.to);
+    }
+  }
+}
+
+void transpose_tile(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride) {
+  const Floats f;
+  Vector v[kLanes];
+  HWY_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) {
+    v[i] = i < columns ? hn::LoadN(f, from + i * from_stride, rows) : hn::Zero(f);
+  }
+  transpose_square(v);
+  for (size_t i = 0; i < rows; ++i) {
+    hn::StoreN(v[i], f, to + i * to_stride, columns);
+  }
+}
+
+HWY_INLINE void transpose_whole_tile(const float* from, size_t from_stride, float* to, size_t to_stride) {
+  const Floats f;
+  Vector v[kLanes];
+  HWY_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) {
+    v[i] = hn::LoadU(f, from + i * from_stride);
+  }
+  transpose_square(v);
+  HWY_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) {
+    hn::StoreU(v[i], f, to + i * to_stride);
+  }
+}
+
+// Like transpose_units<4>.
+void transpose_floats(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
+  const float* from = reinterpret_cast<const float*>(from_bytes);
+  float* to = reinterpret_cast<float*>(to_bytes);
+  const size_t rows = piece.rows.size, columns = piece.columns.size;
+  const size_t from_stride = piece.columns.from / sizeof(float), to_stride = piece.rows.to / sizeof(float);
+  if (rows < kLanes || columns < kLanes) {
+    for (size_t r = 0; r < rows; r += kLanes) {
+      for (size_t c = 0; c < columns; c += kLanes) {
+        transpose_tile(
+            from + r + c * from_stride,
+            from_stride,
+            std::min(kLanes, rows - r),
+            std::min(kLanes, columns - c),
+            to + r * to_stride + c,
+            to_stride);
+      }
+    }
+    return;
+  }
+  // The last tiles overlap those before.
+  const auto tile = [=](size_t i, size_t j) HWY_ATTR {
+    const size_t r = std::min(i, rows - kLanes), c = std::min(j, columns - kLanes);
+    transpose_whole_tile(from + r + c * from_stride, from_stride, to + r * to_stride + c, to_stride);
+  };
+  // Along the side whose rows are farther apart.
+  if (from_stride > to_stride) {
+    for (size_t j = 0; j < columns; j += kLanes) {
+      for (size_t i = 0; i < rows; i += kLanes) {
+        tile(i, j);
+      }
+    }
+  } else {
+    for (size_t i = 0; i < rows; i += kLanes) {
+      for (size_t j = 0; j < columns; j += kLanes) {
+        tile(i, j);
+      }
+    }
+  }
+}
+
+// Like transpose_floats, for kColumns columns and rows without gaps in the target.
+template <size_t kColumns>
+void interleave_floats(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
+  const Floats f;
+  const size_t stride = piece.columns.from / sizeof(float);
+  const float* from = reinterpret_cast<const float*>(from_bytes);
+  float* to = reinterpret_cast<float*>(to_bytes);
+  size_t r = 0;
+  for (; r + kLanes <= piece.rows.size; r += kLanes, from += kLanes, to += kColumns * kLanes) {
+    const Vector v0 = hn::LoadU(f, from), v1 = hn::LoadU(f, from + stride);
+    if constexpr (kColumns == 2) {
+      hn::StoreInterleaved2(v0, v1, f, to);
+    } else if constexpr (kColumns == 3) {
+      hn::StoreInterleaved3(v0, v1, hn::LoadU(f, from + 2 * stride), f, to);
+    } else {
+      hn::StoreInterleaved4(v0, v1, hn::LoadU(f, from + 2 * stride), hn::LoadU(f, from + 3 * stride), f, to);
+    }
+  }
+  for (; r < piece.rows.size; ++r, ++from, to += kColumns) {
+    for (size_t c = 0; c < kColumns; ++c) {
+      to[c] = from[c * stride];
+    }
+  }
+}
+
+// Like transpose_floats, for kRows rows and columns without gaps in the source.
+template <size_t kRows>
+void deinterleave_floats(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
+  const Floats f;
+  const size_t stride = piece.rows.to / sizeof(float);
+  const float* from = reinterpret_cast<const float*>(from_bytes);
+  float* to = reinterpret_cast<float*>(to_bytes);
+  size_t c = 0;
+  for (; c + kLanes <= piece.columns.size; c += kLanes, from += kRows * kLanes, to += kLanes) {
+    Vector v[4];
+    if constexpr (kRows == 2) {
+      hn::LoadInterleaved2(f, from, v[0], v[1]);
+    } else if constexpr (kRows == 3) {
+      hn::LoadInterleaved3(f, from, v[0], v[1], v[2]);
+    } else {
+      hn::LoadInterleaved4(f, from, v[0], v[1], v[2], v[3]);
+    }
+    HWY_UNROLL(4)
+    for (size_t r = 0; r < kRows; ++r) {
+      hn::StoreU(v[r], f, to + r * stride);
+    }
+  }
+  for (; c < piece.columns.size; ++c, from += kRows, ++to) {
+    for (size_t r = 0; r < kRows; ++r) {
+      to[r * stride] = from[r];
+    }
+  }
+}
+
+CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
+  switch (piece.unit) {
+    case 1:
+      return transpose_units<1>;
+    case 2:
+      return transpose_units<2>;
+    case 8:
+      return transpose_units<8>;
+    case 16:
+      return transpose_units<16>;
+  }
+  if (element_size < sizeof(float)) {
+    return transpose_units<4>; // not aligned
+  }
+  if (piece.rows.to == piece.columns.size * sizeof(float)) {
+    switch (piece.columns.size) {
+      case 2:
+        return interleave_floats<2>;
+      case 3:
+        return interleave_floats<3>;
+      case 4:
+        return interleave_floats<4>;
+    }
+  }
+  if (piece.columns.from == piece.rows.size * sizeof(float)) {
+    switch (piece.rows.size) {
+      case 2:
+        return deinterleave_floats<2>;
+      case 3:
+        return deinterleave_floats<3>;
+      case 4:
+        return deinterleave_floats<4>;
+    }
+  }
+  return transpose_floats;
+}
+
+// The function for pieces with these strides, and at most these sizes.
+CopyFunction choose_copy(const CopyPiece& piece, bool transposes, size_t element_size) {
+  if (transposes) {
+    return choose_transposition(piece, element_size);
+  }
+  if (piece.columns.from == 0 && piece.columns.to == piece.unit) {
+    switch (piece.unit) {
+      case 1:
+        return fill_units<uint8_t>;
+      case 2:
+        return fill_units<uint16_t>;
+      case 4:
+        return fill_units<uint32_t>;
+      case 8:
+        return fill_units<uint64_t>;
+    }
+  }
+  switch (piece.unit) {
+    case 1:
+      return copy_units<1>;
+    case 2:
+      return copy_units<2>;
+    case 4:
+      return copy_units<4>;
+    case 8:
+      return copy_units<8>;
+    case 16:
+      return copy_units<16>;
+    case 32:
+      return copy_units<32>;
+  }
+  constexpr size_t kVectorBytes = kLanes * sizeof(float);
+  return piece.unit >= kVectorBytes && piece.unit <= 1024 ? copy_runs : copy_long_runs;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(choose_copy);
+
+namespace {
+
+constexpr size_t kGrain = 32768; // bytes
+
+} // namespace
+
+Strides dense_strides(const Shape& shape) {
+  Strides strides{};
+  size_t stride = 1;
+  for (size_t axis = shape.rank; axis-- > 0; stride *= shape[axis]) {
+    strides[axis] = stride;
+  }
+  return strides;
+}
+
+StridedCopy::StridedCopy(const CopyBox& box, size_t element_size)
+    : from_offset_(box.from_offset * element_size),
+      to_offset_(box.to_offset * element_size),
+      bytes_(box.shape.numel() * element_size) {
+  if (bytes_ == 0) {
+    return;
+  }
+  for (size_t axis = 0; axis < box.shape.rank; ++axis) {
+    const CopyAxis next{box.shape[axis], box.from[axis] * element_size, box.to[axis] * element_size};
+    if (next.size == 1) {
+      continue;
+    }
+    if (!outer_.empty() && outer_.back().from == next.from * next.size && outer_.back().to == next.to * next.size) {
+      outer_.back() = {outer_.back().size * next.size, next.from, next.to};
+    } else {
+      outer_.push_back(next);
+    }
+  }
+  piece_ = {{1, 0, 0}, {1, 0, 0}, element_size};
+  if (!outer_.empty() && outer_.back().from == element_size && outer_.back().to == element_size) {
+    piece_.unit *= outer_.back().size;
+    outer_.pop_back();
+  }
+  if (outer_.empty()) {
+    return;
+  }
+
+  piece_.columns = outer_.back();
+  outer_.pop_back();
+  const size_t unit = piece_.unit;
+  const auto dense =
+      std::find_if(outer_.begin(), outer_.end(), [=](const CopyAxis& axis) { return axis.from == unit; });
+  const bool power_of_two = (unit & (unit - 1)) == 0;
+  const bool transposes =
+      unit <= 16 && power_of_two && piece_.columns.to == unit && piece_.columns.from != 0 && dense != outer_.end();
+  if (transposes) {
+    piece_.rows = *dense;
+    outer_.erase(dense);
+  } else if (!outer_.empty()) {
+    piece_.rows = outer_.back();
+    outer_.pop_back();
+  }
+  function_ = ETX_DISPATCH(choose_copy)(piece_, transposes, element_size);
+
+  // Tiles of about kGrain bytes, of whole cache lines and far from flat where both axes of
+  // a transposition are long.
+  const auto up = [](size_t count) { return (count + 15) / 16 * 16; };
+  const size_t units = kGrain / unit + 1;
+  tile_rows_ = transposes ? std::min<size_t>(piece_.rows.size, 64) : 1;
+  tile_columns_ = std::min(piece_.columns.size, up(units / tile_rows_));
+  if (tile_columns_ == piece_.columns.size) {
+    tile_rows_ = std::min(piece_.rows.size, transposes ? up(units / tile_columns_) : units / tile_columns_ + 1);
+  }
+}
+
+void StridedCopy::run(const void* from_begin, void* to_begin, pthreadpool_t pool) const {
+  const char* from = static_cast<const char*>(from_begin) + from_offset_;
+  char* to = static_cast<char*>(to_begin) + to_offset_;
+  if (bytes_ == 0) {
+    return;
+  }
+  if (function_ == nullptr) {
+    parallel_for(pool, bytes_, 4 * kGrain, [=](size_t begin, size_t end) {
+      std::memcpy(to + begin, from + begin, end - begin);
+    });
+    return;
+  }
+
+  const size_t row_tiles = (piece_.rows.size + tile_rows_ - 1) / tile_rows_;
+  const size_t column_tiles = (piece_.columns.size + tile_columns_ - 1) / tile_columns_;
+  size_t tiles = row_tiles * column_tiles;
+  for (const CopyAxis& axis : outer_) {
+    tiles *= axis.size;
+  }
+  const size_t grain = std::max<size_t>(1, kGrain / (tile_rows_ * tile_columns_ * piece_.unit));
+  parallel_for(pool, tiles, grain, [=](size_t begin, size_t end) {
+    for (size_t tile = begin; tile < end; ++tile) {
+      const size_t column = tile % column_tiles * tile_columns_;
+      size_t rest = tile / column_tiles;
+      const size_t row = rest % row_tiles * tile_rows_;
+      rest /= row_tiles;
+      const char* source = from + row * piece_.rows.from + column * piece_.columns.from;
+      char* target = to + row * piece_.rows.to + column * piece_.columns.to;
+      for (auto axis = outer_.rbegin(); axis != outer_.rend(); ++axis) {
+        source += rest % axis->size * axis->from;
+        target += rest % axis->size * axis->to;
+        rest /= axis->size;
+      }
+      CopyPiece piece = piece_;
+      piece.rows.size = std::min(tile_rows_, piece_.rows.size - row);
+      piece.columns.size = std::min(tile_columns_, piece_.columns.size - column);
+      function_(piece, source, target);
+    }
+  });
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

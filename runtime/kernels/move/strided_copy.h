@@ -1,0 +1,54 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+#include "runtime/kernels/common/arguments.h"
+
+namespace executorch::backends::et_xnnpack {
+
+using Strides = std::array<size_t, kMaxRank>;
+
+// Row-major strides in elements.
+Strides dense_strides(const Shape& shape);
+
+// A box of elements to copy. Strides and offsets count elements; axes are in the order of
+// the target's memory; a `from` stride of 0 repeats.
+struct CopyBox {
+  Shape shape;
+  Strides from{}, to{};
+  size_t from_offset = 0, to_offset = 0;
+};
+
+struct CopyAxis {
+  size_t size, from, to; // strides in bytes
+};
+
+// Two axes of units to copy; a unit is as many neighbouring bytes on both sides.
+struct CopyPiece {
+  CopyAxis rows, columns;
+  size_t unit;
+};
+using CopyFunction = void (*)(const CopyPiece& piece, const char* from, char* to);
+
+// A way to copy a box fast: neighbouring axes merged, runs of neighbours moved as one unit.
+class StridedCopy {
+ public:
+  StridedCopy(const CopyBox& box, size_t element_size);
+
+  void run(const void* from, void* to, pthreadpool_t pool) const;
+
+ private:
+  size_t from_offset_, to_offset_; // bytes
+  size_t bytes_;
+  // Outer axes, then the piece, worked on in tiles.
+  std::vector<CopyAxis> outer_;
+  CopyPiece piece_{};
+  size_t tile_rows_ = 1, tile_columns_ = 1;
+  CopyFunction function_ = nullptr; // null: the whole box is one unit
+};
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,247 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "recurrent.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/ops/op.h"
+#include "runtime/kernels/simd/isa.h"
+#include "runtime/kernels/gemm/matrix_product.h"
+#include "recurrent_cell.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/recurrent/recurrent.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include "runtime/kernels/simd/vector-inl.h"
+#include "runtime/kernels/common/parallel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+using schema::RecurrentKind;
+
+HWY_INLINE Vector set(float value) {
+  return hn::Set(kFloats, value);
+}
+
+HWY_INLINE Vector sigmoid(Vector x) {
+  const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
+  const Vector y = hn::Div(set(1), hn::Add(set(1), e));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(e, y), y);
+}
+
+HWY_INLINE Vector hyperbolic_tangent(Vector x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(kFloats, x));
+}
+
+// Gates at element i, and where the results go; the last vector may be partial.
+template <bool kPartial>
+struct Lanes {
+  const RecurrentCell& c;
+  size_t i, count;
+
+  HWY_INLINE Vector load(const float* from) const {
+    return kPartial ? hn::LoadN(kFloats, from + i, count) : hn::LoadU(kFloats, from + i);
+  }
+  HWY_INLINE void store(Vector v, float* to) const {
+    if (kPartial) {
+      hn::StoreN(v, kFloats, to + i, count);
+    } else {
+      hn::StoreU(v, kFloats, to + i);
+    }
+  }
+  HWY_INLINE Vector x(size_t gate) const {
+    return load(c.x + gate * c.size);
+  }
+  HWY_INLINE Vector product(size_t gate) const {
+    return load(c.product + gate * c.size);
+  }
+  HWY_INLINE Vector gate(size_t gate) const {
+    return hn::Add(x(gate), product(gate));
+  }
+};
+
+struct Lstm {
+  template <bool kPartial>
+  static HWY_INLINE void step(const Lanes<kPartial>& l) {
+    const Vector input = sigmoid(l.gate(0)), forget = sigmoid(l.gate(1));
+    const Vector update = hyperbolic_tangent(l.gate(2)), output = sigmoid(l.gate(3));
+    const Vector cell = hn::MulAdd(forget, l.load(l.c.state), hn::Mul(input, update));
+    l.store(cell, l.c.cell);
+    l.store(hn::Mul(output, hyperbolic_tangent(cell)), l.c.h);
+  }
+};
+
+struct Gru {
+  template <bool kPartial>
+  static HWY_INLINE void step(const Lanes<kPartial>& l) {
+    const Vector reset = sigmoid(l.gate(0)), keep = sigmoid(l.gate(1));
+    const Vector update = hyperbolic_tangent(hn::MulAdd(reset, l.product(2), l.x(2)));
+    const Vector before = l.load(l.c.state);
+    l.store(hn::MulAdd(keep, hn::Sub(before, update), update), l.c.h);
+  }
+};
+
+struct Tanh {
+  template <bool kPartial>
+  static HWY_INLINE void step(const Lanes<kPartial>& l) {
+    l.store(hyperbolic_tangent(l.gate(0)), l.c.h);
+  }
+};
+
+struct Relu {
+  template <bool kPartial>
+  static HWY_INLINE void step(const Lanes<kPartial>& l) {
+    l.store(at_least(hn::Zero(kFloats), l.gate(0)), l.c.h);
+  }
+};
+
+template <typename Kind>
+void cell(const RecurrentCell& c) {
+  size_t i = 0;
+  for (; i + kLanes <= c.size; i += kLanes) {
+    Kind::step(Lanes<false>{c, i, kLanes});
+  }
+  if (i < c.size) {
+    Kind::step(Lanes<true>{c, i, c.size - i});
+  }
+}
+
+RecurrentCellFunction choose_cell(RecurrentKind kind) {
+  switch (kind) {
+    case RecurrentKind::Lstm:
+      return cell<Lstm>;
+    case RecurrentKind::Gru:
+      return cell<Gru>;
+    case RecurrentKind::Tanh:
+      return cell<Tanh>;
+    case RecurrentKind::Relu:
+      break;
+  }
+  return cell<Relu>;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(choose_cell);
+
+namespace {
+
+using schema::RecurrentKind;
+
+constexpr size_t kGrain = 4096; // elements
+
+class Recurrent final : public Kernel {
+ public:
+  explicit Recurrent(RecurrentKind kind) : kind_(kind), cell_(ETX_DISPATCH(choose_cell)(kind)) {}
+
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
+    const Shape& x = node.input(0).shape;
+    const Shape& weight = node.input(1).shape;
+    steps_ = x[0];
+    batch_ = x[1];
+    gates_ = x[2];
+    output_ = weight[1];
+    hidden_ = node.has_input(5) ? node.input(5).shape[1] : output_;
+    projects_ = node.has_input(5);
+    reverse_ = node.attributes<schema::Recurrent>().reverse();
+
+    product_ = {};
+    product_.rows = batch_;
+    product_.columns = product_.c_stride = gates_;
+    product_.depth = product_.a_stride = product_.b_stride = output_;
+    product_.b_transposed = true;
+    projection_ = {};
+    projection_.rows = batch_;
+    projection_.columns = projection_.c_stride = output_;
+    projection_.depth = projection_.a_stride = projection_.b_stride = hidden_;
+    projection_.b_transposed = true;
+
+    const auto up = [](size_t floats) { return (floats + 15) / 16 * 16; };
+    products_ = 0;
+    zeros_ = products_ + up(batch_ * gates_);
+    cells_ = zeros_ + up(batch_ * std::max(output_, hidden_));
+    unprojected_ = cells_ + up(kind_ == RecurrentKind::Lstm ? batch_ * hidden_ : 0);
+    matrices_ = unprojected_ + up(projects_ ? batch_ * hidden_ : 0);
+    const size_t one = matrix_product_scratch(product_, num_threads);
+    const size_t other = projects_ ? matrix_product_scratch(projection_, num_threads) : 0;
+    return matrices_ * sizeof(float) + std::max(one, other);
+  }
+
+  void run(const KernelArguments& arguments) override {
+    float* const scratch = static_cast<float*>(arguments.scratch);
+    std::fill_n(scratch + zeros_, batch_ * std::max(output_, hidden_), 0.0f);
+    const float* h = arguments.input<float>(3) == nullptr ? scratch + zeros_ : arguments.input<float>(3);
+    const float* cells = arguments.input<float>(4) == nullptr ? scratch + zeros_ : arguments.input<float>(4);
+    for (size_t i = 0; i < steps_; ++i) {
+      const size_t step = reverse_ ? steps_ - 1 - i : i;
+      float* const y = arguments.output<float>(0) + step * batch_ * output_;
+      advance(arguments, arguments.input<float>(0) + step * batch_ * gates_, h, cells, y);
+      h = y;
+      cells = scratch + cells_;
+    }
+    std::memcpy(arguments.output<float>(1), h, batch_ * output_ * sizeof(float));
+    if (kind_ == RecurrentKind::Lstm) {
+      std::memcpy(arguments.output<float>(2), cells, batch_ * hidden_ * sizeof(float));
+    }
+  }
+
+ private:
+  void advance(const KernelArguments& arguments, const float* x, const float* h, const float* cells, float* y) const {
+    float* const scratch = static_cast<float*>(arguments.scratch);
+    MatrixProduct product = product_;
+    product.a = h;
+    product.b = arguments.input<float>(1);
+    product.bias = arguments.input<float>(2);
+    product.c = scratch + products_;
+    multiply_matrices(product, scratch + matrices_, arguments.pool);
+    float* const out = projects_ ? scratch + unprojected_ : y;
+    const bool is_lstm = kind_ == RecurrentKind::Lstm;
+    parallel_for(arguments.pool, batch_, kGrain / hidden_ + 1, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) {
+        RecurrentCell cell{};
+        cell.size = hidden_;
+        cell.x = x + row * gates_;
+        cell.product = product.c + row * gates_;
+        cell.state = (is_lstm ? cells : h) + row * hidden_;
+        cell.cell = scratch + cells_ + row * hidden_;
+        cell.h = out + row * hidden_;
+        cell_(cell);
+      }
+    });
+    if (projects_) {
+      MatrixProduct projection = projection_;
+      projection.a = out;
+      projection.b = arguments.input<float>(5);
+      projection.c = y;
+      multiply_matrices(projection, scratch + matrices_, arguments.pool);
+    }
+  }
+
+  const RecurrentKind kind_;
+  const RecurrentCellFunction cell_;
+  size_t steps_ = 0, batch_ = 0, gates_ = 0, hidden_ = 0, output_ = 0;
+  bool projects_ = false, reverse_ = false;
+  MatrixProduct product_, projection_;
+  // Parts of the scratch memory, in floats.
+  size_t products_ = 0, zeros_ = 0, cells_ = 0, unprojected_ = 0, matrices_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> make_recurrent(const NodeContext& node) {
+  return std::make_unique<Recurrent>(node.attributes<schema::Recurrent>().kind());
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

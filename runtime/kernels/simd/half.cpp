@@ -1,0 +1,76 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "half.h"
+
+#include "isa.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/simd/half.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+template <typename Function>
+HWY_INLINE void widen_all(const uint16_t* x, float* y, size_t count, const Function& function) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(function(hn::LoadU(kHalves, x + i)), kFloats, y + i);
+  }
+  if (i < count) {
+    hn::StoreN(function(hn::LoadN(kHalves, x + i, count - i)), kFloats, y + i, count - i);
+  }
+}
+
+template <typename Function>
+HWY_INLINE void narrow_all(const float* x, uint16_t* y, size_t count, const Function& function) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(function(hn::LoadU(kFloats, x + i)), kHalves, y + i);
+  }
+  if (i < count) {
+    hn::StoreN(function(hn::LoadN(kFloats, x + i, count - i)), kHalves, y + i, count - i);
+  }
+}
+
+void widen_to_floats(bool bfloat16, const uint16_t* x, float* y, size_t count) {
+  if (bfloat16) {
+    widen_all(x, y, count, [](auto v) HWY_ATTR { return widen_bfloat16(v); });
+  } else {
+    widen_all(x, y, count, [](auto v) HWY_ATTR { return widen_float16(v); });
+  }
+}
+
+void narrow_floats(bool bfloat16, const float* x, uint16_t* y, size_t count) {
+  if (bfloat16) {
+    narrow_all(x, y, count, [](auto v) HWY_ATTR { return narrow_bfloat16(v); });
+  } else {
+    narrow_all(x, y, count, [](auto v) HWY_ATTR { return narrow_float16(v); });
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(widen_to_floats);
+HWY_EXPORT(narrow_floats);
+
+void widen(DType from, const void* x, float* y, size_t count) {
+  const auto function = ETX_DISPATCH(widen_to_floats);
+  function(from == DType::BFloat16, static_cast<const uint16_t*>(x), y, count);
+}
+
+void narrow(DType to, const float* x, void* y, size_t count) {
+  const auto function = ETX_DISPATCH(narrow_floats);
+  function(to == DType::BFloat16, x, static_cast<uint16_t*>(y), count);
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

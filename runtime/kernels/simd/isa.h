@@ -1,0 +1,29 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+// Kernels are compiled once per instruction set and the best one for the CPU is taken
+// when a kernel is made. Include this before any Highway header.
+
+#include "runtime/base/status.h"
+
+// Vectors live in arrays, so their size must be known (no SVE, no RISC-V); the other
+// targets left out differ from a neighbour only in what float code does not use.
+#define HWY_DISABLED_TARGETS \
+  (HWY_ALL_SVE | HWY_RVV | HWY_NEON | HWY_NEON_BF16 | HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
+
+// Pointer to the variant of an HWY_EXPORTed function that fits the CPU.
+#define ETX_DISPATCH(function) (::executorch::backends::et_xnnpack::use_isa(), +HWY_DYNAMIC_POINTER(function))
+
+namespace executorch::backends::et_xnnpack {
+
+// Decides on an instruction set unless that has happened: the best one that the CPU has,
+// or the one that the environment variable ET_XNNPACK_ISA names.
+void use_isa();
+
+// Fails if ET_XNNPACK_ISA names something unknown or that the CPU lacks; it is ignored then.
+Status check_isa();
+
+// "sse2", "avx2", "avx512", "neon" or "scalar": what kernels made now run on.
+const char* isa_name();
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,328 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <cmath>
+
+#include "runtime/kernels/elementwise/elementwise.h"
+#include "runtime/kernels/elementwise/logic.h"
+#include "runtime/kernels/elementwise/lookup.h"
+#include "runtime/program/quantization.h"
+#include "runtime/xnnpack/subgraph_builder.h"
+#include "runtime/ops/common/common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+using schema::BinaryKind;
+using schema::UnaryKind;
+
+Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::Unary>();
+  ETX_CHECK(
+      attributes.kind() <= UnaryKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(attributes.kind()));
+  if (attributes.kind() != UnaryKind::Copy) {
+    ETX_RETURN_IF_ERROR(node.check_float());
+  }
+  const bool clamps = attributes.kind() == UnaryKind::Clamp;
+  ETX_CHECK(clamps == (attributes.clamp() != nullptr), InvalidProgram, "kind and clamp disagree");
+  ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
+  ETX_CHECK(std::isfinite(attributes.alpha()), InvalidProgram, "alpha is not finite");
+  return set_output(outputs, node.input(0).dtype, node.input(0).shape);
+}
+
+// How XNNPACK computes a kind: as one operator (`type`), or as `compose` defines it.
+struct UnaryDefinition {
+  xnn_unary_operator type = xnn_unary_invalid;
+  Status (*compose)(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) = nullptr;
+};
+
+Status define(
+    SubgraphBuilder& subgraph, xnn_unary_operator type, const xnn_unary_params* params, uint32_t x, uint32_t y) {
+  return check_xnn(xnn_define_unary(subgraph.get(), type, params, x, y, 0), "xnn_define_unary");
+}
+
+Status define(SubgraphBuilder& subgraph, xnn_binary_operator type, uint32_t a, uint32_t b, uint32_t y) {
+  return check_xnn(xnn_define_binary(subgraph.get(), type, nullptr, a, b, y, 0), "xnn_define_binary");
+}
+
+Status define_clamp(SubgraphBuilder& subgraph, float min, float max, uint32_t x, uint32_t y) {
+  xnn_unary_params params{};
+  params.clamp.min = min;
+  params.clamp.max = max;
+  return define(subgraph, xnn_unary_clamp, &params, x, y);
+}
+
+Status define_copy(SubgraphBuilder& subgraph, const TensorType&, uint32_t x, uint32_t y) {
+  return check_xnn(xnn_define_copy(subgraph.get(), x, y, 0), "xnn_define_copy");
+}
+
+Status define_reciprocal(SubgraphBuilder& subgraph, const TensorType&, uint32_t x, uint32_t y) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t one, subgraph.scalar(1));
+  return define(subgraph, xnn_binary_divide, one, x, y);
+}
+
+// XNNPACK's own sigmoid of a finite number beyond 4e26 is NaN on AVX-512.
+Status define_sigmoid(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t clamped, subgraph.internal(type));
+  ETX_RETURN_IF_ERROR(define_clamp(subgraph, -128, 128, x, clamped));
+  return define(subgraph, xnn_unary_sigmoid, nullptr, clamped, y);
+}
+
+UnaryDefinition unary_definition(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::Abs:
+      return {xnn_unary_abs};
+    case UnaryKind::Ceil:
+      return {xnn_unary_ceiling};
+    case UnaryKind::Clamp:
+      return {xnn_unary_clamp};
+    case UnaryKind::Copy:
+      return {xnn_unary_invalid, define_copy};
+    case UnaryKind::Elu:
+      return {xnn_unary_elu};
+    case UnaryKind::Floor:
+      return {xnn_unary_floor};
+    case UnaryKind::Gelu:
+      return {xnn_unary_gelu};
+    case UnaryKind::HardSwish:
+      return {xnn_unary_hardswish};
+    case UnaryKind::LeakyRelu:
+      return {xnn_unary_leaky_relu};
+    case UnaryKind::Neg:
+      return {xnn_unary_negate};
+    case UnaryKind::Reciprocal:
+      return {xnn_unary_invalid, define_reciprocal};
+    case UnaryKind::Round:
+      return {xnn_unary_bankers_rounding};
+    case UnaryKind::Sigmoid:
+      return {xnn_unary_invalid, define_sigmoid};
+    case UnaryKind::Square:
+      return {xnn_unary_square};
+    case UnaryKind::Tanh:
+      return {xnn_unary_tanh};
+    // NaN where the root is 0 or infinite.
+    case UnaryKind::Rsqrt:
+    case UnaryKind::Sqrt:
+    // One function at a time, where the kernel computes a vector.
+    case UnaryKind::Cos:
+    case UnaryKind::Exp:
+    case UnaryKind::Log:
+    case UnaryKind::Sign:
+    case UnaryKind::Sin:
+    // Several passes, where the kernel needs one.
+    case UnaryKind::GeluTanh:
+    case UnaryKind::HardSigmoid:
+    case UnaryKind::Silu:
+    // Not in XNNPACK.
+    case UnaryKind::Acos:
+    case UnaryKind::Acosh:
+    case UnaryKind::Asin:
+    case UnaryKind::Asinh:
+    case UnaryKind::Atan:
+    case UnaryKind::Atanh:
+    case UnaryKind::Cosh:
+    case UnaryKind::Erf:
+    case UnaryKind::Exp2:
+    case UnaryKind::Expm1:
+    case UnaryKind::Log10:
+    case UnaryKind::Log1p:
+    case UnaryKind::Log2:
+    case UnaryKind::Sinh:
+    case UnaryKind::Tan:
+    case UnaryKind::Trunc:
+      break;
+  }
+  return {};
+}
+
+bool unary_in_xnnpack(const NodeContext& node) {
+  const UnaryDefinition definition = unary_definition(node.attributes<schema::Unary>().kind());
+  return (definition.type != xnn_unary_invalid || definition.compose != nullptr) && fits_xnnpack(node);
+}
+
+xnn_unary_params unary_params(const schema::Unary& attributes) {
+  xnn_unary_params params{};
+  switch (attributes.kind()) {
+    case UnaryKind::Clamp:
+      params.clamp.min = attributes.clamp()->min();
+      params.clamp.max = attributes.clamp()->max();
+      break;
+    case UnaryKind::Elu:
+      params.elu.alpha = attributes.alpha();
+      break;
+    case UnaryKind::LeakyRelu:
+      params.leaky_relu.negative_slope = attributes.alpha();
+      break;
+    default:
+      break;
+  }
+  return params;
+}
+
+// For the others XNNPACK computes one number at a time.
+bool unary_in_half(const NodeContext& node) {
+  return node.attributes<schema::Unary>().kind() != UnaryKind::Gelu;
+}
+
+Status define_unary(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& attributes = node.attributes<schema::Unary>();
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  const UnaryDefinition definition = unary_definition(attributes.kind());
+  if (definition.compose != nullptr) {
+    return definition.compose(subgraph, node.output(), x, y);
+  }
+  const xnn_unary_params params = unary_params(attributes);
+  return define(subgraph, definition.type, &params, x, y);
+}
+
+bool takes(BinaryKind kind, DType dtype) {
+  switch (kind) {
+    case BinaryKind::BitAnd:
+    case BinaryKind::BitOr:
+    case BinaryKind::BitXor:
+      return dtype != DType::Float32 && !is_reduced_float(dtype);
+    case BinaryKind::Add:
+    case BinaryKind::Sub:
+    case BinaryKind::Mul:
+    case BinaryKind::Maximum:
+    case BinaryKind::Minimum:
+    case BinaryKind::FloorDiv:
+    case BinaryKind::Remainder:
+    case BinaryKind::Fmod:
+      return is_number(dtype);
+    case BinaryKind::Div:
+    case BinaryKind::Pow:
+    case BinaryKind::Prelu:
+    case BinaryKind::SquaredDifference:
+    case BinaryKind::Atan2:
+    case BinaryKind::Copysign:
+      return dtype == DType::Float32;
+  }
+  return false;
+}
+
+Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(2));
+  const auto& attributes = node.attributes<schema::Binary>();
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(
+      attributes.kind() <= BinaryKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(attributes.kind()));
+  ETX_CHECK(
+      dtype == node.input(1).dtype && takes(attributes.kind(), dtype),
+      InvalidProgram,
+      "%s of %s and %s",
+      schema::EnumNameBinaryKind(attributes.kind()),
+      name_of(dtype),
+      name_of(node.input(1).dtype));
+  ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
+  ETX_CHECK(attributes.clamp() == nullptr || dtype == DType::Float32, InvalidProgram, "clamps integers");
+  ETX_ASSIGN_OR_RETURN(const Shape shape, broadcast(node.input(0).shape, node.input(1).shape));
+  return set_output(outputs, dtype, shape);
+}
+
+// XNNPACK's maximum and minimum drop a NaN in one of the operands.
+xnn_binary_operator binary_operator(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::Add:
+      return xnn_binary_add;
+    case BinaryKind::Sub:
+      return xnn_binary_subtract;
+    case BinaryKind::Mul:
+      return xnn_binary_multiply;
+    case BinaryKind::Div:
+      return xnn_binary_divide;
+    case BinaryKind::Prelu:
+      return xnn_binary_prelu;
+    case BinaryKind::SquaredDifference:
+      return xnn_binary_squared_difference;
+    case BinaryKind::Copysign:
+      return xnn_binary_copysign;
+    case BinaryKind::Maximum:
+    case BinaryKind::Minimum:
+    case BinaryKind::Pow:
+    case BinaryKind::Atan2:
+    case BinaryKind::FloorDiv:
+    case BinaryKind::Remainder:
+    case BinaryKind::Fmod:
+    case BinaryKind::BitAnd:
+    case BinaryKind::BitOr:
+    case BinaryKind::BitXor:
+      break;
+  }
+  return xnn_binary_invalid;
+}
+
+bool binary_in_xnnpack(const NodeContext& node) {
+  return binary_operator(node.attributes<schema::Binary>().kind()) != xnn_binary_invalid && fits_xnnpack(node);
+}
+
+bool binary_in_half(const NodeContext& node) {
+  return node.attributes<schema::Binary>().kind() != BinaryKind::Copysign;
+}
+
+// Beyond these ratios of scales XNNPACK computes something else.
+bool is_in_range(BinaryKind kind, float a, float b, float y) {
+  const auto is_between = [](float low, float ratio, float high) { return ratio >= low && ratio < high; };
+  switch (kind) {
+    case BinaryKind::Add:
+    case BinaryKind::Sub:
+      return is_between(0x1p-10f, a / y, 0x1p8f) && is_between(0x1p-10f, b / y, 0x1p8f);
+    case BinaryKind::Mul:
+      return is_between(0x1p-16f, a * b / y, 0x1p8f);
+    default:
+      return false;
+  }
+}
+
+bool quantized_binary_in_xnnpack(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Binary>();
+  const TensorType& a = node.input(0);
+  const TensorType& b = node.input(1);
+  const TensorType& y = node.output();
+  return is_per_tensor(a, DType::Int8) && is_per_tensor(b, DType::Int8) && is_per_tensor(y, DType::Int8) &&
+      is_in_range(attributes.kind(), scale_of(a), scale_of(b), scale_of(y)) && attributes.clamp() == nullptr &&
+      fits_xnnpack(node);
+}
+
+Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& attributes = node.attributes<schema::Binary>();
+  ETX_ASSIGN_OR_RETURN(const uint32_t a, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t b, subgraph.input(1));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  const xnn_binary_params params{clamp_min(attributes.clamp()), clamp_max(attributes.clamp())};
+  return check_xnn(
+      xnn_define_binary(subgraph.get(), binary_operator(attributes.kind()), &params, a, b, y, 0), "xnn_define_binary");
+}
+
+} // namespace
+
+const OpImpl kUnaryOp{
+    infer_unary,
+    unary_in_xnnpack,
+    define_unary,
+    make_unary,
+    false,
+    false,
+    make_unary_row,
+    nullptr,
+    make_quantized_unary,
+    make_quantized_unary_row,
+    unary_in_half};
+const OpImpl kBinaryOp{
+    infer_binary,
+    binary_in_xnnpack,
+    define_binary,
+    [](const NodeContext& node) {
+      return node.input(0).dtype == DType::Float32 ? make_binary(node) : make_integer_binary(node);
+    },
+    false,
+    false,
+    [](const NodeContext& node) {
+      return node.input(0).dtype == DType::Float32 ? make_binary_row(node) : make_integer_row(node);
+    },
+    quantized_binary_in_xnnpack,
+    nullptr,
+    nullptr,
+    binary_in_half};
+
+} // namespace executorch::backends::et_xnnpack

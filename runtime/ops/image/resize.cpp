@@ -1,0 +1,65 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "runtime/kernels/image/resize.h"
+
+#include <limits>
+
+#include "runtime/kernels/image/grid_sample.h"
+#include "runtime/ops/common/common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+Status check_scale(double scale) {
+  ETX_CHECK(scale >= 0 && scale <= std::numeric_limits<float>::max(), InvalidProgram, "a scale of %g", scale);
+  return {};
+}
+
+Status infer_resize2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
+  const auto& attributes = node.attributes<schema::Resize2d>();
+  const schema::ResizeKind kind = attributes.kind();
+  ETX_CHECK(kind <= schema::ResizeKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(kind));
+  ETX_RETURN_IF_ERROR(check_scale(attributes.scale_height()));
+  ETX_RETURN_IF_ERROR(check_scale(attributes.scale_width()));
+  ETX_ASSIGN_OR_RETURN(const Shape size, node.sizes().resolve(attributes.shape()));
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(
+      size.rank == 2 && x[1] != 0 && x[2] != 0,
+      InvalidProgram,
+      "cannot resize %s to %s",
+      x.to_string().c_str(),
+      size.to_string().c_str());
+  return set_output(outputs, DType::Float32, {x[0], size[0], size[1], x[3]});
+}
+
+Status infer_grid_sample(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(2));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
+  ETX_RETURN_IF_ERROR(check_rank(node, 1, 4));
+  const auto& attributes = node.attributes<schema::GridSample>();
+  ETX_CHECK(
+      attributes.kind() <= schema::SampleKind::MAX && attributes.padding_mode() <= schema::GridPaddingMode::MAX,
+      InvalidProgram,
+      "unknown kind %d or border %d",
+      static_cast<int>(attributes.kind()),
+      static_cast<int>(attributes.padding_mode()));
+  const Shape& x = node.input(0).shape;
+  const Shape& grid = node.input(1).shape;
+  ETX_CHECK(
+      x[1] != 0 && x[2] != 0 && grid[0] == x[0] && grid[3] == 2,
+      InvalidProgram,
+      "cannot sample %s at %s",
+      x.to_string().c_str(),
+      grid.to_string().c_str());
+  return set_output(outputs, DType::Float32, {x[0], grid[1], grid[2], x[3]});
+}
+
+} // namespace
+
+const OpImpl kResize2dOp{infer_resize2d, nullptr, nullptr, make_resize2d};
+const OpImpl kGridSampleOp{infer_grid_sample, nullptr, nullptr, make_grid_sample};
+
+} // namespace executorch::backends::et_xnnpack

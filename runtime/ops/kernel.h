@@ -1,0 +1,52 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "runtime/base/status.h"
+#include "runtime/kernels/common/arguments.h"
+
+namespace executorch::backends::et_xnnpack {
+
+class NodeContext;
+
+// The in-tree implementation of one node. Owned by one Executable, used by one thread
+// at a time.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+
+  // How run() wants constant input `i` to lie in memory, if not as it is: a name that, with the
+  // input's type and content, says what pack() writes. Must not depend on other inputs' content
+  // or on sizes that can change.
+  virtual std::optional<std::string> packed_layout(const NodeContext&, size_t /*i*/) const {
+    return std::nullopt;
+  }
+  // REQUIRES: input i has such a layout
+  virtual size_t packed_bytes(const NodeContext&, size_t /*i*/) const {
+    return 0;
+  }
+  virtual Status pack(const NodeContext&, size_t /*i*/, const void* /*original*/, void* /*packed*/) const {
+    return {};
+  }
+
+  // Takes over new sizes; returns the bytes of scratch memory that run() needs.
+  // Called before the first run(), when a size changed, and when the number of
+  // threads in the pool changed. Operand types passed `infer`.
+  virtual StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) = 0;
+
+  // Computes; allocates nothing. If it fails nothing that it got in place has changed.
+  virtual void run(const KernelArguments& arguments) = 0;
+
+  // Bytes that `undo` of the arguments needs, 64-byte aligned.
+  virtual size_t undo_bytes() const {
+    return 0;
+  }
+  // Gives the memory that the last run() worked on in place its old content.
+  // REQUIRES: the arguments are those of that run(), with `undo`
+  virtual void undo(const KernelArguments&) {}
+};
+
+} // namespace executorch::backends::et_xnnpack

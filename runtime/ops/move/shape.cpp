@@ -1,0 +1,288 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/kernels/move/data_movement.h"
+#include "runtime/program/quantization.h"
+#include "runtime/xnnpack/subgraph_builder.h"
+#include "runtime/ops/common/common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+Status infer_reshape(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const TensorType& x = node.input(0);
+  ETX_ASSIGN_OR_RETURN(const Shape y, node.sizes().resolve(node.attributes<schema::Reshape>().shape()));
+  ETX_RETURN_IF_ERROR(set_output(outputs, x.dtype, y));
+  ETX_CHECK(
+      x.shape.numel() == y.numel(),
+      InvalidProgram,
+      "%s cannot be reshaped to %s",
+      x.to_string().c_str(),
+      y.to_string().c_str());
+  return {};
+}
+
+Status infer_transpose(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const TensorType& x = node.input(0);
+  const auto* perm = node.attributes<schema::Transpose>().perm();
+  const size_t count = perm == nullptr ? 0 : perm->size();
+  ETX_CHECK(count == x.shape.rank, InvalidProgram, "permutes %zu axes of %s", count, x.to_string().c_str());
+  std::array<bool, kMaxRank> taken{};
+  Shape y;
+  for (uint32_t i = 0; i < count; ++i) {
+    const unsigned axis = perm->Get(i);
+    ETX_CHECK(axis < count && !taken[axis], InvalidProgram, "axis %u is out of range or taken twice", axis);
+    taken[axis] = true;
+    y.append(x.shape[axis]);
+  }
+  return set_output(outputs, x.dtype, y);
+}
+
+Status infer_expand(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const TensorType& x = node.input(0);
+  ETX_ASSIGN_OR_RETURN(const Shape y, node.sizes().resolve(node.attributes<schema::Expand>().shape()));
+  StatusOr<Shape> common = broadcast(x.shape, y);
+  ETX_CHECK(
+      common.ok() && *common == y,
+      InvalidProgram,
+      "%s does not expand to %s",
+      x.to_string().c_str(),
+      y.to_string().c_str());
+  return set_output(outputs, x.dtype, y);
+}
+
+Status check_part(const NodeContext& node, size_t i, size_t axis) {
+  const TensorType& first = node.input(0);
+  const TensorType& part = node.input(i);
+  bool match = part.dtype == first.dtype && part.shape.rank == first.shape.rank;
+  for (size_t k = 0; match && k < first.shape.rank; ++k) {
+    match = k == axis || part.shape[k] == first.shape[k];
+  }
+  ETX_CHECK(
+      match,
+      InvalidProgram,
+      "input %zu is %s, which does not fit to %s on axis %zu",
+      i,
+      part.to_string().c_str(),
+      first.to_string().c_str(),
+      axis);
+  return {};
+}
+
+Status infer_concat(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_CHECK(node.num_inputs() >= 1, InvalidProgram, "has no inputs");
+  ETX_RETURN_IF_ERROR(node.check_operands(node.num_inputs()));
+  const size_t axis = node.attributes<schema::Concat>().axis();
+  Shape y = node.input(0).shape;
+  ETX_CHECK(axis < y.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, y.rank);
+  for (size_t i = 1; i < node.num_inputs(); ++i) {
+    ETX_RETURN_IF_ERROR(check_part(node, i, axis));
+    ETX_CHECK(
+        !__builtin_add_overflow(y[axis], node.input(i).shape[axis], &y[axis]),
+        InvalidProgram,
+        "the size of axis %zu overflows",
+        axis);
+  }
+  return set_output(outputs, node.input(0).dtype, y);
+}
+
+// XNNPACK calls a function for each run of neighbours, which shows where runs are short and many.
+bool has_long_runs(const NodeContext& node) {
+  constexpr size_t kMinRun = 8, kMany = 4096; // elements
+  const size_t axis = node.attributes<schema::Concat>().axis();
+  const Shape& y = node.output().shape;
+  bool result = true;
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    result &= node.input(i).shape.numel(axis, y.rank) >= kMinRun;
+  }
+  return result || y.numel() < kMany;
+}
+
+bool concat_in_xnnpack(const NodeContext& node) {
+  return node.num_inputs() >= 2 && node.num_inputs() <= 5 && fits_xnnpack(node) && has_long_runs(node);
+}
+
+Status define_concat(const NodeContext& node, SubgraphBuilder& subgraph) {
+  std::array<uint32_t, 5> x{};
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    ETX_ASSIGN_OR_RETURN(x[i], subgraph.input(i));
+  }
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  const int32_t axis = node.attributes<schema::Concat>().axis();
+  const xnn_subgraph_t graph = subgraph.get();
+  switch (node.num_inputs()) {
+    case 2:
+      return check_xnn(xnn_define_concatenate2(graph, axis, x[0], x[1], y, 0), "xnn_define_concatenate2");
+    case 3:
+      return check_xnn(xnn_define_concatenate3(graph, axis, x[0], x[1], x[2], y, 0), "xnn_define_concatenate3");
+    case 4:
+      return check_xnn(xnn_define_concatenate4(graph, axis, x[0], x[1], x[2], x[3], y, 0), "xnn_define_concatenate4");
+    default:
+      return check_xnn(
+          xnn_define_concatenate5(graph, axis, x[0], x[1], x[2], x[3], x[4], y, 0), "xnn_define_concatenate5");
+  }
+}
+
+Status infer_slice(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::Slice>();
+  const TensorType& x = node.input(0);
+  const size_t axis = attributes.axis();
+  ETX_CHECK(axis < x.shape.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, x.shape.rank);
+  ETX_CHECK(attributes.step() >= 1, InvalidProgram, "step is 0");
+  const int64_t start = node.sizes().resolve(attributes.start());
+  const int64_t size = node.sizes().resolve(attributes.size());
+  int64_t end = 0; // behind the last element
+  const bool overflow = size > 0 &&
+      (__builtin_mul_overflow(size - 1, int64_t{attributes.step()}, &end) || __builtin_add_overflow(end, 1, &end));
+  ETX_CHECK(
+      start >= 0 && size >= 0 && !overflow && !__builtin_add_overflow(start, end, &end) &&
+          static_cast<uint64_t>(end) <= x.shape[axis],
+      InvalidProgram,
+      "%" PRId64 " elements from %" PRId64 " by %u are not inside axis %zu of %s",
+      size,
+      start,
+      attributes.step(),
+      axis,
+      x.to_string().c_str());
+  Shape y = x.shape;
+  y[axis] = static_cast<size_t>(size);
+  return set_output(outputs, x.dtype, y);
+}
+
+bool slice_in_xnnpack(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Slice>();
+  return attributes.step() == 1 && attributes.start() >= 0 && attributes.size() > 0 && fits_xnnpack(node);
+}
+
+Status define_slice(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& attributes = node.attributes<schema::Slice>();
+  std::array<size_t, kMaxRank> starts{};
+  std::array<size_t, kMaxRank> sizes{}; // 0: the whole axis
+  starts[attributes.axis()] = static_cast<size_t>(attributes.start());
+  sizes[attributes.axis()] = static_cast<size_t>(attributes.size());
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  return check_xnn(
+      xnn_define_static_slice(subgraph.get(), node.input(0).shape.rank, starts.data(), sizes.data(), x, y, 0),
+      "xnn_define_static_slice");
+}
+
+// Whether a tensor of this type can hold the number.
+bool holds(DType dtype, float value) {
+  switch (dtype) {
+    case DType::Float32:
+    case DType::Float16:
+    case DType::BFloat16:
+      return true;
+    case DType::Int32:
+    case DType::Int64:
+      return std::fabs(value) <= 1 << 24 && std::trunc(value) == value;
+    case DType::Bool:
+      return value == 0 || value == 1;
+    case DType::Int8:
+      return value >= INT8_MIN && value <= INT8_MAX && std::trunc(value) == value;
+    case DType::UInt8:
+      return value >= 0 && value <= UINT8_MAX && std::trunc(value) == value;
+  }
+  return false;
+}
+
+// Fails unless an axis of `size` elements has what a border of this mode repeats.
+Status check_border(schema::PadMode mode, size_t size, size_t border) {
+  size_t most = SIZE_MAX;
+  switch (mode) {
+    case schema::PadMode::Constant:
+      break;
+    case schema::PadMode::Reflect:
+      most = size == 0 ? 0 : size - 1;
+      break;
+    case schema::PadMode::Replicate:
+      most = size == 0 ? 0 : SIZE_MAX;
+      break;
+    case schema::PadMode::Circular:
+      most = size;
+      break;
+  }
+  ETX_CHECK(
+      border <= most, InvalidProgram, "a border of %zu repeats more than the %zu elements there are", border, size);
+  return {};
+}
+
+Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::Pad>();
+  const TensorType& x = node.input(0);
+  const size_t before = attributes.before() == nullptr ? 0 : attributes.before()->size();
+  const size_t after = attributes.after() == nullptr ? 0 : attributes.after()->size();
+  ETX_CHECK(
+      before == x.shape.rank && after == x.shape.rank,
+      InvalidProgram,
+      "pads %zu and %zu axes of %s",
+      before,
+      after,
+      x.to_string().c_str());
+  ETX_CHECK(
+      holds(x.dtype, attributes.value()),
+      InvalidProgram,
+      "pads %s with %g",
+      x.to_string().c_str(),
+      static_cast<double>(attributes.value()));
+  const schema::PadMode mode = attributes.mode();
+  ETX_CHECK(mode <= schema::PadMode::MAX, InvalidProgram, "unknown mode %d", static_cast<int>(mode));
+  Shape y = x.shape;
+  for (uint32_t axis = 0; axis < y.rank; ++axis) {
+    const size_t first = attributes.before()->Get(axis), last = attributes.after()->Get(axis);
+    ETX_RETURN_IF_ERROR(check_border(mode, y[axis], std::max(first, last)));
+    y[axis] += first + last;
+  }
+  return set_output(outputs, x.dtype, y);
+}
+
+// Integers are moved as they are if they mean the same before and after.
+template <std::unique_ptr<Kernel> (*kMake)(const NodeContext&)>
+std::unique_ptr<Kernel> moved(const NodeContext& node) {
+  return has_one_quantization(node) ? kMake(node) : nullptr;
+}
+template <bool (*kRule)(const NodeContext&)>
+bool moved_in_xnnpack(const NodeContext& node) {
+  return has_one_quantization(node) && kRule(node);
+}
+
+} // namespace
+
+const OpImpl kReshapeOp{
+    infer_reshape, nullptr, nullptr, make_copy, /*is_view=*/true, false, nullptr, nullptr, moved<make_copy>};
+const OpImpl kTransposeOp{
+    infer_transpose, nullptr, nullptr, make_transpose, false, false, nullptr, nullptr, moved<make_transpose>};
+const OpImpl kExpandOp{infer_expand, nullptr, nullptr, make_expand, false, false, nullptr, nullptr, moved<make_expand>};
+const OpImpl kConcatOp{
+    infer_concat,
+    concat_in_xnnpack,
+    define_concat,
+    make_concat,
+    false,
+    false,
+    nullptr,
+    moved_in_xnnpack<concat_in_xnnpack>,
+    moved<make_concat>};
+const OpImpl kSliceOp{
+    infer_slice,
+    slice_in_xnnpack,
+    define_slice,
+    make_slice,
+    false,
+    false,
+    nullptr,
+    moved_in_xnnpack<slice_in_xnnpack>,
+    moved<make_slice>};
+const OpImpl kPadOp{infer_pad, nullptr, nullptr, make_pad, false, false, nullptr, nullptr, moved<make_pad>};
+
+} // namespace executorch::backends::et_xnnpack

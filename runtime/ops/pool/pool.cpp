@@ -1,0 +1,278 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "runtime/kernels/pool/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "runtime/kernels/pool/max_pool_indices.h"
+#include "runtime/program/quantization.h"
+#include "runtime/xnnpack/subgraph_builder.h"
+#include "runtime/ops/common/common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+const schema::Padding2D kNoPadding(0, 0, 0, 0);
+
+Window window_height(const schema::AvgPool2d& pool) {
+  return {pool.kernel()->height(), pool.stride()->height(), 1, pool.padding()->top(), pool.padding()->bottom()};
+}
+
+Window window_width(const schema::AvgPool2d& pool) {
+  return {pool.kernel()->width(), pool.stride()->width(), 1, pool.padding()->left(), pool.padding()->right()};
+}
+
+Window window_height(const schema::MaxPool2d& pool) {
+  return {
+      pool.kernel()->height(),
+      pool.stride()->height(),
+      pool.dilation()->height(),
+      pool.padding()->top(),
+      pool.padding()->bottom()};
+}
+
+Window window_width(const schema::MaxPool2d& pool) {
+  return {
+      pool.kernel()->width(),
+      pool.stride()->width(),
+      pool.dilation()->width(),
+      pool.padding()->left(),
+      pool.padding()->right()};
+}
+
+// No position may lie in the padding alone.
+Status check_pool_window(const Window& window) {
+  ETX_RETURN_IF_ERROR(check_window(window));
+  ETX_CHECK(
+      window.before < window.span() && window.after < window.span(),
+      InvalidProgram,
+      "a padding of %u and %u is as large as the window",
+      window.before,
+      window.after);
+  return {};
+}
+
+Status check_image(const NodeContext& node) {
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(x[1] != 0 && x[2] != 0, InvalidProgram, "the image %s is empty", x.to_string().c_str());
+  return {};
+}
+
+Status check_pool_operands(const NodeContext& node) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  return check_image(node);
+}
+
+Status set_pooled(const NodeContext& node, const Window& height, const Window& width, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_window(height));
+  ETX_RETURN_IF_ERROR(check_pool_window(width));
+  Shape y = node.input(0).shape;
+  ETX_ASSIGN_OR_RETURN(y[1], count_positions(height, y[1]));
+  ETX_ASSIGN_OR_RETURN(y[2], count_positions(width, y[2]));
+  ETX_RETURN_IF_ERROR(check_window_table(y, height, width));
+  return set_output(outputs, DType::Float32, y);
+}
+
+Status infer_avg_pool2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_operands(node));
+  const auto& pool = node.attributes<schema::AvgPool2d>();
+  ETX_CHECK(
+      pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr &&
+          pool.padding_counted() != nullptr,
+      InvalidProgram,
+      "has no kernel, stride, padding or counted padding");
+  const schema::Padding2D& all = *pool.padding();
+  const schema::Padding2D& counted = *pool.padding_counted();
+  ETX_CHECK(
+      counted.top() <= all.top() && counted.right() <= all.right() && counted.bottom() <= all.bottom() &&
+          counted.left() <= all.left(),
+      InvalidProgram,
+      "counts more padding than there is");
+  return set_pooled(node, window_height(pool), window_width(pool), outputs);
+}
+
+bool equal(const schema::Padding2D& a, const schema::Padding2D& b) {
+  return a.top() == b.top() && a.right() == b.right() && a.bottom() == b.bottom() && a.left() == b.left();
+}
+
+// XNNPACK divides by the elements inside the image, which padding of our own becomes
+// part of.
+bool avg_pool2d_in_xnnpack(const NodeContext& node) {
+  const auto& pool = node.attributes<schema::AvgPool2d>();
+  const schema::Padding2D& counted = *pool.padding_counted();
+  const bool is_copy = pool.kernel()->height() == 1 && pool.kernel()->width() == 1;
+  return (equal(counted, kNoPadding) || equal(counted, *pool.padding())) && !is_copy && pool.divisor_override() == 0 &&
+      fits_xnnpack(node) && fits_xnnpack(window_height(pool), window_width(pool));
+}
+
+// The input with a border of zeros.
+StatusOr<uint32_t> define_border(const NodeContext& node, const schema::Padding2D& padding, SubgraphBuilder& subgraph) {
+  TensorType type = node.input(0);
+  type.shape[1] += size_t{padding.top()} + padding.bottom();
+  type.shape[2] += size_t{padding.left()} + padding.right();
+  const std::array<size_t, 4> before{0, padding.top(), padding.left(), 0};
+  const std::array<size_t, 4> after{0, padding.bottom(), padding.right(), 0};
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.internal(type));
+  ETX_RETURN_IF_ERROR(check_xnn(
+      xnn_define_static_constant_pad(subgraph.get(), before.data(), after.data(), 0, x, y, 0),
+      "xnn_define_static_constant_pad"));
+  return y;
+}
+
+Status define_avg_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& pool = node.attributes<schema::AvgPool2d>();
+  const bool counts = !equal(*pool.padding_counted(), kNoPadding);
+  const schema::Padding2D& padding = counts ? kNoPadding : *pool.padding();
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, counts ? define_border(node, *pool.padding(), subgraph) : subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  return check_xnn(
+      xnn_define_average_pooling_2d(
+          subgraph.get(),
+          padding.top(),
+          padding.right(),
+          padding.bottom(),
+          padding.left(),
+          pool.kernel()->height(),
+          pool.kernel()->width(),
+          pool.stride()->height(),
+          pool.stride()->width(),
+          -kInfinity,
+          kInfinity,
+          x,
+          y,
+          0),
+      "xnn_define_average_pooling_2d");
+}
+
+Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_operands(node));
+  const auto& pool = node.attributes<schema::MaxPool2d>();
+  ETX_CHECK(
+      pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr && pool.dilation() != nullptr,
+      InvalidProgram,
+      "has no kernel, stride, padding or dilation");
+  return set_pooled(node, window_height(pool), window_width(pool), outputs);
+}
+
+// XNNPACK has pixels inside a window with gaps stand for those in the padding, but finds wrong ones.
+bool has_gaps_and_padding(const Window& height, const Window& width) {
+  return std::max(height.dilation, width.dilation) > 1 &&
+      std::max({height.before, height.after, width.before, width.after}) > 0;
+}
+
+bool quantized_max_pool2d_in_xnnpack(const NodeContext& node) {
+  const auto& pool = node.attributes<schema::MaxPool2d>();
+  const Window height = window_height(pool);
+  const Window width = window_width(pool);
+  return has_one_quantization(node) && fits_xnnpack(node) && fits_xnnpack(height, width) &&
+      !has_gaps_and_padding(height, width) && uint64_t{height.kernel} * width.kernel > 1 &&
+      height.stride <= height.kernel && width.stride <= width.kernel;
+}
+
+Status define_max_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& pool = node.attributes<schema::MaxPool2d>();
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  return check_xnn(
+      xnn_define_max_pooling_2d(
+          subgraph.get(),
+          pool.padding()->top(),
+          pool.padding()->right(),
+          pool.padding()->bottom(),
+          pool.padding()->left(),
+          pool.kernel()->height(),
+          pool.kernel()->width(),
+          pool.stride()->height(),
+          pool.stride()->width(),
+          pool.dilation()->height(),
+          pool.dilation()->width(),
+          -kInfinity,
+          kInfinity,
+          x,
+          y,
+          0),
+      "xnn_define_max_pooling_2d");
+}
+
+Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(check_pool_operands(node));
+  const auto& pool = node.attributes<schema::AdaptivePool2d>();
+  ETX_CHECK(
+      pool.kind() <= schema::AdaptivePoolKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(pool.kind()));
+  ETX_CHECK(pool.output() != nullptr, InvalidProgram, "has no output size");
+  const Shape& x = node.input(0).shape;
+  return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
+}
+
+// To a single pixel it is a mean. XNNPACK counts what that is of in 31 bits.
+bool adaptive_pool2d_in_xnnpack(const NodeContext& node) {
+  const auto& pool = node.attributes<schema::AdaptivePool2d>();
+  return pool.kind() == schema::AdaptivePoolKind::Average && pool.output()->height() == 1 &&
+      pool.output()->width() == 1 && fits_xnnpack(node) && node.input(0).shape.numel(1, 3) <= INT32_MAX;
+}
+
+Status define_adaptive_pool2d(const NodeContext&, SubgraphBuilder& subgraph) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  const std::array<size_t, 2> axes{1, 2};
+  return check_xnn(
+      xnn_define_static_reduce(subgraph.get(), xnn_reduce_mean, axes.size(), axes.data(), x, y, XNN_FLAG_KEEP_DIMS),
+      "xnn_define_static_reduce");
+}
+
+uint32_t entry(const flatbuffers::Vector<uint32_t>* sizes, uint32_t axis, uint32_t missing) {
+  return sizes == nullptr ? missing : sizes->Get(axis);
+}
+
+Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1, 0, 2));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_RETURN_IF_ERROR(check_rank(node, 0, 5));
+  const auto& pool = node.attributes<schema::MaxPoolIndices>();
+  for (const auto* sizes :
+       {pool.kernel(), pool.stride(), pool.before(), pool.after(), pool.dilation(), pool.output()}) {
+    ETX_CHECK(sizes == nullptr || sizes->size() == 3, InvalidProgram, "has sizes that are not three");
+  }
+  Shape y = node.input(0).shape;
+  ETX_CHECK(y.numel(1, 4) != 0, InvalidProgram, "the image %s is empty", y.to_string().c_str());
+  for (uint32_t axis = 0; axis < 3; ++axis) {
+    if (pool.output() != nullptr) {
+      y[axis + 1] = pool.output()->Get(axis);
+      continue;
+    }
+    const Window window{
+        entry(pool.kernel(), axis, 1),
+        entry(pool.stride(), axis, 1),
+        entry(pool.dilation(), axis, 1),
+        entry(pool.before(), axis, 0),
+        entry(pool.after(), axis, 0)};
+    ETX_RETURN_IF_ERROR(check_pool_window(window));
+    ETX_ASSIGN_OR_RETURN(y[axis + 1], count_positions(window, y[axis + 1]));
+  }
+  ETX_RETURN_IF_ERROR(set_output(outputs, DType::Int64, y, 1));
+  return set_output(outputs, DType::Float32, y);
+}
+
+} // namespace
+
+const OpImpl kAvgPool2dOp{infer_avg_pool2d, avg_pool2d_in_xnnpack, define_avg_pool2d, make_avg_pool2d};
+// XNNPACK's maximum drops a NaN, which integers do not have.
+const OpImpl kMaxPool2dOp{
+    infer_max_pool2d,
+    nullptr,
+    define_max_pool2d,
+    make_max_pool2d,
+    false,
+    false,
+    nullptr,
+    quantized_max_pool2d_in_xnnpack};
+const OpImpl kAdaptivePool2dOp{
+    infer_adaptive_pool2d, adaptive_pool2d_in_xnnpack, define_adaptive_pool2d, make_adaptive_pool2d};
+
+const OpImpl kMaxPoolIndicesOp{infer_max_pool_indices, nullptr, nullptr, make_max_pool_indices};
+
+} // namespace executorch::backends::et_xnnpack

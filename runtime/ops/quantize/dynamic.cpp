@@ -1,0 +1,158 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "runtime/kernels/gemm/quantized_linear.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/xnnpack/subgraph_builder.h"
+#include "runtime/xnnpack/xnnpack_compat.h"
+#include "runtime/ops/common/common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+using Use = SubgraphBuilder::Use;
+
+constexpr size_t kSmallestGroup = 32; // that XNNPACK takes
+
+Status check_type(const NodeContext& node, size_t i, DType dtype, const Shape& shape) {
+  const TensorType type{dtype, shape};
+  ETX_CHECK(
+      node.input(i) == type,
+      InvalidProgram,
+      "input %zu is %s, must be %s",
+      i,
+      node.input(i).to_string().c_str(),
+      type.to_string().c_str());
+  return {};
+}
+
+Status infer_quantized_linear(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(3, 2));
+  const auto& attributes = node.attributes<schema::QuantizedLinear>();
+  ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
+  const bool is_4bit = attributes.bits() == 4;
+  ETX_CHECK(is_4bit || attributes.bits() == 8, InvalidProgram, "weights of %u bits", unsigned{attributes.bits()});
+  ETX_RETURN_IF_ERROR(check_rank(node, 1, 2));
+  ETX_RETURN_IF_ERROR(check_rank(node, 2, 2));
+  Shape y = node.input(0).shape;
+  ETX_CHECK(y.rank >= 1 && y.last() >= 1, InvalidProgram, "input 0 is %s", node.input(0).to_string().c_str());
+  ETX_RETURN_IF_ERROR(check_type(node, 0, DType::Float32, y));
+  const size_t columns = node.input(1).shape[0], depth = y.last(), groups = node.input(2).shape[1];
+  const size_t unit = is_4bit ? 2 : 1; // weights in a byte
+  ETX_CHECK(
+      groups >= 1 && depth % groups == 0 && depth / groups % unit == 0,
+      InvalidProgram,
+      "%zu groups of %zu weights of %u bits",
+      groups,
+      depth,
+      unsigned{attributes.bits()});
+  ETX_RETURN_IF_ERROR(check_type(node, 1, is_4bit ? DType::UInt8 : DType::Int8, {columns, depth / unit}));
+  ETX_RETURN_IF_ERROR(check_type(node, 2, DType::Float32, {columns, groups}));
+  if (node.has_input(3)) {
+    ETX_RETURN_IF_ERROR(check_type(node, 3, DType::Float32, {columns}));
+  }
+  if (node.has_input(4)) {
+    ETX_RETURN_IF_ERROR(check_type(node, 4, DType::Int32, {columns, groups}));
+  }
+  y[y.rank - 1] = columns;
+  // What the kernel needs of scratch memory: x in another order, and widened weights.
+  ETX_RETURN_IF_ERROR(check_size({DType::Float32, {depth, 128}}));
+  return set_output(outputs, DType::Float32, y);
+}
+
+// XNNPACK multiplies floats by integers with instructions that it does not check for.
+bool has_products_of_floats_and_integers() {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_cpu_supports("sse4.1");
+#else
+  return true;
+#endif
+}
+
+bool can_round_rows() {
+  static const bool result = et_xnnpack_can_round_rows();
+  return result;
+}
+
+bool quantized_linear_in_xnnpack(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::QuantizedLinear>();
+  const Shape& x = node.input(0).shape;
+  const size_t groups = node.input(2).shape[1];
+  if (node.has_input(4) || x.rank > XNN_MAX_TENSOR_DIMS || x.numel() == 0 || node.output().shape.numel() == 0) {
+    return false;
+  }
+  for (size_t i = 1; i < node.num_inputs(); ++i) {
+    if (node.has_input(i) && !node.is_constant(i)) {
+      return false;
+    }
+  }
+  if (attributes.dynamic_quantization() ? !can_round_rows() : !has_products_of_floats_and_integers()) {
+    return false;
+  }
+  const bool whole_groups = x.last() / groups % kSmallestGroup == 0;
+  return groups == 1 || (attributes.bits() == 4 && attributes.dynamic_quantization() && whole_groups);
+}
+
+Status define_quantized_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
+  const auto& attributes = node.attributes<schema::QuantizedLinear>();
+  const schema::Clamp* clamp = attributes.clamp();
+  ETX_ASSIGN_OR_RETURN(uint32_t x, subgraph.input(0));
+  if (attributes.dynamic_quantization()) {
+    ETX_ASSIGN_OR_RETURN(x, subgraph.rounded(x, node.input(0).shape, /*axes=*/1));
+  }
+  ETX_ASSIGN_OR_RETURN(
+      const uint32_t weight, subgraph.quantized_weight(1, 2, attributes.bits(), node.input(0).shape.last()));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  const auto multiply = [&](const schema::Clamp* limits, uint32_t bias, uint32_t to) {
+    return check_xnn(
+        xnn_define_fully_connected(subgraph.get(), clamp_min(limits), clamp_max(limits), x, weight, bias, to, 0),
+        "xnn_define_fully_connected");
+  };
+  if (attributes.dynamic_quantization() || !node.has_input(3)) {
+    ETX_ASSIGN_OR_RETURN(const uint32_t bias, subgraph.input(3, Use::Packed));
+    return multiply(clamp, bias, y);
+  }
+  // Of a product of floats and integers XNNPACK scales the bias, too.
+  ETX_ASSIGN_OR_RETURN(const uint32_t product, subgraph.internal(node.output()));
+  ETX_RETURN_IF_ERROR(multiply(nullptr, XNN_INVALID_VALUE_ID, product));
+  ETX_ASSIGN_OR_RETURN(const uint32_t bias, subgraph.input(3));
+  const xnn_binary_params params{clamp_min(clamp), clamp_max(clamp)};
+  return check_xnn(
+      xnn_define_binary(subgraph.get(), xnn_binary_add, &params, product, bias, y, 0), "xnn_define_binary");
+}
+
+Status infer_choose_qparams(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1, 0, 2));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  const auto& attributes = node.attributes<schema::ChooseQParams>();
+  ETX_CHECK(
+      attributes.kind() <= schema::QParamsKind::MAX,
+      InvalidProgram,
+      "unknown kind %d",
+      static_cast<int>(attributes.kind()));
+  Shape y = node.input(0).shape;
+  ETX_CHECK(attributes.axes() <= y.rank, InvalidProgram, "%u axes of rank %zu", unsigned{attributes.axes()}, y.rank);
+  ETX_CHECK(
+      attributes.min() < attributes.max() && attributes.min() >= INT16_MIN && attributes.max() <= UINT16_MAX,
+      InvalidProgram,
+      "a range of %d to %d",
+      attributes.min(),
+      attributes.max());
+  ETX_CHECK(
+      attributes.epsilon() > 0 && std::isfinite(attributes.epsilon()),
+      InvalidProgram,
+      "epsilon is %g",
+      static_cast<double>(attributes.epsilon()));
+  std::fill(y.dims.begin() + (y.rank - attributes.axes()), y.dims.begin() + y.rank, 1);
+  ETX_RETURN_IF_ERROR(set_output(outputs, DType::Int32, y, 1));
+  return set_output(outputs, DType::Float32, y);
+}
+
+} // namespace
+
+const OpImpl kQuantizedLinearOp{
+    infer_quantized_linear, quantized_linear_in_xnnpack, define_quantized_linear, make_quantized_linear};
+const OpImpl kChooseQParamsOp{infer_choose_qparams, nullptr, nullptr, make_choose_qparams};
+
+} // namespace executorch::backends::et_xnnpack

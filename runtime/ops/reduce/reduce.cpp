@@ -1,0 +1,188 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "runtime/kernels/reduce/reduce.h"
+
+#include <algorithm>
+
+#include "runtime/kernels/reduce/scan.h"
+#include "runtime/kernels/reduce/typed_reduce.h"
+#include "runtime/xnnpack/subgraph_builder.h"
+#include "runtime/ops/common/common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+using schema::ReduceKind;
+
+Status check_axes(const flatbuffers::Vector<uint8_t>* axes, size_t rank) {
+  ETX_CHECK(axes != nullptr && axes->size() != 0, InvalidProgram, "has no axes");
+  for (uint32_t i = 0; i < axes->size(); ++i) {
+    const unsigned axis = axes->Get(i);
+    ETX_CHECK(axis < rank, InvalidProgram, "axis %u is not below rank %zu", axis, rank);
+    ETX_CHECK(i == 0 || axes->Get(i - 1) < axis, InvalidProgram, "the axes do not ascend");
+  }
+  return {};
+}
+
+bool reduces(ReduceKind kind, DType dtype) {
+  switch (kind) {
+    case ReduceKind::Mean:
+      return dtype == DType::Float32;
+    case ReduceKind::Sum:
+    case ReduceKind::Max:
+    case ReduceKind::Min:
+    case ReduceKind::Prod:
+      return is_number(dtype);
+    case ReduceKind::Any:
+    case ReduceKind::All:
+      return dtype == DType::Bool;
+  }
+  return false;
+}
+
+Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::Reduce>();
+  ETX_CHECK(
+      attributes.kind() <= schema::ReduceKind::MAX,
+      InvalidProgram,
+      "unknown kind %d",
+      static_cast<int>(attributes.kind()));
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(
+      reduces(attributes.kind(), dtype),
+      InvalidProgram,
+      "%s of %s",
+      schema::EnumNameReduceKind(attributes.kind()),
+      name_of(dtype));
+  const Shape& x = node.input(0).shape;
+  const auto* axes = attributes.axes();
+  ETX_RETURN_IF_ERROR(check_axes(axes, x.rank));
+  Shape y;
+  for (size_t axis = 0; axis < x.rank; ++axis) {
+    const bool reduced = std::find(axes->begin(), axes->end(), axis) != axes->end();
+    if (!reduced) {
+      y.append(x[axis]);
+    } else if (attributes.keep_dims()) {
+      y.append(1);
+    }
+  }
+  return set_output(outputs, dtype, y);
+}
+
+std::unique_ptr<Kernel> make_any_reduce(const NodeContext& node) {
+  const ReduceKind kind = node.attributes<schema::Reduce>().kind();
+  const bool adds_floats =
+      node.input(0).dtype == DType::Float32 && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
+  return adds_floats ? make_reduce(node) : make_typed_reduce(node);
+}
+
+Status check_axis(const NodeContext& node, unsigned axis) {
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(axis < x.rank, InvalidProgram, "axis %u is not below rank %zu", axis, x.rank);
+  return {};
+}
+
+Status check_number(const NodeContext& node) {
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(is_number(dtype), InvalidProgram, "of %s", name_of(dtype));
+  return {};
+}
+
+Status infer_arg_reduce(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::ArgReduce>();
+  ETX_CHECK(
+      attributes.kind() <= schema::ArgReduceKind::MAX,
+      InvalidProgram,
+      "unknown kind %d",
+      static_cast<int>(attributes.kind()));
+  ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
+  ETX_RETURN_IF_ERROR(check_number(node));
+  const Shape& x = node.input(0).shape;
+  Shape y;
+  for (size_t axis = 0; axis < x.rank; ++axis) {
+    if (axis != attributes.axis()) {
+      y.append(x[axis]);
+    }
+  }
+  ETX_CHECK(x[attributes.axis()] != 0 || y.numel() == 0, InvalidProgram, "the axis is empty");
+  return set_output(outputs, DType::Int64, y);
+}
+
+Status infer_scan(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::Scan>();
+  ETX_CHECK(
+      attributes.kind() <= schema::ScanKind::MAX,
+      InvalidProgram,
+      "unknown kind %d",
+      static_cast<int>(attributes.kind()));
+  ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
+  ETX_RETURN_IF_ERROR(check_number(node));
+  return set_output(outputs, node.input(0).dtype, node.input(0).shape);
+}
+
+Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  const auto& attributes = node.attributes<schema::Sort>();
+  const unsigned axis = attributes.axis();
+  ETX_RETURN_IF_ERROR(check_axis(node, axis));
+  const DType dtype = node.input(0).dtype;
+  ETX_CHECK(is_number(dtype) || dtype == DType::Bool, InvalidProgram, "of %s", name_of(dtype));
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(x[axis] <= UINT32_MAX, InvalidProgram, "axis of %zu elements", x[axis]);
+  ETX_CHECK(attributes.count() <= x[axis], InvalidProgram, "the first %u of %zu", attributes.count(), x[axis]);
+  Shape y = x;
+  if (attributes.count() != 0) {
+    y[axis] = attributes.count();
+  }
+  return set_output(outputs, DType::Int64, y);
+}
+
+Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(1));
+  ETX_RETURN_IF_ERROR(node.check_float());
+  const unsigned axis = node.attributes<schema::Softmax>().axis();
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(axis < x.rank, InvalidProgram, "axis %u is not below rank %zu", axis, x.rank);
+  return set_output(outputs, DType::Float32, x);
+}
+
+bool softmax_in_xnnpack(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Softmax>();
+  return !attributes.log() && attributes.axis() + 1u == node.input(0).shape.rank && fits_xnnpack(node);
+}
+
+Status define_softmax(const NodeContext&, SubgraphBuilder& subgraph) {
+  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
+  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
+  return check_xnn(xnn_define_softmax(subgraph.get(), x, y, 0), "xnn_define_softmax");
+}
+
+// XNNPACK keeps the sum of a row in float16, on ARM also while it sums up: too little for a row of thousands, and
+// infinite for one of more than 65504.
+bool never(const NodeContext&) {
+  return false;
+}
+
+} // namespace
+
+// As fast as XNNPACK, which loses digits on long columns.
+const OpImpl kReduceOp{infer_reduce, nullptr, nullptr, make_any_reduce};
+const OpImpl kArgReduceOp{infer_arg_reduce, nullptr, nullptr, make_arg_reduce};
+const OpImpl kScanOp{infer_scan, nullptr, nullptr, make_scan};
+const OpImpl kSortOp{infer_sort, nullptr, nullptr, make_sort};
+const OpImpl kSoftmaxOp{
+    infer_softmax,
+    softmax_in_xnnpack,
+    define_softmax,
+    make_softmax,
+    false,
+    false,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    never};
+
+} // namespace executorch::backends::et_xnnpack

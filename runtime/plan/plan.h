@@ -1,0 +1,46 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/program/blob.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// One thing that execute() does.
+struct Step {
+  enum class Kind {
+    Xnnpack, // runs `nodes` as one xnn_runtime
+    Kernel, // runs the in-tree kernel of the one node
+    Fused, // runs `nodes`, which are elementwise, in one pass over memory
+  };
+  Kind kind;
+  std::vector<uint32_t> nodes;
+  // Values that a step before it, the caller or nobody (constants) makes; constants
+  // not for XNNPACK.
+  std::vector<uint32_t> inputs;
+  // Values made here that something outside the step reads.
+  std::vector<uint32_t> outputs;
+};
+
+// How a blob is executed: which steps, and which values share memory. Depends on the
+// blob alone, not on sizes, unless values are known to be empty.
+struct Plan {
+  std::vector<Step> steps;
+  // For each value the one whose memory it is: itself unless made by a view or in place.
+  std::vector<uint32_t> root;
+};
+
+// Puts as many nodes as the order of computation allows into each XNNPACK step and, if
+// `fuse_elementwise`, into each pass of elementwise nodes. `types` are those of the planned sizes. `empty`, by value,
+// are those without elements, if that is known: a node that has one among its operands or results is a step of its
+// own, not for XNNPACK, which computes nothing or divides by zero where a result is not empty, too.
+Plan make_plan(
+    const Blob& blob,
+    Span<const TensorType> types,
+    const Sizes& sizes,
+    bool fuse_elementwise = true,
+    const std::vector<bool>& empty = {});
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,142 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "quantization.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/ops/common/common.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+struct Limits {
+  int32_t min, max;
+};
+
+Limits limits_of(DType dtype) {
+  switch (dtype) {
+    case DType::Int8:
+      return {INT8_MIN, INT8_MAX};
+    case DType::UInt8:
+      return {0, UINT8_MAX};
+    default:
+      return {0, 0}; // sums
+  }
+}
+
+} // namespace
+
+Status check_quantization(const schema::Value& value) {
+  const schema::Quantization& quantization = *value.quantization();
+  const bool is_constant = value.constant() != nullptr;
+  const DType dtype = to_dtype(value.dtype());
+  ETX_CHECK(
+      dtype == DType::Int8 || dtype == DType::UInt8 || (dtype == DType::Int32 && is_constant),
+      InvalidProgram,
+      "%s is quantized",
+      name_of(dtype));
+  const size_t scales = quantization.scale() == nullptr ? 0 : quantization.scale()->size();
+  const size_t zero_points = quantization.zero_point() == nullptr ? 0 : quantization.zero_point()->size();
+  ETX_CHECK(
+      scales > 0 && scales == zero_points, InvalidProgram, "has %zu scales and %zu zero points", scales, zero_points);
+  if (scales > 1) {
+    const size_t axis = quantization.axis();
+    ETX_CHECK(is_constant, InvalidProgram, "has %zu scales, but is no constant", scales);
+    ETX_CHECK(
+        value.dims() != nullptr && axis < value.dims()->size() &&
+            value.dims()->Get(static_cast<uint32_t>(axis)) == static_cast<int64_t>(scales),
+        InvalidProgram,
+        "has %zu scales for axis %zu",
+        scales,
+        axis);
+  }
+  const Limits limits = limits_of(dtype);
+  for (uint32_t i = 0; i < scales; ++i) {
+    const float scale = quantization.scale()->Get(i);
+    ETX_CHECK(scale > 0 && std::isnormal(scale), InvalidProgram, "scale %u is %g", i, static_cast<double>(scale));
+    const int32_t zero_point = quantization.zero_point()->Get(i);
+    ETX_CHECK(
+        zero_point >= limits.min && zero_point <= limits.max,
+        InvalidProgram,
+        "zero point %u is %d, which is no %s",
+        i,
+        zero_point,
+        dtype == DType::Int32 ? "0" : name_of(dtype));
+  }
+  return {};
+}
+
+bool is_same(const schema::Quantization* a, const schema::Quantization* b) {
+  if (a == b || a == nullptr || b == nullptr) {
+    return a == b;
+  }
+  return a->scale()->size() == b->scale()->size() && (a->scale()->size() == 1 || a->axis() == b->axis()) &&
+      std::equal(a->scale()->begin(), a->scale()->end(), b->scale()->begin()) &&
+      std::equal(a->zero_point()->begin(), a->zero_point()->end(), b->zero_point()->begin());
+}
+
+bool has_one_quantization(const NodeContext& node) {
+  const TensorType& y = node.output();
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (node.has_input(i) &&
+        (node.input(i).storage() != y.storage() || !is_same(node.input(i).quantization, y.quantization))) {
+      return false;
+    }
+  }
+  return y.quantization == nullptr || y.quantization->scale()->size() == 1;
+}
+
+bool is_per_tensor(const TensorType& type, DType stored) {
+  return type.quantization != nullptr && type.stored == stored && type.quantization->scale()->size() == 1;
+}
+
+int32_t quantize_number(const schema::Quantization& quantization, DType stored, float value) {
+  const Limits limits = limits_of(stored);
+  const float moved =
+      std::nearbyint(value / quantization.scale()->Get(0)) + static_cast<float>(quantization.zero_point()->Get(0));
+  const float low = static_cast<float>(limits.min), high = static_cast<float>(limits.max);
+  return std::isnan(moved) ? 0 : static_cast<int32_t>(std::min(std::max(moved, low), high));
+}
+
+bool is_product_in_xnnpack(const NodeContext& node, const schema::Clamp* clamp) {
+  const TensorType& x = node.input(0);
+  const TensorType& weight = node.input(1);
+  const TensorType& y = node.output();
+  if (!is_per_tensor(x, DType::Int8) || !is_per_tensor(y, DType::Int8) || weight.quantization == nullptr ||
+      weight.stored != DType::Int8 || !node.is_constant(1)) {
+    return false;
+  }
+  const auto& scales = *weight.quantization->scale();
+  const auto& zero_points = *weight.quantization->zero_point();
+  const bool by_channel = scales.size() > 1;
+  if ((by_channel && weight.quantization->axis() != 0) ||
+      std::any_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point != 0; })) {
+    return false;
+  }
+  // Beyond these XNNPACK fails, or computes something else.
+  const float ratio = scale_of(x) / scale_of(y);
+  for (const float scale : scales) {
+    const float factor = scale * scale_of(x) / scale_of(y);
+    if (!(factor >= 0x1p-32f && factor < 256.0f && std::isfinite(ratio))) {
+      return false;
+    }
+  }
+  if (node.has_input(2)) {
+    const TensorType& bias = node.input(2);
+    if (bias.quantization == nullptr || bias.stored != DType::Int32 || !node.is_constant(2) ||
+        bias.quantization->scale()->size() != scales.size()) {
+      return false;
+    }
+    for (uint32_t i = 0; i < scales.size(); ++i) {
+      const float expected = scales.Get(i) * scale_of(x);
+      if (!(std::fabs(bias.quantization->scale()->Get(i) - expected) <= 1e-6f * expected)) {
+        return false;
+      }
+    }
+  }
+  return clamp == nullptr ||
+      quantize_number(*y.quantization, y.stored, clamp->min()) <
+      quantize_number(*y.quantization, y.stored, clamp->max());
+}
+
+} // namespace executorch::backends::et_xnnpack

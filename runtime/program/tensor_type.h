@@ -1,0 +1,58 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <et_xnnpack/schema_generated.h>
+
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+#include "runtime/base/status.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// No tensor may be larger, so that sizes in bytes never overflow on the way.
+constexpr size_t kMaxTensorBytes = size_t{1} << 40;
+
+// The element type that a blob names. element_size() is 0 for a number that is none.
+inline DType to_dtype(schema::DType dtype) {
+  return static_cast<DType>(dtype);
+}
+inline schema::DType to_schema(DType dtype) {
+  return static_cast<schema::DType>(dtype);
+}
+
+// In what type the program has the elements of a constant of type `dtype`.
+DType stored_type(const schema::Constant& constant, DType dtype);
+
+struct TensorType {
+  DType dtype = DType::Float32;
+  Shape shape;
+  // If this is not null the tensor counts as Float32 and holds integers of type `stored`. Else
+  // `stored` may be a 16-bit type in which the program has a constant of Float32. Belongs to the blob, and does not take part in comparisons.
+  const schema::Quantization* quantization = nullptr;
+  DType stored = DType::Float32;
+
+  // What the elements in memory are.
+  DType storage() const {
+    return quantization == nullptr ? dtype : stored;
+  }
+  size_t bytes() const {
+    return shape.numel() * element_size(storage());
+  }
+  bool operator==(const TensorType& other) const {
+    return dtype == other.dtype && shape == other.shape;
+  }
+  bool operator!=(const TensorType& other) const {
+    return !(*this == other);
+  }
+  // "Float32[2, 3]"
+  std::string to_string() const;
+};
+
+// Fails if the tensor would be larger than kMaxTensorBytes.
+Status check_size(const TensorType& type);
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,152 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/named_data_map.h>
+
+#include "runtime/program/blob.h"
+#include "runtime/base/memory.h"
+#include "packed_file.h"
+#include "packed_weights.h"
+#include "runtime/xnnpack/subgraph_builder.h"
+
+namespace executorch::backends::et_xnnpack {
+
+using executorch::runtime::FreeableBuffer;
+using executorch::runtime::NamedDataMap;
+
+// Packs weights, or finds them packed.
+using PackingTask = std::function<Status()>;
+
+// The constants of a graph while it is loaded. Small ones that are kept are copied once per
+// process. Large ones stay where ExecuTorch has them, if XNNPACK may read past their ends there;
+// the methods of a program share them. Those to be packed are borrowed for that long. What packing
+// needs, from load() on, may be called by several threads.
+class Weights : public SubgraphBuilder::ConstantSource {
+ public:
+  // `named_data` may be null if no constant has a key. Both must outlive loading. Nothing is
+  // shared with others if `shared` is null, or with later processes if `file` is.
+  Weights(const Blob& blob, const NamedDataMap* named_data, PackedWeights* shared = nullptr, PackedFile* file = nullptr)
+      : blob_(blob), named_data_(named_data), shared_(shared), file_(file) {}
+
+  // The data of a constant that is kept. One that is to be packed has none yet.
+  StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override;
+
+  // Whether the data of a constant that is kept may be asked for as late as by the first call. So it is with a
+  // file of packed weights, which makes a load so short that a large constant would take most of it.
+  bool can_wait(uint32_t value) const;
+
+  // Runs all tasks, on the threads of `pool` (null: the calling one), until one fails.
+  Status run(const std::vector<PackingTask>& tasks, pthreadpool_t pool);
+
+  // The data of a constant as long as `memory` lives, which must not outlive this.
+  struct Original {
+    const void* data;
+    std::shared_ptr<const void> memory;
+  };
+  StatusOr<Original> load(uint32_t value) const;
+  // As much memory with anything in it, where nobody will use what is made of it.
+  StatusOr<Original> placeholder(uint32_t value) const;
+
+  // A constant as `kernel` wants it, and what it can be found under.
+  // REQUIRES: the kernel has a layout for input i, which is constant `value`
+  std::string packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const;
+  StatusOr<PackedPtr> pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i);
+
+  // Equal for constants of the same content.
+  std::string identity(uint32_t value) const;
+
+  // Copies the elements of a constant of this type.
+  Status copy(const schema::Constant& constant, const TensorType& type, void* to) const;
+
+  // Memory for a packed weight, or for an original that cannot be read where it is.
+  StatusOr<Buffer> allocate(size_t bytes) const;
+
+  // The right to pack what others wait for until it is published, or this goes.
+  class Reservation {
+   public:
+    Reservation() = default;
+    Reservation(Weights* weights, const std::string& key) : weights_(weights), key_(&key) {}
+    Reservation(Reservation&& other) noexcept : weights_(std::exchange(other.weights_, nullptr)), key_(other.key_) {}
+    Reservation& operator=(Reservation&& other) noexcept {
+      std::swap(weights_, other.weights_);
+      std::swap(key_, other.key_);
+      return *this;
+    }
+    ~Reservation();
+
+    explicit operator bool() const {
+      return weights_ != nullptr;
+    }
+    // REQUIRES: it is one
+    PackedPtr publish(PackedBytes bytes);
+
+   private:
+    Weights* weights_ = nullptr; // null: of nothing
+    const std::string* key_ = nullptr;
+  };
+
+  // What others have packed under this key, in this process or for the file. If that is null the caller has to pack, and
+  // gets a reservation, which must not outlive `key`. `bytes` says how many it makes: what the file has of another size
+  // counts for nothing.
+  StatusOr<PackedPtr> find_packed(
+      const std::string& key, const std::function<StatusOr<size_t>()>& bytes, Reservation* reservation);
+  // Notes that they are used, for the file.
+  void use(const std::string& key, const PackedPtr& packed);
+
+  // All that are used.
+  const PackedByKey& packed() const {
+    return packed_;
+  }
+  // Those of all packed weights whose seal nobody has verified.
+  PackedByKey unverified() const;
+
+  // What this has found and made: for another one of the same blob, which then needs no data for it.
+  struct Known {
+    PackedByKey packed;
+    std::unordered_map<uint32_t, const void*> kept; // by value
+  };
+  Known known() const {
+    return {packed_, kept_by_value_};
+  }
+  // REQUIRES: kept constants live as long as those that this gives
+  void add_known(const Known& known) {
+    packed_.insert(known.packed.begin(), known.packed.end());
+    kept_by_value_.insert(known.kept.begin(), known.kept.end());
+  }
+
+  // What kept constants point to; must live as long as their users.
+  std::vector<PackedPtr> take_kept() && {
+    return std::move(kept_);
+  }
+
+ private:
+  StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
+  struct Borrowed;
+  StatusOr<std::shared_ptr<const FreeableBuffer>> borrow(const schema::Constant& constant, size_t bytes) const;
+  bool has_data(const char* key) const;
+  bool is_copied(const schema::Constant& constant, const TensorType& type) const;
+  StatusOr<PackedPtr> keep(uint32_t value);
+  PackedPtr share(const std::string& key, PackedBytes bytes);
+  StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const;
+
+  const Blob& blob_;
+  const NamedDataMap* named_data_;
+  PackedWeights* const shared_;
+  PackedFile* const file_;
+  bool on_several_threads_ = false; // are tasks running
+  mutable std::mutex data_mutex_; // held while ExecuTorch gives or takes back data
+  std::mutex packed_mutex_; // guards packed_
+  PackedByKey packed_;
+  std::vector<PackedPtr> kept_;
+  std::unordered_map<uint32_t, const void*> kept_by_value_;
+};
+
+} // namespace executorch::backends::et_xnnpack

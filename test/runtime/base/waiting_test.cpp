@@ -1,0 +1,104 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Who holds what a thread waits for may need the interpreter that this thread has.
+
+#include <runtime/base/waiting.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "runtime/weights/packed_weights.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+std::mutex interpreter;
+thread_local bool has_interpreter = false;
+
+void take_interpreter() {
+  interpreter.lock();
+  has_interpreter = true;
+}
+void leave_interpreter() {
+  has_interpreter = false;
+  interpreter.unlock();
+}
+
+class WaitingTest : public ::testing::Test {
+ protected:
+  WaitingTest() {
+    set_wait_hooks(
+        {[]() -> void* {
+           if (!has_interpreter) {
+             return nullptr;
+           }
+           leave_interpreter();
+           return &interpreter;
+         },
+         [](void*) { take_interpreter(); }});
+    take_interpreter();
+  }
+  ~WaitingTest() override {
+    leave_interpreter();
+    set_wait_hooks({});
+  }
+
+  // Needs it, as a log does.
+  static void use_interpreter() {
+    take_interpreter();
+    leave_interpreter();
+  }
+};
+
+TEST_F(WaitingTest, ForALockLeavesTheInterpreterToOthers) {
+  std::mutex mutex;
+  std::atomic<bool> is_held{false};
+  std::thread holder([&] {
+    const std::unique_lock<std::mutex> lock = wait_for(mutex);
+    is_held = true;
+    use_interpreter();
+  });
+  while (!is_held) {
+  }
+  {
+    const std::unique_lock<std::mutex> lock = wait_for(mutex);
+    EXPECT_TRUE(lock.owns_lock());
+    EXPECT_TRUE(has_interpreter);
+  }
+  holder.join();
+}
+
+TEST_F(WaitingTest, ForPackedWeightsLeavesTheInterpreterToOthers) {
+  PackedWeights weights;
+  ASSERT_EQ(weights.find_or_reserve("a"), nullptr);
+  PackedPtr packed;
+  std::thread packer([&] {
+    use_interpreter();
+    packed = weights.publish("a", {});
+  });
+  EXPECT_NE(weights.find_or_reserve("a"), nullptr);
+  EXPECT_TRUE(has_interpreter);
+  packer.join();
+}
+
+TEST_F(WaitingTest, ForNobodyKeepsTheInterpreter) {
+  std::mutex mutex;
+  std::atomic<bool> has_run{false};
+  std::thread other([&] {
+    use_interpreter();
+    has_run = true;
+  });
+  for (int i = 0; i < 100; ++i) {
+    const std::unique_lock<std::mutex> lock = wait_for(mutex);
+  }
+  EXPECT_FALSE(has_run);
+  leave_interpreter();
+  other.join();
+  take_interpreter();
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing

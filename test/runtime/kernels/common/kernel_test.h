@@ -1,0 +1,119 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+// Runs a kernel as an Executable would, on every instruction set that the CPU has, with and
+// without threads, on memory that ends or begins at an unmapped page.
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <runtime/kernels/simd/isa.h>
+#include <runtime/ops/op.h>
+
+namespace executorch::backends::et_xnnpack::testing {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+struct Tensor {
+  TensorType type;
+  std::vector<uint8_t> bytes;
+
+  Tensor() = default;
+  Tensor(DType dtype, const Shape& shape);
+
+  template <typename T>
+  T* data() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+  template <typename T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
+  const Shape& shape() const {
+    return type.shape;
+  }
+  size_t numel() const {
+    return type.shape.numel();
+  }
+};
+
+// Uniform in [low, high).
+Tensor random_floats(const Shape& shape, float low = -2, float high = 2);
+Tensor floats(const Shape& shape, const std::vector<float>& values);
+// Each element its own index, as far as its size allows.
+Tensor iota(DType dtype, const Shape& shape);
+
+// Repeats the values until the shape is full.
+Tensor repeated(const Shape& shape, const std::vector<float>& values);
+
+using Attributes = flatbuffers::Offset<void>;
+
+struct KernelCase {
+  std::unique_ptr<Kernel> (*make)(const NodeContext&);
+  schema::Attributes type;
+  std::function<Attributes(flatbuffers::FlatBufferBuilder&)> attributes;
+  std::vector<std::optional<Tensor>> inputs;
+  TensorType output;
+  std::vector<TensorType> more_outputs = {};
+  size_t checked = 0; // the output to compare
+  std::vector<size_t> constants = {}; // inputs that are
+};
+
+// Equal, or closer than absolute + relative * |expected|; NaN only to NaN.
+struct Tolerance {
+  float absolute = 0;
+  float relative = 0;
+};
+
+// Runs the case in every way and compares with what it must give.
+void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance = {});
+
+// Runs it once. `threads` 0: without a pool.
+Tensor run_kernel(const KernelCase& kernel_case, size_t threads = 0);
+
+// Runs it once without a pool and returns what the kernel says. What fails must not have written.
+Status try_kernel(const KernelCase& kernel_case);
+
+// Calls the function for every instruction set, with kernels made inside using it.
+void for_each_isa(const std::function<void()>& function);
+
+// Row-major position of an element: next() steps through all.
+class Index {
+ public:
+  explicit Index(const Shape& shape) : shape_(shape) {}
+  size_t operator[](size_t axis) const {
+    return at_[axis];
+  }
+  void next() {
+    for (size_t axis = shape_.rank; axis-- > 0;) {
+      if (++at_[axis] < shape_[axis]) {
+        return;
+      }
+      at_[axis] = 0;
+    }
+  }
+  // Offset of this position in a tensor that broadcasts to the shape.
+  size_t in(const Shape& other) const {
+    size_t offset = 0;
+    for (size_t axis = 0; axis < other.rank; ++axis) {
+      const size_t i = at_[axis + shape_.rank - other.rank];
+      offset = offset * other[axis] + (other[axis] == 1 ? 0 : i);
+    }
+    return offset;
+  }
+
+ private:
+  Shape shape_;
+  std::array<size_t, kMaxRank> at_{};
+};
+
+} // namespace executorch::backends::et_xnnpack::testing

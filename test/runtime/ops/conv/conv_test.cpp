@@ -1,0 +1,285 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "ops/op_test.h"
+
+#include <limits>
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::Padding2D;
+using schema::Size2D;
+
+struct ConvAttributes {
+  std::optional<Size2D> stride = Size2D(1, 1);
+  std::optional<Padding2D> padding = Padding2D(0, 0, 0, 0);
+  std::optional<Size2D> dilation = Size2D(1, 1);
+  uint32_t groups = 1;
+  std::optional<schema::Clamp> clamp = {};
+  std::optional<Size2D> output_padding = Size2D(0, 0); // ConvTranspose2d only
+  bool dynamic_quantization = false;
+};
+
+template <typename T>
+const T* pointer(const std::optional<T>& value) {
+  return value ? &*value : nullptr;
+}
+
+OpCase conv(const ConvAttributes& a, std::vector<Operand> operands) {
+  const auto attributes = [&](Builder& builder) {
+    return schema::CreateConv2d(
+        builder,
+        pointer(a.stride),
+        pointer(a.padding),
+        pointer(a.dilation),
+        a.groups,
+        pointer(a.clamp),
+        a.dynamic_quantization);
+  };
+  return OpCase(attributes, std::move(operands));
+}
+
+OpCase transposed(const ConvAttributes& a, std::vector<Operand> operands) {
+  const auto attributes = [&](Builder& builder) {
+    return schema::CreateConvTranspose2d(
+        builder,
+        pointer(a.stride),
+        pointer(a.padding),
+        pointer(a.output_padding),
+        pointer(a.dilation),
+        a.groups,
+        pointer(a.clamp));
+  };
+  return OpCase(attributes, std::move(operands));
+}
+
+constexpr uint32_t kHuge = UINT32_MAX;
+
+const Operand kImage = tensor({2, 9, 8, 4});
+const Operand kWeight = weight({6, 3, 2, 4});
+
+ConvAttributes stride(uint32_t height, uint32_t width) {
+  ConvAttributes attributes;
+  attributes.stride = Size2D(height, width);
+  return attributes;
+}
+ConvAttributes padding(uint32_t top, uint32_t right, uint32_t bottom, uint32_t left) {
+  ConvAttributes attributes;
+  attributes.padding = Padding2D(top, right, bottom, left);
+  return attributes;
+}
+ConvAttributes dilation(uint32_t height, uint32_t width) {
+  ConvAttributes attributes;
+  attributes.dilation = Size2D(height, width);
+  return attributes;
+}
+ConvAttributes groups(uint32_t count) {
+  ConvAttributes attributes;
+  attributes.groups = count;
+  return attributes;
+}
+ConvAttributes clamp(float min, float max) {
+  ConvAttributes attributes;
+  attributes.clamp = schema::Clamp(min, max);
+  return attributes;
+}
+
+TEST(Conv2d, RoundsImagesOnlyForWeightsOfIntegers) {
+  ConvAttributes attributes;
+  attributes.dynamic_quantization = true;
+  expect_refused(conv(attributes, {kImage, kWeight}), "rounds images for a weight that is not quantized");
+}
+
+TEST(Conv2d, HasOnePixelForEachPosition) {
+  expect_shape(conv({}, {kImage, kWeight}), {2, 7, 7, 6});
+  expect_shape(conv(stride(2, 3), {kImage, kWeight}), {2, 4, 3, 6});
+  expect_shape(conv(padding(1, 2, 3, 4), {kImage, kWeight}), {2, 11, 13, 6});
+  expect_shape(conv(dilation(4, 7), {kImage, kWeight}), {2, 1, 1, 6});
+  expect_shape(conv(groups(2), {tensor({1, 3, 2, 8}), kWeight, weight({6})}), {1, 1, 1, 6});
+  expect_shape(conv({}, {tensor({0, 9, 8, 4}), kWeight}), {0, 7, 7, 6});
+}
+
+template <typename Make>
+void expect_conv_refusals(const Make& make) {
+  ConvAttributes none;
+  none.stride.reset();
+  expect_refused(make(none, {kImage, kWeight}), "has no stride, padding or dilation");
+  none = {};
+  none.padding.reset();
+  expect_refused(make(none, {kImage, kWeight}), "has no stride, padding or dilation");
+  none = {};
+  none.dilation.reset();
+  expect_refused(make(none, {kImage, kWeight}), "has no stride, padding or dilation");
+  expect_refused(make(stride(0, 1), {kImage, kWeight}), "stride 0");
+  expect_refused(make(stride(1, 0), {kImage, kWeight}), "stride 0");
+  expect_refused(make(dilation(0, 1), {kImage, kWeight}), "dilation 0");
+  expect_refused(make(dilation(1, 0), {kImage, kWeight}), "dilation 0");
+  expect_refused(make(groups(0), {kImage, kWeight}), "0 groups do not match");
+  expect_refused(make(groups(2), {kImage, kWeight}), "2 groups do not match");
+  expect_refused(make(groups(4), {kImage, weight({6, 3, 2, 1})}), "4 groups do not match");
+  expect_refused(make(groups(kHuge), {kImage, kWeight}), "groups do not match");
+  expect_refused(make(clamp(1, 0), {kImage, kWeight}), "clamps to [1, 0]");
+  expect_refused(make({}, {kImage, weight({6, 3, 2, 5})}), "do not match");
+  expect_refused(make({}, {kImage, weight({6, 0, 2, 4})}), "do not match");
+  expect_refused(make({}, {kImage, weight({0, 3, 2, 4})}), "do not match");
+  expect_refused(make({}, {kImage, weight({6, 3, 8})}), "input 1 is Float32[6, 3, 8], must have rank 4");
+  expect_refused(make({}, {tensor({9, 8, 4}), kWeight}), "input 0 is Float32[9, 8, 4], must have rank 4");
+  expect_refused(make({}, {kImage, kWeight, weight({4})}), "must have shape [6]");
+  expect_refused(make({}, {kImage, kWeight, weight({6, 1})}), "must have shape [6]");
+  expect_refused(make({}, {kImage, kWeight, typed(DType::Int32, {6})}), "must be Float32");
+  expect_refused(make({}, {kImage}), "has 1 inputs");
+}
+
+TEST(Conv2d, Refuses) {
+  expect_conv_refusals(conv);
+  expect_refused(conv({}, {tensor({1, 2, 8, 4}), kWeight}), "a window over 3 elements does not fit");
+  expect_refused(conv(dilation(5, 1), {kImage, kWeight}), "a window over 11 elements does not fit into 9");
+  expect_refused(conv(dilation(kHuge, kHuge), {kImage, kWeight}), "a window over 8589934591 elements");
+  expect_refused(conv(padding(kHuge, kHuge, kHuge, kHuge), {kImage, kWeight}), "table of windows");
+  expect_refused(conv(padding(kHuge, 0, 0, 0), {kImage, weight({1 << 20, 3, 2, 4})}), "larger than 1 TiB");
+}
+
+TEST(Conv2d, XnnpackAgrees) {
+  const Operand bias = weight({6});
+  expect_agreement(conv({}, {kImage, kWeight}));
+  expect_agreement(conv({}, {kImage, kWeight, bias}));
+  expect_agreement(conv(stride(2, 3), {kImage, kWeight, bias}));
+  expect_agreement(conv(padding(1, 2, 3, 4), {kImage, kWeight, bias}));
+  expect_agreement(conv(dilation(2, 3), {kImage, kWeight, bias}));
+  expect_agreement(conv(clamp(0, 0.5f), {kImage, kWeight, bias}));
+  expect_agreement(conv(groups(2), {kImage, weight({6, 3, 2, 2}), bias}));
+  expect_agreement(conv({}, {kImage, weight({6, 1, 1, 4}), bias}));
+  expect_agreement(conv(stride(2, 2), {kImage, weight({6, 1, 1, 4}), bias}));
+  expect_agreement(conv({}, {tensor({1, 1, 1, 4}), weight({6, 1, 1, 4}), bias}));
+}
+
+TEST(Conv2d, XnnpackAgreesWithOneChannelInEachGroup) {
+  ConvAttributes depthwise = groups(4);
+  for (const uint32_t kernel : {1u, 2u, 3u, 5u, 7u}) {
+    const Operand window = weight({4, kernel, kernel, 1});
+    depthwise.padding = Padding2D(0, 0, 0, 0);
+    if (kernel * kernel > 25) {
+      EXPECT_FALSE(conv(depthwise, {kImage, window}).in_xnnpack()); // it is slow there
+    } else {
+      expect_agreement(conv(depthwise, {kImage, window}));
+      depthwise.padding = Padding2D(kernel / 2, kernel / 2, kernel / 2, kernel / 2);
+      depthwise.clamp = schema::Clamp(-0.25f, 6);
+      expect_agreement(conv(depthwise, {kImage, window, weight({4})}));
+    }
+    const Operand two = weight({8, kernel, kernel, 1});
+    expect_agreement(conv(depthwise, {kImage, two, weight({8})}));
+  }
+}
+
+TEST(Conv2d, XnnpackKeepsNaN) {
+  std::vector<float> x(2 * 5 * 6 * 4, 1);
+  x[30] = std::numeric_limits<float>::quiet_NaN();
+  x[77] = std::numeric_limits<float>::infinity();
+  const Operand image = tensor({2, 5, 6, 4}, x);
+  const auto ones = [](const Shape& shape) { return weight(shape, std::vector<float>(shape.numel(), 1)); };
+  for (const uint32_t size : {1, 2, 3, 5}) {
+    for (const bool clamps : {false, true}) {
+      ConvAttributes attributes = clamps ? clamp(-2, 2) : ConvAttributes();
+      for (const size_t channels : {2, 4, 17, 40}) {
+        expect_agreement(conv(attributes, {image, ones({channels, size, size, 4})}));
+        expect_agreement(transposed(attributes, {image, ones({channels, size, size, 4})}));
+      }
+      attributes.groups = 4;
+      expect_agreement(conv(attributes, {image, ones({4, size, size, 1}), weight({4})}));
+    }
+  }
+}
+
+TEST(Conv2d, KernelTakesWhatXnnpackDoesNot) {
+  EXPECT_FALSE(conv({}, {kImage, tensor({6, 3, 2, 4})}).in_xnnpack());
+  EXPECT_FALSE(conv({}, {kImage, kWeight, tensor({6})}).in_xnnpack());
+  EXPECT_FALSE(conv({}, {tensor({0, 9, 8, 4}), kWeight}).in_xnnpack());
+  EXPECT_FALSE(conv(stride(1 << 20, 1), {kImage, kWeight}).in_xnnpack());
+}
+
+Operand stored(DType dtype, const Shape& shape) {
+  Operand operand = weight(shape);
+  operand.type->stored = dtype;
+  return operand;
+}
+
+// But for small ones, which XNNPACK has in Float32.
+TEST(Conv2d, WeightsOf16BitsStaySo) {
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    EXPECT_FALSE(conv({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})}).in_xnnpack());
+    EXPECT_FALSE(conv(groups(2), {tensor({1, 5, 5, 128}), stored(dtype, {64, 3, 3, 64})}).in_xnnpack());
+    EXPECT_FALSE(conv(groups(4), {kImage, stored(dtype, {4, 3, 3, 1})}).in_xnnpack());
+    EXPECT_FALSE(transposed({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})}).in_xnnpack());
+    EXPECT_TRUE(conv(groups(4), {tensor({1, 5, 5, 128}), stored(dtype, {128, 3, 3, 32})}).in_xnnpack());
+    expect_agreement(conv({}, {kImage, stored(dtype, {6, 3, 2, 4})}));
+    expect_agreement(transposed({}, {kImage, stored(dtype, {6, 3, 2, 4})}));
+  }
+  EXPECT_TRUE(conv({}, {tensor({1, 5, 5, 64}), weight({32, 3, 3, 64})}).in_xnnpack());
+}
+
+TEST(ConvTranspose2d, GrowsTheImage) {
+  expect_shape(transposed({}, {kImage, kWeight}), {2, 11, 9, 6});
+  expect_shape(transposed(stride(2, 3), {kImage, kWeight}), {2, 19, 23, 6});
+  expect_shape(transposed(padding(1, 2, 3, 0), {kImage, kWeight}), {2, 7, 7, 6});
+  expect_shape(transposed(dilation(2, 2), {kImage, kWeight}), {2, 13, 10, 6});
+  ConvAttributes uneven = stride(2, 2);
+  uneven.output_padding = Size2D(1, 0);
+  expect_shape(transposed(uneven, {kImage, kWeight}), {2, 20, 16, 6});
+}
+
+TEST(ConvTranspose2d, Refuses) {
+  expect_conv_refusals(transposed);
+  ConvAttributes attributes;
+  attributes.output_padding.reset();
+  expect_refused(transposed(attributes, {kImage, kWeight}), "has no output padding");
+  attributes.output_padding = Size2D(1, 0);
+  expect_refused(transposed(attributes, {kImage, kWeight}), "output padding 1 is not below stride 1 or dilation 1");
+  expect_refused(transposed({}, {tensor({1, 0, 8, 4}), kWeight}), "the image is empty");
+  expect_refused(transposed(padding(6, 0, 5, 0), {kImage, kWeight}), "nothing of the output is left");
+  expect_refused(transposed(padding(kHuge, 0, kHuge, 0), {kImage, kWeight}), "nothing of the output is left");
+  expect_refused(transposed(stride(kHuge, kHuge), {kImage, kWeight}), "table of windows");
+  const size_t many = size_t{1} << 38;
+  expect_refused(transposed(stride(kHuge, 1), {tensor({1, many, 1, 1}), weight({1, 1, 1, 1})}), "far too much");
+}
+
+TEST(ConvTranspose2d, XnnpackAgrees) {
+  const Operand bias = weight({6});
+  expect_agreement(transposed({}, {kImage, kWeight}));
+  expect_agreement(transposed(stride(2, 3), {kImage, kWeight, bias}));
+  expect_agreement(transposed(padding(1, 2, 3, 0), {kImage, kWeight, bias}));
+  expect_agreement(transposed(dilation(2, 3), {kImage, kWeight, bias}));
+  expect_agreement(transposed(clamp(0, 0.5f), {kImage, kWeight, bias}));
+  expect_agreement(transposed(groups(2), {kImage, weight({6, 3, 2, 2}), bias}));
+  ConvAttributes uneven = stride(3, 2);
+  uneven.padding = Padding2D(1, 0, 0, 1);
+  uneven.output_padding = Size2D(2, 1);
+  uneven.groups = 2;
+  expect_agreement(transposed(uneven, {kImage, weight({6, 3, 2, 2}), bias}));
+  uneven.dilation = Size2D(2, 1);
+  expect_agreement(transposed(uneven, {kImage, weight({6, 3, 2, 2}), bias}));
+}
+
+// XNNPACK computes the pixels of each remainder by the stride on their own: here some have none.
+TEST(ConvTranspose2d, XnnpackAgreesWhereTheResultIsSmallerThanTheStride) {
+  for (const uint32_t size : {3, 4, 5}) {
+    ConvAttributes attributes = stride(size, size);
+    for (const Padding2D& padding : {Padding2D(1, 1, 1, 0), Padding2D(1, size - 2, size - 2, 1)}) {
+      attributes.padding = padding;
+      for (const size_t channels : {1, 4}) {
+        const Operand kernel = weight({6, size, size, channels});
+        expect_agreement(transposed(attributes, {tensor({2, 1, 1, channels}), kernel, weight({6})}));
+        expect_agreement(transposed(attributes, {tensor({2, 2, 1, channels}), kernel, weight({6})}));
+        expect_agreement(transposed(attributes, {tensor({2, 1, 3, channels}), kernel}));
+      }
+    }
+  }
+}
+
+TEST(ConvTranspose2d, KernelTakesWhatXnnpackDoesNot) {
+  ConvAttributes wide = dilation(3, 3);
+  wide.output_padding = Size2D(2, 2);
+  EXPECT_FALSE(transposed(wide, {kImage, kWeight}).in_xnnpack());
+  EXPECT_FALSE(transposed({}, {kImage, tensor({6, 3, 2, 4})}).in_xnnpack());
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing

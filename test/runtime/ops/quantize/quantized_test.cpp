@@ -1,0 +1,114 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Which nodes of integers XNNPACK gets: it takes more than it computes rightly.
+
+#include "kernels/gemm/quantized.h"
+#include "ops/op_test.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::BinaryKind;
+
+Quantized int8(float scale, int32_t zero_point = 0) {
+  return {DType::Int8, scale, zero_point};
+}
+
+// Weights or a bias with these scales on axis 0, or another.
+Quantized by_channel(DType stored, const std::vector<float>& scales, int32_t zero_point = 0, uint8_t axis = 0) {
+  return {stored, scales, std::vector<int32_t>(scales.size(), zero_point), axis};
+}
+
+Operand operand(const Quantized& quantized, const Shape& shape, bool is_constant = false) {
+  return {quantized.type(shape), is_constant, {}};
+}
+
+OpCase linear_of(std::vector<Operand> operands, const schema::Clamp* clamp = nullptr) {
+  return OpCase([=](Builder& builder) { return schema::CreateLinear(builder, clamp); }, std::move(operands));
+}
+
+OpCase binary_of(BinaryKind kind, std::vector<Operand> operands) {
+  return OpCase([=](Builder& builder) { return schema::CreateBinary(builder, kind); }, std::move(operands));
+}
+
+class QuantizedLinearOfIntegers : public ::testing::Test {
+ protected:
+  bool takes(const Quantized& weight, const Quantized* bias = nullptr, const schema::Clamp* clamp = nullptr) const {
+    std::vector<Operand> operands{operand(x_, {2, 4}), operand(weight, {3, 4}, true)};
+    if (bias != nullptr) {
+      operands.push_back(operand(*bias, {3}, true));
+    }
+    return linear_of(std::move(operands), clamp).in_xnnpack(y_.type({2, 3}));
+  }
+  bool takes_bias(const Quantized& bias) const {
+    return takes(weight_, &bias);
+  }
+
+  const Quantized x_ = int8(0.5f, 3), y_ = int8(0.25f, -4);
+  const Quantized weight_ = by_channel(DType::Int8, {0.5f, 0.25f, 1});
+};
+
+TEST_F(QuantizedLinearOfIntegers, NeedsWeightsAroundZero) {
+  EXPECT_TRUE(takes(weight_));
+  EXPECT_TRUE(takes(int8(0.5f)));
+  EXPECT_FALSE(takes(int8(0.5f, 1)));
+  EXPECT_FALSE(takes(by_channel(DType::Int8, {0.5f, 0.25f, 1}, -1)));
+  EXPECT_FALSE(takes({DType::UInt8, 0.5f, 0}));
+  EXPECT_FALSE(takes(by_channel(DType::Int8, {1, 1, 1, 1}, 0, /*axis=*/1)));
+  const Operand runtime = operand(weight_, {3, 4});
+  EXPECT_FALSE(linear_of({operand(x_, {2, 4}), runtime}).in_xnnpack(y_.type({2, 3})));
+}
+
+TEST_F(QuantizedLinearOfIntegers, NeedsABiasWithTheScalesOfTheProduct) {
+  EXPECT_TRUE(takes_bias(by_channel(DType::Int32, {0.25f, 0.125f, 0.5f})));
+  EXPECT_FALSE(takes_bias(by_channel(DType::Int32, {0.25f, 0.125f, 0.25f})));
+  EXPECT_FALSE(takes_bias({DType::Int32, 0.25f, 0}));
+  EXPECT_FALSE(takes_bias(by_channel(DType::Int8, {0.25f, 0.125f, 0.5f})));
+  const Quantized one(DType::Int32, 0.25f, 0), three = by_channel(DType::Int32, {0.25f, 0.25f, 0.25f});
+  EXPECT_TRUE(takes(int8(0.5f), &one));
+  EXPECT_FALSE(takes(int8(0.5f), &three));
+}
+
+TEST_F(QuantizedLinearOfIntegers, NeedsScalesInRange) {
+  EXPECT_TRUE(takes(int8(127)));
+  EXPECT_FALSE(takes(int8(128))) << "128 * 0.5 / 0.25 is 256";
+  EXPECT_TRUE(takes(int8(0x1p-33f)));
+  EXPECT_FALSE(takes(int8(0x1p-34f)));
+  EXPECT_FALSE(takes(by_channel(DType::Int8, {0.5f, 128, 1})));
+  const schema::Clamp some(-1, 1), nothing(0, 0.1f);
+  EXPECT_TRUE(takes(weight_, nullptr, &some));
+  EXPECT_FALSE(takes(weight_, nullptr, &nothing)) << "both ends are the same integer";
+}
+
+TEST(QuantizedBinary, NeedsScalesInRange) {
+  const auto takes = [](BinaryKind kind, float a, float b, float y) {
+    const Quantized first = int8(a, 1), second = int8(b, 2), result = int8(y, 3);
+    return binary_of(kind, {operand(first, {4}), operand(second, {4})}).in_xnnpack(result.type({4}));
+  };
+  for (const BinaryKind kind : {BinaryKind::Add, BinaryKind::Sub}) {
+    EXPECT_TRUE(takes(kind, 255, 0x1p-10f, 1));
+    EXPECT_FALSE(takes(kind, 256, 1, 1));
+    EXPECT_FALSE(takes(kind, 1, 256, 1));
+    EXPECT_FALSE(takes(kind, 0x1p-11f, 1, 1));
+  }
+  EXPECT_TRUE(takes(BinaryKind::Mul, 15.5f, 16, 1));
+  EXPECT_FALSE(takes(BinaryKind::Mul, 16, 16, 1));
+  EXPECT_TRUE(takes(BinaryKind::Mul, 0x1p-8f, 0x1p-8f, 1));
+  EXPECT_FALSE(takes(BinaryKind::Mul, 0x1p-8f, 0x1p-9f, 1));
+  EXPECT_FALSE(takes(BinaryKind::Div, 1, 1, 1));
+}
+
+TEST(QuantizedConcat, NeedsOneScaleAndZeroPoint) {
+  const auto takes = [](const Quantized& a, const Quantized& b, const Quantized& y) {
+    const OpCase op(
+        [](Builder& builder) { return schema::CreateConcat(builder, 0); }, {operand(a, {2}), operand(b, {3})});
+    return op.in_xnnpack(y.type({5}));
+  };
+  EXPECT_TRUE(takes(int8(0.5f, 1), int8(0.5f, 1), int8(0.5f, 1)));
+  EXPECT_FALSE(takes(int8(0.5f, 1), int8(0.5f, 2), int8(0.5f, 1)));
+  EXPECT_FALSE(takes(int8(0.5f, 1), int8(0.25f, 1), int8(0.5f, 1)));
+  EXPECT_FALSE(takes(int8(0.5f, 1), int8(0.5f, 1), int8(0.25f, 1)));
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing

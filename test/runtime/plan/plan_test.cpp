@@ -1,0 +1,387 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/elementwise/fused_elementwise.h>
+#include <runtime/plan/plan.h>
+
+#include <algorithm>
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "sample_graphs.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::BinaryKind;
+using schema::UnaryKind;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A graph over [4] whose nodes are of the three placements.
+struct PlanGraph : GraphDef {
+  uint32_t xnnpack(uint32_t x) {
+    return node(unary(UnaryKind::Neg), {x}, {4});
+  }
+  uint32_t xnnpack(uint32_t a, uint32_t b) {
+    return node(binary(BinaryKind::Add), {a, b}, {4});
+  }
+  uint32_t kernel(uint32_t x) {
+    return node(layer_norm(), {x}, {4});
+  }
+  uint32_t view(uint32_t x) {
+    return node(reshape({4}), {x}, {4});
+  }
+};
+
+Plan plan_of(const GraphDef& def, bool fuse_elementwise = false) {
+  const std::vector<uint8_t> bytes = def.build();
+  StatusOr<Blob> blob = Blob::open(span(bytes));
+  EXPECT_TRUE(blob.ok()) << blob.status().message();
+  StatusOr<Sizes> sizes = planned_sizes(blob->graph());
+  EXPECT_TRUE(sizes.ok());
+  StatusOr<std::vector<TensorType>> types = blob->infer_types(*sizes);
+  EXPECT_TRUE(types.ok());
+  return make_plan(*blob, {types->data(), types->size()}, *sizes, fuse_elementwise);
+}
+
+// "X" for an XNNPACK step, "K" for a kernel, "F" for a pass.
+std::string kinds(const Plan& plan) {
+  std::string text;
+  for (const Step& step : plan.steps) {
+    text += step.kind == Step::Kind::Xnnpack ? "X" : step.kind == Step::Kind::Kernel ? "K" : "F";
+  }
+  return text;
+}
+
+TEST(PlanTest, MakesOneSegmentOfXnnpackNodes) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t a = g.xnnpack(x);
+  const uint32_t b = g.xnnpack(a);
+  const uint32_t c = g.xnnpack(a, b);
+  g.output(c);
+  const Plan plan = plan_of(g);
+  ASSERT_EQ(kinds(plan), "X");
+  EXPECT_THAT(plan.steps[0].nodes, ElementsAre(0u, 1u, 2u));
+  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(c));
+}
+
+TEST(PlanTest, ExportsValuesThatOtherStepsOrTheCallerRead) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t a = g.xnnpack(x);
+  const uint32_t b = g.xnnpack(a);
+  const uint32_t k = g.kernel(a);
+  g.output(b);
+  g.output(g.xnnpack(b, k));
+  const Plan plan = plan_of(g);
+  ASSERT_EQ(kinds(plan), "XKX");
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a, b));
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(a));
+  EXPECT_THAT(plan.steps[1].outputs, ElementsAre(k));
+  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(b, k));
+}
+
+TEST(PlanTest, GathersNodesThatAreApartInTheBlob) {
+  // Two chains X K X, one after the other, need no more segments than one of them.
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t y = g.input({4});
+  const uint32_t first = g.xnnpack(g.kernel(g.xnnpack(x)));
+  const uint32_t second = g.xnnpack(g.kernel(g.xnnpack(y)));
+  g.output(first);
+  g.output(second);
+  const Plan plan = plan_of(g);
+  ASSERT_EQ(kinds(plan), "XKKX");
+  EXPECT_THAT(plan.steps[0].nodes, ElementsAre(0u, 3u));
+  EXPECT_THAT(plan.steps[3].nodes, ElementsAre(2u, 5u));
+}
+
+TEST(PlanTest, RunsKernelsFirst) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t a = g.xnnpack(x);
+  const uint32_t k = g.kernel(x);
+  g.output(g.xnnpack(a, k));
+  const Plan plan = plan_of(g);
+  ASSERT_EQ(kinds(plan), "KX");
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(x, k));
+}
+
+TEST(PlanTest, GivesViewsTheMemoryOfTheirOperand) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t v = g.view(g.view(x));
+  const uint32_t a = g.xnnpack(v);
+  const uint32_t w = g.view(a);
+  g.output(g.kernel(w));
+  const Plan plan = plan_of(g);
+  EXPECT_EQ(kinds(plan), "XK");
+  EXPECT_EQ(plan.root[v], x);
+  EXPECT_EQ(plan.root[v - 1], x);
+  EXPECT_EQ(plan.root[a], a);
+  EXPECT_EQ(plan.root[w], a);
+  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(v));
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a));
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(w));
+}
+
+TEST(PlanTest, ExportsOperandsOfViews) {
+  // XNNPACK makes `a`, and reads the view of it in a segment of its own.
+  PlanGraph g;
+  const uint32_t a = g.xnnpack(g.input({4}));
+  const uint32_t v = g.view(a);
+  const uint32_t b = g.xnnpack(v);
+  g.output(b);
+  const Plan plan = plan_of(g);
+  ASSERT_EQ(kinds(plan), "XX");
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a));
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(v));
+}
+
+TEST(PlanTest, NeedsNoStepForViewsAlone) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  g.output(g.view(x));
+  const Plan plan = plan_of(g);
+  EXPECT_THAT(plan.steps, IsEmpty());
+  EXPECT_EQ(plan.root[1], x);
+}
+
+TEST(PlanTest, GivesConstantsToKernelsOnly) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t c = g.constant({4}, {1, 2, 3, 4});
+  const uint32_t a = g.xnnpack(x, c);
+  const uint32_t k = g.node(layer_norm(), {a, c, c}, {4});
+  g.output(k);
+  const Plan plan = plan_of(g);
+  ASSERT_EQ(kinds(plan), "XK");
+  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(a, c)) << "each once";
+}
+
+TEST(PlanTest, GivesConstantsThatViewsPassOnToSegments) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t c = g.constant({4}, {1, 2, 3, 4});
+  const uint32_t v = g.view(c);
+  g.output(g.xnnpack(x, v));
+  const Plan plan = plan_of(g);
+  ASSERT_EQ(kinds(plan), "X");
+  EXPECT_EQ(plan.root[v], c);
+  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x, v));
+}
+
+// Every step must find what it reads, whatever the graph; nothing may be lost or run twice.
+TEST(PlanTest, KeepsTheOrderOfComputationInRandomGraphs) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    PlanGraph g;
+    g.input({4});
+    g.constant({4}, {1, 2, 3, 4});
+    const size_t count = 1 + random() % 40;
+    for (size_t i = 0; i < count; ++i) {
+      const auto a = static_cast<uint32_t>(random() % g.values.size());
+      const auto b = static_cast<uint32_t>(random() % g.values.size());
+      switch (random() % 4) {
+        case 0:
+          g.view(a);
+          break;
+        case 1:
+          g.kernel(a);
+          break;
+        default:
+          g.xnnpack(a, b);
+      }
+    }
+    g.output(static_cast<uint32_t>(g.values.size() - 1));
+    const Plan plan = plan_of(g);
+
+    std::vector<bool> made(g.values.size());
+    made[0] = made[1] = true;
+    size_t nodes = 0;
+    for (const Step& step : plan.steps) {
+      nodes += step.nodes.size();
+      for (const uint32_t id : step.inputs) {
+        EXPECT_TRUE(made[plan.root[id]]);
+      }
+      std::vector<uint32_t> inside;
+      for (const uint32_t node : step.nodes) {
+        for (const uint32_t id : g.nodes[node].inputs) {
+          const bool known = std::count(inside.begin(), inside.end(), id) > 0 || g.values[id].constant ||
+              std::count(step.inputs.begin(), step.inputs.end(), id) > 0;
+          EXPECT_TRUE(known) << "value " << id << " of node " << node;
+        }
+        inside.push_back(g.nodes[node].outputs[0]);
+      }
+      for (const uint32_t id : step.outputs) {
+        EXPECT_FALSE(made[id]);
+        made[id] = true;
+      }
+    }
+    EXPECT_TRUE(made[plan.root[g.outputs[0].value]]);
+    const auto is_view = [](const NodeDef& node) { return node.attributes.type == schema::Attributes::Reshape; };
+    const auto views = static_cast<size_t>(std::count_if(g.nodes.begin(), g.nodes.end(), is_view));
+    EXPECT_EQ(nodes + views, g.nodes.size());
+  }
+}
+
+TEST(PlanFusionTest, JoinsElementwiseNodesThatReadEachOther) {
+  PlanGraph g;
+  const uint32_t x = g.input({4});
+  const uint32_t a = g.xnnpack(x);
+  const uint32_t k = g.kernel(x);
+  const uint32_t b = g.xnnpack(a, k);
+  g.output(b);
+  const Plan plan = plan_of(g, true);
+  ASSERT_EQ(kinds(plan), "KF");
+  EXPECT_THAT(plan.steps[1].nodes, ElementsAre(0u, 2u));
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(x, k));
+  EXPECT_THAT(plan.steps[1].outputs, ElementsAre(b));
+}
+
+TEST(PlanFusionTest, LeavesASingleNodeToXnnpack) {
+  PlanGraph g;
+  g.output(g.xnnpack(g.kernel(g.xnnpack(g.input({4})))));
+  EXPECT_EQ(kinds(plan_of(g, true)), "XKX");
+}
+
+TEST(PlanFusionTest, ExportsWhatOthersRead) {
+  PlanGraph g;
+  const uint32_t a = g.xnnpack(g.input({4}));
+  const uint32_t b = g.xnnpack(a, a);
+  g.output(a);
+  g.output(g.kernel(b));
+  const Plan plan = plan_of(g, true);
+  ASSERT_EQ(kinds(plan), "FK");
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a, b));
+}
+
+// The pass would need a result that is computed from its own.
+TEST(PlanFusionTest, DoesNotJoinAroundAnotherNode) {
+  PlanGraph g;
+  const uint32_t a = g.xnnpack(g.input({4}));
+  const uint32_t k = g.kernel(a);
+  g.output(g.xnnpack(a, k));
+  EXPECT_EQ(kinds(plan_of(g, true)), "XKX");
+}
+
+TEST(PlanFusionTest, DoesNotJoinOtherShapes) {
+  GraphDef g;
+  const uint32_t a = g.node(unary(UnaryKind::Neg), {g.input({1})}, {1});
+  g.output(g.node(binary(BinaryKind::Add), {a, g.input({4})}, {4}));
+  EXPECT_EQ(kinds(plan_of(g, true)), "X");
+}
+
+TEST(PlanFusionTest, LimitsTheInputsOfAPass) {
+  PlanGraph g;
+  uint32_t sum = g.input({4});
+  for (size_t i = 0; i < 2 * FusedElementwise::kMaxInputs; ++i) {
+    sum = g.xnnpack(sum, g.input({4}));
+  }
+  g.output(sum);
+  const Plan plan = plan_of(g, true);
+  for (const Step& step : plan.steps) {
+    EXPECT_LE(step.inputs.size(), FusedElementwise::kMaxInputs);
+  }
+  EXPECT_LE(plan.steps.size(), 4u);
+}
+
+// Every step comes behind those whose results it reads.
+TEST(PlanFusionTest, KeepsTheOrderInRandomGraphs) {
+  std::mt19937 random(7);
+  size_t passes = 0;
+  for (int round = 0; round < 300; ++round) {
+    PlanGraph g;
+    g.input({4});
+    for (size_t i = 1 + random() % 40; i > 0; --i) {
+      const auto a = static_cast<uint32_t>(random() % g.values.size());
+      const auto b = static_cast<uint32_t>(random() % g.values.size());
+      switch (random() % 5) {
+        case 0:
+          g.kernel(a);
+          break;
+        case 1:
+          g.view(a);
+          break;
+        default:
+          g.xnnpack(a, b);
+      }
+    }
+    g.output(static_cast<uint32_t>(g.values.size() - 1));
+    const Plan plan = plan_of(g, true);
+    std::vector<bool> made(g.values.size());
+    made[0] = true;
+    size_t nodes = 0;
+    for (const Step& step : plan.steps) {
+      passes += step.kind == Step::Kind::Fused;
+      for (const uint32_t id : step.inputs) {
+        EXPECT_TRUE(made[plan.root[id]]) << id;
+      }
+      for (const uint32_t id : step.outputs) {
+        made[id] = true;
+      }
+      nodes += step.nodes.size();
+    }
+    const auto is_view = [](const NodeDef& node) { return node.attributes.type == schema::Attributes::Reshape; };
+    nodes += static_cast<size_t>(std::count_if(g.nodes.begin(), g.nodes.end(), is_view));
+    EXPECT_EQ(nodes, g.nodes.size());
+  }
+  EXPECT_GT(passes, 100u);
+}
+
+TEST(PlanFusionTest, PlansManyNodesQuickly) {
+  PlanGraph g;
+  uint32_t last = g.input({4});
+  for (int i = 0; i < 20000; ++i) {
+    last = g.xnnpack(last, last);
+  }
+  g.output(last);
+  EXPECT_EQ(plan_of(g, true).steps.size(), 20000u / 32);
+}
+
+// The number of segments is that of the longest chain of segments that depend on each other.
+TEST(PlanTest, MakesFewSegmentsInRandomGraphs) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 200; ++round) {
+    PlanGraph g;
+    g.input({4});
+    std::vector<size_t> depth{0}; // of each value: segments before it is there
+    std::vector<bool> in_segment{false}; // whether the last of them makes it
+    for (size_t i = 1 + random() % 40; i > 0; --i) {
+      const size_t a = random() % g.values.size();
+      const size_t b = random() % g.values.size();
+      if (random() % 3 == 0) {
+        g.kernel(static_cast<uint32_t>(a));
+        depth.push_back(depth[a]);
+        in_segment.push_back(false);
+      } else {
+        g.xnnpack(static_cast<uint32_t>(a), static_cast<uint32_t>(b));
+        const auto needs = [&](size_t x) { return in_segment[x] ? depth[x] : depth[x] + 1; };
+        depth.push_back(std::max(needs(a), needs(b)));
+        in_segment.push_back(true);
+      }
+    }
+    g.output(static_cast<uint32_t>(g.values.size() - 1));
+    const std::string steps = kinds(plan_of(g));
+    EXPECT_EQ(
+        static_cast<size_t>(std::count(steps.begin(), steps.end(), 'X')),
+        *std::max_element(depth.begin(), depth.end()));
+  }
+}
+
+// Planning takes time in proportion to the graph, not to its square.
+TEST(PlanTest, PlansManyStepsQuickly) {
+  PlanGraph g;
+  uint32_t last = g.input({4});
+  for (int i = 0; i < 20000; ++i) {
+    last = g.xnnpack(g.kernel(last));
+  }
+  g.output(last);
+  EXPECT_EQ(plan_of(g).steps.size(), 40000u);
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
