@@ -12,6 +12,7 @@
 
 #include "runtime/execute/arguments.h"
 #include "runtime/execute/executable.h"
+#include "runtime/plan/plan.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/base/waiting.h"
 
@@ -370,7 +371,10 @@ Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {
 Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) const {
   const Status status = guarded([&]() -> Status {
     ETX_ASSIGN_OR_RETURN(const Blob blob, Blob::open(bytes));
-    *text = et_xnnpack::inspect(blob);
+    ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob.graph()));
+    ETX_ASSIGN_OR_RETURN(const std::vector<TensorType> types, blob.infer_types(sizes));
+    const Plan plan = make_plan(blob, {types.data(), types.size()}, sizes);
+    *text = et_xnnpack::inspect(blob) + "\nplan for this CPU:\n" + describe(plan, blob);
     return {};
   });
   return report(status, "inspect");

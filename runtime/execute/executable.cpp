@@ -6,8 +6,6 @@
 
 #include <executorch/runtime/platform/platform.h>
 
-#include "runtime/xnnpack/xnnpack_compat.h"
-
 namespace executorch::backends::et_xnnpack {
 namespace {
 
@@ -50,7 +48,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedD
 Status Executable::load(Weights& weights, pthreadpool_t pool) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
-  plan_ = make_plan(blob_, view(types_), sizes, fuse_elementwise_, empty_);
+  plan_ = make_plan(blob_, view(types_), sizes, {fuse_elementwise_, force_fp16_ && Cpu::get().float16}, empty_);
 
   read_by_xnnpack_.resize(blob_.num_values());
   arena_offsets_.resize(blob_.num_values());
@@ -95,8 +93,7 @@ Status Executable::load_step(
              !std::all_of(outputs.begin(), outputs.end(), [this](uint32_t id) { return empty_[id]; })) {
     const size_t node = step.nodes.front();
     const BoundNode bound(blob_, node, view(types_), sizes);
-    const OpImpl& op = op_impl(blob_.node(node).attributes_type());
-    runnable.kernel = make_kernel(op, bound.context());
+    runnable.kernel = plan_.choices[node].make(bound.context());
     if (runnable.kernel == nullptr) {
       return failure(Error::NotSupported, "this runtime cannot compute it for these operands").in(blob_.describe(node));
     }
@@ -121,13 +118,21 @@ Status Executable::load_step(
 
 StatusOr<Segment> Executable::load_segment(
     const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool) {
-  if (force_fp16_ && !et_xnnpack_has_half()) {
+  if (force_fp16_ && !Cpu::get().float16) {
     without_half_ = "this CPU has no float16";
-  } else if (force_fp16_ && Segment::gains_by_half(blob_, step, view(types_), sizes)) {
+  } else if (force_fp16_ && Segment::gains_by_half(blob_, step, plan_.choices)) {
     // XNNPACK refuses, for example, a clamp whose limits are the same number in float16, maybe not before it packs.
     std::vector<PackingTask> tasks;
     StatusOr<Segment> segment = Segment::create(
-        blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), tasks, {/*half=*/true, profile_});
+        blob_,
+        step,
+        plan_.choices,
+        view(types_),
+        sizes,
+        weights,
+        workspace_->xnnpack(),
+        tasks,
+        {/*half=*/true, profile_});
     const Status status = segment.ok() ? weights.run(tasks, pool) : segment.status();
     if (status.ok()) {
       ++num_half_;
@@ -139,7 +144,15 @@ StatusOr<Segment> Executable::load_segment(
     without_half_ = status.message();
   }
   return Segment::create(
-      blob_, step, view(types_), sizes, weights, workspace_->xnnpack(), packing, {/*half=*/false, profile_});
+      blob_,
+      step,
+      plan_.choices,
+      view(types_),
+      sizes,
+      weights,
+      workspace_->xnnpack(),
+      packing,
+      {/*half=*/false, profile_});
 }
 
 std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes& sizes) const {
@@ -148,7 +161,7 @@ std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes
     const BoundNode bound(blob_, i, view(types_), sizes);
     const schema::Node& node = blob_.node(i);
     nodes.push_back(
-        {make_row(op_impl(node.attributes_type()), bound.context()),
+        {plan_.choices[i].row(bound.context()),
          {node.inputs()->begin(), node.inputs()->end()},
          node.outputs()->Get(0)});
   }

@@ -1,9 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "op.h"
 
-#include "runtime/ops/common/in_float.h"
-#include "runtime/program/quantization.h"
-
 namespace executorch::backends::et_xnnpack {
 
 const OpImpl& op_impl(schema::Attributes type) {
@@ -140,50 +137,11 @@ bool NodeContext::is_quantized() const {
   return false;
 }
 
-bool runs_in_xnnpack(const OpImpl& op, const NodeContext& node) {
-  const auto rule = node.is_quantized() ? op.quantized_in_xnnpack : op.in_xnnpack;
-  return rule != nullptr && rule(node);
-}
-
-bool runs_in_half(const OpImpl& op, const NodeContext& node) {
-  const auto is_float = [](const TensorType& type) {
-    return type.dtype == DType::Float32 && type.quantization == nullptr;
-  };
-  for (size_t i = 0; i < node.num_inputs(); ++i) {
-    if (node.has_input(i) && !is_float(node.input(i))) {
-      return false;
-    }
-  }
-  for (size_t i = 0; i < node.num_outputs(); ++i) {
-    if (!is_float(node.output(i))) {
-      return false;
-    }
-  }
-  return op.in_half == nullptr || op.in_half(node);
-}
-
-bool is_view(const OpImpl& op, const NodeContext& node) {
-  return op.is_view && is_same(node.input(0).quantization, node.output().quantization);
-}
-
-std::unique_ptr<Kernel> make_kernel(const OpImpl& op, const NodeContext& node) {
-  if (op.kernel == nullptr || !node.is_quantized()) {
-    return op.kernel == nullptr ? nullptr : op.kernel(node);
-  }
-  std::unique_ptr<Kernel> kernel = op.quantized_kernel == nullptr ? nullptr : op.quantized_kernel(node);
-  return kernel != nullptr ? std::move(kernel) : make_in_float(op, node);
-}
-
-std::unique_ptr<Row> make_row(const OpImpl& op, const NodeContext& node) {
-  const auto make = node.is_quantized() ? op.quantized_row : op.row;
-  return make == nullptr ? nullptr : make(node);
-}
-
 Status check_quantized(const OpImpl& op, const NodeContext& node) {
   ETX_CHECK(
-      !node.is_quantized() || (op.kernel != nullptr && !op.in_place && node.num_outputs() == 1),
+      !node.is_quantized() || (op.takes_quantized && node.num_outputs() == 1),
       InvalidProgram,
-      "has quantized operands");
+      "The operator takes no quantized operands.");
   return {};
 }
 

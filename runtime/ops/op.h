@@ -5,15 +5,12 @@
 
 #include <executorch/runtime/core/span.h>
 
-#include "kernel.h"
-#include "runtime/kernels/elementwise/row.h"
+#include "choice.h"
 #include "runtime/program/sizes.h"
 #include "runtime/base/status.h"
 #include "runtime/program/tensor_type.h"
 
 namespace executorch::backends::et_xnnpack {
-
-class SubgraphBuilder;
 
 // A node and the types of its operands at one set of sizes. Borrows everything.
 class NodeContext {
@@ -77,49 +74,22 @@ class NodeContext {
   const Sizes& sizes_;
 };
 
-// All that the runtime knows about one operator. Every op has `infer` and at least
-// one of `define` and `kernel`.
+// All that the runtime knows about one operator.
 struct OpImpl {
   // Validates attributes and operand types and gives the types of the outputs
   // (as many as the node has). Pure; called at load for the planned sizes and at
   // every reshape.
   Status (*infer)(const NodeContext& node, Span<TensorType> outputs);
-  // Whether XNNPACK runs this node. Decided once, at load, for the planned sizes, so
-  // the answer must not depend on sizes that can change, and the attributes of such a node
-  // hold no expressions but sizes of its output. Null: never.
-  bool (*in_xnnpack)(const NodeContext& node) = nullptr;
-  // Adds the node to an XNNPACK subgraph. REQUIRES: in_xnnpack(node)
-  Status (*define)(const NodeContext& node, SubgraphBuilder& subgraph) = nullptr;
-  // Makes the in-tree implementation; null if there is none.
-  std::unique_ptr<Kernel> (*kernel)(const NodeContext& node) = nullptr;
-  // Whether the output has the elements of input 0 in the same order: no code runs.
-  bool is_view = false;
-  // Whether the kernel may write output 0 where input 0 is.
-  bool in_place = false;
-  // For elementwise ops: what computes a part of the one result from the same part of the
-  // operands, so that several nodes can share one pass over memory; null if it cannot.
-  std::unique_ptr<Row> (*row)(const NodeContext& node) = nullptr;
-  // The same for nodes with quantized operands. What none of these takes is computed in Float32.
-  bool (*quantized_in_xnnpack)(const NodeContext& node) = nullptr; // then `define` adds it
-  std::unique_ptr<Kernel> (*quantized_kernel)(const NodeContext& node) = nullptr;
-  std::unique_ptr<Row> (*quantized_row)(const NodeContext& node) = nullptr;
-  // Whether XNNPACK has a node of Float32 operands in Float16, too. Null: always.
-  bool (*in_half)(const NodeContext& node) = nullptr;
+  // Decides who computes a node. Pure. Called at load for the planned sizes, so the answer must not depend on sizes
+  // that can change, but for `options.xnnpack`; the attributes of a node in XNNPACK hold no expressions but sizes of
+  // its output.
+  Choice (*choose)(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options);
+  // Whether operands and the one result may be quantized.
+  bool takes_quantized = true;
 };
 
-// How a node is implemented, quantized or not.
-bool runs_in_xnnpack(const OpImpl& op, const NodeContext& node);
-// REQUIRES: it runs in XNNPACK
-bool runs_in_half(const OpImpl& op, const NodeContext& node);
-bool is_view(const OpImpl& op, const NodeContext& node);
-std::unique_ptr<Kernel> make_kernel(const OpImpl& op, const NodeContext& node);
-std::unique_ptr<Row> make_row(const OpImpl& op, const NodeContext& node);
 // Fails if the op cannot have quantized operands.
 Status check_quantized(const OpImpl& op, const NodeContext& node);
-
-inline bool always(const NodeContext&) {
-  return true;
-}
 
 // The table, one entry for each member of schema::Attributes.
 const OpImpl& op_impl(schema::Attributes type);

@@ -12,15 +12,6 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-enum class Placement : uint8_t { View, Kernel, Xnnpack, Fused };
-
-Placement place(const OpImpl& op, const NodeContext& node) {
-  if (is_view(op, node)) {
-    return Placement::View;
-  }
-  return runs_in_xnnpack(op, node) ? Placement::Xnnpack : Placement::Kernel;
-}
-
 // Finding out whether a node may work in place takes time linear in the graph.
 constexpr size_t kMaxInPlace = 1024;
 
@@ -30,33 +21,26 @@ class Planner {
       const Blob& blob,
       Span<const TensorType> types,
       const Sizes& sizes,
-      bool fuse_elementwise,
+      const PlanOptions& options,
       const std::vector<bool>& empty)
-      : blob_(blob) {
+      : blob_(blob), types_(types), sizes_(sizes), options_(options) {
     plan_.root.resize(blob.num_values());
     for (uint32_t id = 0; id < blob.num_values(); ++id) {
       plan_.root[id] = id;
     }
     for (uint32_t i = 0; i < blob.num_nodes(); ++i) {
-      const OpImpl& op = op_impl(blob.node(i).attributes_type());
-      const BoundNode bound(blob, i, types, sizes);
       const bool alone = !empty.empty() && has_any(i, empty);
-      placements_.push_back(place(op, bound.context()));
-      if (alone && placements_.back() == Placement::Xnnpack) {
-        placements_.back() = Placement::Kernel;
-      }
-      can_fuse_.push_back(fuse_elementwise && !alone && make_row(op, bound.context()) != nullptr);
+      ChoiceOptions choice;
+      choice.xnnpack = !alone;
+      choice.float16 = options.float16;
+      plan_.choices.push_back(choose(i, choice));
+      can_fuse_.push_back(options.fuse_elementwise && !alone && plan_.choices.back().row != nullptr);
     }
   }
 
   Plan run() && {
     find_roots();
     const std::vector<Unit> units = fuse_elementwise_nodes(blob_, order(), followers(), can_fuse_);
-    for (const Unit& unit : units) {
-      if (unit.size() > 1) {
-        placements_[unit.front()] = Placement::Fused;
-      }
-    }
     for (const std::vector<const Unit*>& phase : phases(units)) {
       add_steps(phase);
     }
@@ -66,6 +50,18 @@ class Planner {
 
  private:
   using Unit = std::vector<uint32_t>; // nodes that run as a whole
+
+  Choice choose(uint32_t node, const ChoiceOptions& options) const {
+    const BoundNode bound(blob_, node, types_, sizes_);
+    return op_impl(blob_.node(node).attributes_type()).choose(bound.context(), Cpu::get(), options);
+  }
+
+  bool is_view(uint32_t node) const {
+    return plan_.choices[node].kind == Choice::Kind::View;
+  }
+  bool is_in_xnnpack(const Unit& unit) const {
+    return unit.size() == 1 && plan_.choices[unit.front()].kind == Choice::Kind::Xnnpack;
+  }
 
   // Node inputs that are not absent.
   template <typename Function>
@@ -100,18 +96,20 @@ class Planner {
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       for_each_input(i, [&](uint32_t id) { users_[id].push_back(i); });
       const uint32_t output = blob_.node(i).outputs()->Get(0);
-      if (placements_[i] == Placement::View) {
+      if (is_view(i)) {
         const uint32_t root = plan_.root[blob_.node(i).inputs()->Get(0)];
         // An update that were another state's old content would change when that is set.
         if (state_of[output] != kNone && is_state_.count(root) > 0) {
-          placements_[i] = Placement::Kernel;
+          ChoiceOptions choice;
+          choice.views = false;
+          plan_.choices[i] = choose(i, choice);
         } else {
           plan_.root[output] = root;
           continue;
         }
       }
       for_each_input(i, [&](uint32_t id) { readers_[plan_.root[id]].push_back(i); });
-      if (placements_[i] == Placement::Kernel && op_impl(blob_.node(i).attributes_type()).in_place) {
+      if (plan_.choices[i].in_place) {
         candidates.push_back(i);
       }
     }
@@ -270,7 +268,7 @@ class Planner {
           }
         }
       }
-      phase += (phase % 2 == 1) != (placements_[unit.front()] == Placement::Xnnpack);
+      phase += (phase % 2 == 1) != is_in_xnnpack(unit);
       result.resize(std::max(result.size(), phase + 1));
       result[phase].push_back(&unit);
       for (const uint32_t i : unit) {
@@ -284,21 +282,13 @@ class Planner {
 
   void add_steps(const std::vector<const Unit*>& phase) {
     for (const Unit* unit : phase) {
-      switch (placements_[unit->front()]) {
-        case Placement::Xnnpack:
-          if (unit == phase.front()) {
-            plan_.steps.push_back({Step::Kind::Xnnpack, {}, {}, {}});
-          }
-          plan_.steps.back().nodes.push_back(unit->front());
-          break;
-        case Placement::Kernel:
-          plan_.steps.push_back({Step::Kind::Kernel, *unit, {}, {}});
-          break;
-        case Placement::Fused:
-          plan_.steps.push_back({Step::Kind::Fused, *unit, {}, {}});
-          break;
-        case Placement::View:
-          break;
+      if (is_in_xnnpack(*unit)) {
+        if (unit == phase.front()) {
+          plan_.steps.push_back({Step::Kind::Xnnpack, {}, {}, {}});
+        }
+        plan_.steps.back().nodes.push_back(unit->front());
+      } else if (!is_view(unit->front())) {
+        plan_.steps.push_back({unit->size() > 1 ? Step::Kind::Fused : Step::Kind::Kernel, *unit, {}, {}});
       }
     }
   }
@@ -321,7 +311,7 @@ class Planner {
       leaves[plan_.root[blob_.state(i).update()]] = true;
     }
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
-      if (placements_[i] == Placement::View) {
+      if (is_view(i)) {
         leaves[plan_.root[blob_.node(i).inputs()->Get(0)]] = true;
       }
     }
@@ -360,8 +350,10 @@ class Planner {
   }
 
   const Blob& blob_;
+  const Span<const TensorType> types_;
+  const Sizes& sizes_;
+  const PlanOptions& options_;
   Plan plan_;
-  std::vector<Placement> placements_; // by node; of a unit that of its first node counts
   std::vector<bool> can_fuse_; // by node
   std::unordered_set<uint32_t> is_state_;
   std::vector<std::vector<uint32_t>> users_; // nodes by value that they read
@@ -377,9 +369,30 @@ Plan make_plan(
     const Blob& blob,
     Span<const TensorType> types,
     const Sizes& sizes,
-    bool fuse_elementwise,
+    const PlanOptions& options,
     const std::vector<bool>& empty) {
-  return Planner(blob, types, sizes, fuse_elementwise, empty).run();
+  return Planner(blob, types, sizes, options, empty).run();
+}
+
+std::string describe(const Plan& plan, const Blob& blob) {
+  std::string text;
+  for (size_t i = 0; i < plan.choices.size(); ++i) {
+    if (plan.choices[i].kind == Choice::Kind::View) {
+      text += "node " + blob.name(i) + ": view. " + plan.choices[i].reason + "\n";
+    }
+  }
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    text += "step " + std::to_string(s) + "\n";
+    for (const uint32_t i : step.nodes) {
+      const Choice& choice = plan.choices[i];
+      text += "  node " + blob.name(i) + ": " +
+          (step.kind == Step::Kind::Fused ? "row of a pass with the others of this step."
+                                          : name_of(choice) + std::string(". ") + choice.reason) +
+          "\n";
+    }
+  }
+  return text;
 }
 
 } // namespace executorch::backends::et_xnnpack

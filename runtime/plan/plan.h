@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/program/blob.h"
@@ -30,17 +31,27 @@ struct Plan {
   std::vector<Step> steps;
   // For each value the one whose memory it is: itself unless made by a view or in place.
   std::vector<uint32_t> root;
+  // Who computes each node, unless it is part of a Fused step.
+  std::vector<Choice> choices;
+};
+
+struct PlanOptions {
+  bool fuse_elementwise = true;
+  bool float16 = false; // lets XNNPACK compute in Float16 around products
 };
 
 // Puts as many nodes as the order of computation allows into each XNNPACK step and, if
-// `fuse_elementwise`, into each pass of elementwise nodes. `types` are those of the planned sizes. `empty`, by value,
+// that is asked for, into each pass of elementwise nodes. `types` are those of the planned sizes. `empty`, by value,
 // are those without elements, if that is known: a node that has one among its operands or results is a step of its
 // own, not for XNNPACK, which computes nothing or divides by zero where a result is not empty, too.
 Plan make_plan(
     const Blob& blob,
     Span<const TensorType> types,
     const Sizes& sizes,
-    bool fuse_elementwise = true,
+    const PlanOptions& options = {},
     const std::vector<bool>& empty = {});
+
+// The steps, and for each node who computes it and why, one line each.
+std::string describe(const Plan& plan, const Blob& blob);
 
 } // namespace executorch::backends::et_xnnpack

@@ -98,45 +98,4 @@ int32_t quantize_number(const schema::Quantization& quantization, DType stored, 
   return std::isnan(moved) ? 0 : static_cast<int32_t>(std::min(std::max(moved, low), high));
 }
 
-bool is_product_in_xnnpack(const NodeContext& node, const schema::Clamp* clamp) {
-  const TensorType& x = node.input(0);
-  const TensorType& weight = node.input(1);
-  const TensorType& y = node.output();
-  if (!is_per_tensor(x, DType::Int8) || !is_per_tensor(y, DType::Int8) || weight.quantization == nullptr ||
-      weight.stored != DType::Int8 || !node.is_constant(1)) {
-    return false;
-  }
-  const auto& scales = *weight.quantization->scale();
-  const auto& zero_points = *weight.quantization->zero_point();
-  const bool by_channel = scales.size() > 1;
-  if ((by_channel && weight.quantization->axis() != 0) ||
-      std::any_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point != 0; })) {
-    return false;
-  }
-  // Beyond these XNNPACK fails, or computes something else.
-  const float ratio = scale_of(x) / scale_of(y);
-  for (const float scale : scales) {
-    const float factor = scale * scale_of(x) / scale_of(y);
-    if (!(factor >= 0x1p-32f && factor < 256.0f && std::isfinite(ratio))) {
-      return false;
-    }
-  }
-  if (node.has_input(2)) {
-    const TensorType& bias = node.input(2);
-    if (bias.quantization == nullptr || bias.stored != DType::Int32 || !node.is_constant(2) ||
-        bias.quantization->scale()->size() != scales.size()) {
-      return false;
-    }
-    for (uint32_t i = 0; i < scales.size(); ++i) {
-      const float expected = scales.Get(i) * scale_of(x);
-      if (!(std::fabs(bias.quantization->scale()->Get(i) - expected) <= 1e-6f * expected)) {
-        return false;
-      }
-    }
-  }
-  return clamp == nullptr ||
-      quantize_number(*y.quantization, y.stored, clamp->min()) <
-      quantize_number(*y.quantization, y.stored, clamp->max());
-}
-
 } // namespace executorch::backends::et_xnnpack

@@ -30,8 +30,4 @@ inline int32_t zero_point_of(const TensorType& type) {
 // The integer of type Int8 or UInt8 that is nearest to a number. REQUIRES: one scale
 int32_t quantize_number(const schema::Quantization& quantization, DType stored, float value);
 
-// Whether XNNPACK computes a product of operands 0 and 1, a weight by rows, and an optional bias in
-// integers with this clamp.
-bool is_product_in_xnnpack(const NodeContext& node, const schema::Clamp* clamp);
-
 } // namespace executorch::backends::et_xnnpack

@@ -10,6 +10,7 @@ namespace executorch::backends::et_xnnpack {
 StatusOr<Segment> Segment::create(
     const Blob& blob,
     const Step& step,
+    const std::vector<Choice>& choices,
     Span<const TensorType> types,
     const Sizes& sizes,
     Weights& weights,
@@ -30,9 +31,8 @@ StatusOr<Segment> Segment::create(
       SubgraphBuilder::create({segment.values_.data(), count}, {is_input.get(), count}, types, weights));
   for (const uint32_t i : step.nodes) {
     const BoundNode bound(blob, i, types, sizes);
-    const OpImpl& op = op_impl(blob.node(i).attributes_type());
-    const bool half = settings.half && runs_in_half(op, bound.context());
-    ETX_RETURN_IF_ERROR(builder->add(op, bound.context(), half).in(blob.describe(i)));
+    const bool half = settings.half && choices[i].float16;
+    ETX_RETURN_IF_ERROR(builder->add(choices[i].define, bound.context(), half).in(blob.describe(i)));
     segment.xnnpack_nodes_.push_back(et_xnnpack_num_nodes(builder->get()));
   }
   segment.scalars_ = builder->scalars();
@@ -55,12 +55,12 @@ StatusOr<Segment> Segment::create(
   return segment;
 }
 
-bool Segment::gains_by_half(const Blob& blob, const Step& step, Span<const TensorType> types, const Sizes& sizes) {
+bool Segment::gains_by_half(const Blob& blob, const Step& step, const std::vector<Choice>& choices) {
   return std::any_of(step.nodes.begin(), step.nodes.end(), [&](uint32_t i) {
     const schema::Attributes type = blob.node(i).attributes_type();
     const bool is_product = type == schema::Attributes::Conv2d || type == schema::Attributes::ConvTranspose2d ||
         type == schema::Attributes::Linear || type == schema::Attributes::BatchMatMul;
-    return is_product && runs_in_half(op_impl(type), BoundNode(blob, i, types, sizes).context());
+    return is_product && choices[i].float16;
   });
 }
 

@@ -33,6 +33,7 @@ class Segment {
   static StatusOr<Segment> create(
       const Blob& blob,
       const Step& step,
+      const std::vector<Choice>& choices, // by node
       Span<const TensorType> types,
       const Sizes& sizes,
       Weights& weights,
@@ -41,7 +42,7 @@ class Segment {
       Settings settings);
 
   // Whether float16 pays: there is a product to compute in it.
-  static bool gains_by_half(const Blob& blob, const Step& step, Span<const TensorType> types, const Sizes& sizes);
+  static bool gains_by_half(const Blob& blob, const Step& step, const std::vector<Choice>& choices);
 
   // To be called for all segments that share a workspace before any of them is reshaped.
   void forget_plan();

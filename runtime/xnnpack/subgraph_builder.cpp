@@ -100,10 +100,10 @@ StatusOr<std::unique_ptr<SubgraphBuilder>> SubgraphBuilder::create(
   return builder;
 }
 
-Status SubgraphBuilder::add(const OpImpl& op, const NodeContext& node, bool half) {
+Status SubgraphBuilder::add(Define define, const NodeContext& node, bool half) {
   node_ = &node;
   half_ = half;
-  Status status = op.define(node, *this);
+  Status status = define(node, *this);
   half_ = false;
   ETX_RETURN_IF_ERROR(std::move(status));
   for (uint32_t i = 0; half && i < node.num_outputs(); ++i) {

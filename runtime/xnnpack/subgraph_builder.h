@@ -50,10 +50,9 @@ class SubgraphBuilder {
       Span<const TensorType> types,
       ConstantSource& constants);
 
-  // Adds one node by its op's `define`. `half`: computes it in float16; other nodes, and what enters or
+  // Adds one node. `half`: computes it in float16, which its choice must allow; other nodes, and what enters or
   // leaves the segment, see Float32 in any case.
-  // REQUIRES: unless `half` is false, runs_in_half(op, node)
-  Status add(const OpImpl& op, const NodeContext& node, bool half = false);
+  Status add(Define define, const NodeContext& node, bool half = false);
 
   // For `define`: the XNNPACK ids of the operands of the node being added.
   // XNN_INVALID_VALUE_ID for an absent one.

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -96,7 +96,7 @@ Status infer_rotary_embedding(const NodeContext& node, Span<TensorType> outputs)
 
 } // namespace
 
-const OpImpl kAttentionOp{infer_attention, nullptr, nullptr, make_attention};
-const OpImpl kRotaryEmbeddingOp{infer_rotary_embedding, nullptr, nullptr, make_rotary_embedding};
+const OpImpl kAttentionOp{infer_attention, choose_only_kernel<make_attention>};
+const OpImpl kRotaryEmbeddingOp{infer_rotary_embedding, choose_only_kernel<make_rotary_embedding>};
 
 } // namespace executorch::backends::et_xnnpack

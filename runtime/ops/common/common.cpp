@@ -3,21 +3,7 @@
 
 #include <algorithm>
 
-#include <xnnpack.h>
-
 namespace executorch::backends::et_xnnpack {
-namespace {
-
-bool fits_xnnpack(const TensorType& type) {
-  return type.dtype == DType::Float32 && type.shape.rank <= XNN_MAX_TENSOR_DIMS && type.shape.numel() != 0;
-}
-
-bool fits_xnnpack(const Window& window) {
-  constexpr uint32_t kLimit = 1 << 14;
-  return std::max({window.kernel, window.stride, window.dilation, window.before, window.after}) < kLimit;
-}
-
-} // namespace
 
 Status check_clamp(const schema::Clamp* clamp) {
   ETX_CHECK(
@@ -79,15 +65,6 @@ Status set_output(Span<TensorType> outputs, DType dtype, const Shape& shape, siz
   return check_size(outputs[i]);
 }
 
-bool fits_xnnpack(const NodeContext& node) {
-  for (size_t i = 0; i < node.num_inputs(); ++i) {
-    if (node.has_input(i) && !fits_xnnpack(node.input(i))) {
-      return false;
-    }
-  }
-  return fits_xnnpack(node.output());
-}
-
 Status check_window(const Window& window) {
   ETX_CHECK(
       window.kernel != 0 && window.stride != 0 && window.dilation != 0,
@@ -115,10 +92,6 @@ StatusOr<size_t> count_positions(const Window& window, size_t size) {
 Status check_window_table(const Shape& positions, const Window& height, const Window& width) {
   Shape entries{positions[1], positions[2], height.kernel, width.kernel};
   return check_size({DType::Int64, entries}).in("its table of windows");
-}
-
-bool fits_xnnpack(const Window& height, const Window& width) {
-  return fits_xnnpack(height) && fits_xnnpack(width);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -36,9 +36,6 @@ StatusOr<Shape> broadcast(const Shape& a, const Shape& b);
 // Sets outputs[i], if that is not too large.
 Status set_output(Span<TensorType> outputs, DType dtype, const Shape& shape, size_t i = 0);
 
-// Whether XNNPACK can hold all operands: Float32, not empty, no higher rank than it knows.
-bool fits_xnnpack(const NodeContext& node);
-
 // The positions of a convolution or pooling window along one image axis.
 struct Window {
   uint32_t kernel;
@@ -62,8 +59,5 @@ StatusOr<size_t> count_positions(const Window& window, size_t size);
 
 // Fails if a table of one pointer for each element of each window would be too large.
 Status check_window_table(const Shape& positions, const Window& height, const Window& width);
-
-// Whether no 32-bit sum or product of these overflows inside XNNPACK.
-bool fits_xnnpack(const Window& height, const Window& width);
 
 } // namespace executorch::backends::et_xnnpack

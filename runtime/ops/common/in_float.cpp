@@ -233,13 +233,12 @@ class InFloat final : public Kernel {
 
 } // namespace
 
-std::unique_ptr<Kernel> make_in_float(const OpImpl& op, const NodeContext& node) {
-  std::unique_ptr<Kernel> kernel = op.kernel(FloatNode(node, /*but_weight=*/false).context());
+std::unique_ptr<Kernel> make_in_float(const MakeKernel& make, const NodeContext& node) {
+  std::unique_ptr<Kernel> kernel = make(FloatNode(node, /*but_weight=*/false).context());
   return kernel == nullptr ? nullptr : std::make_unique<InFloat>(std::move(kernel), /*but_weight=*/false);
 }
 
-std::unique_ptr<Kernel> make_in_float_but_weight(
-    std::unique_ptr<Kernel> (*make)(const NodeContext&), const NodeContext& node) {
+std::unique_ptr<Kernel> make_in_float_but_weight(const MakeKernel& make, const NodeContext& node) {
   if (!node.has_input(kWeight) || !node.is_constant(kWeight)) {
     return nullptr;
   }

@@ -3,18 +3,15 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/ops/choice.h"
 
 namespace executorch::backends::et_xnnpack {
 
-struct OpImpl;
-
-// Computes a node with quantized operands by the kernel of the op for Float32.
-std::unique_ptr<Kernel> make_in_float(const OpImpl& op, const NodeContext& node);
+// Computes a node with quantized operands by the kernel that `make` gives for Float32.
+std::unique_ptr<Kernel> make_in_float(const MakeKernel& make, const NodeContext& node);
 
 // By the kernel that `make` gives for a node of Float32 but for operand 1, a constant that stays as it is;
 // null if it gives none.
-std::unique_ptr<Kernel> make_in_float_but_weight(
-    std::unique_ptr<Kernel> (*make)(const NodeContext&), const NodeContext& node);
+std::unique_ptr<Kernel> make_in_float_but_weight(const MakeKernel& make, const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

@@ -6,7 +6,7 @@
 #include "runtime/kernels/gemm/narrow_product.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -78,13 +78,15 @@ bool weights_fit_xnnpack(const NodeContext& node) {
       node.input(1).shape[0] <= kMaxChannels;
 }
 
+constexpr Limit kWeightLimit = "XNNPACK takes constant weights with up to 2^24 channels.";
+
 // Whether our kernels multiply with the weight as the program has it, of 16 or 8 bits, which XNNPACK would
 // widen to 32 bits.
 template <typename Attributes>
 bool keeps_weight(const NodeContext& node) {
   const TensorType& weight = node.input(1);
   if (!is_narrow(weight) || !weights_fit_xnnpack(node) ||
-      !fits_xnnpack(window_height<Attributes>(node), window_width<Attributes>(node))) {
+      window_limit(window_height<Attributes>(node), window_width<Attributes>(node)) != nullptr) {
     return false;
   }
   const bool depthwise = std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node);
@@ -101,20 +103,6 @@ std::unique_ptr<Kernel> make_conv2d_keeping_weight(const NodeContext& node) {
 
 std::unique_ptr<Kernel> make_conv_transpose2d_keeping_weight(const NodeContext& node) {
   return keeps_weight<schema::ConvTranspose2d>(node) ? make_narrow_conv_transpose2d(node) : nullptr;
-}
-
-// The kernel that keeps the weight as it is, else the one that wants Float32.
-template <
-    std::unique_ptr<Kernel> (*kKeeping)(const NodeContext&),
-    std::unique_ptr<Kernel> (*kFloat)(const NodeContext&)>
-std::unique_ptr<Kernel> make_either(const NodeContext& node) {
-  std::unique_ptr<Kernel> kernel = kKeeping(node);
-  return kernel != nullptr ? std::move(kernel) : kFloat(node);
-}
-
-template <std::unique_ptr<Kernel> (*kKeeping)(const NodeContext&)>
-std::unique_ptr<Kernel> make_quantized(const NodeContext& node) {
-  return make_in_float_but_weight(kKeeping, node);
 }
 
 struct ConvOperands {
@@ -158,9 +146,16 @@ bool is_large_depthwise(const NodeContext& node) {
   return is_depthwise(node) && weight[1] * weight[2] > kMaxDepthwiseTaps;
 }
 
-bool conv2d_in_xnnpack(const NodeContext& node) {
-  return !is_large_depthwise(node) && fits_xnnpack(node) && weights_fit_xnnpack(node) &&
-      fits_xnnpack(window_height<schema::Conv2d>(node), window_width<schema::Conv2d>(node));
+Limit conv2d_limit(const NodeContext& node) {
+  if (is_large_depthwise(node)) {
+    return "XNNPACK is slow with depthwise windows of more than 25 taps.";
+  }
+  if (const Limit limit = operand_limit(node); limit != nullptr) {
+    return limit;
+  }
+  return weights_fit_xnnpack(node)
+      ? window_limit(window_height<schema::Conv2d>(node), window_width<schema::Conv2d>(node))
+      : kWeightLimit;
 }
 
 // With one channel in each group this becomes XNNPACK's depthwise convolution by itself.
@@ -196,31 +191,58 @@ Status define_conv2d(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_convolution_2d");
 }
 
-template <typename Attributes, bool (*kRule)(const NodeContext&)>
-bool float_in_xnnpack(const NodeContext& node) {
-  return !keeps_weight<Attributes>(node) && kRule(node);
-}
-
-// Whether XNNPACK has images that it rounds itself for this weight. It has none for depthwise windows.
-bool is_rounded_in_xnnpack(const NodeContext& node, uint32_t groups) {
+// Why XNNPACK does not quantize the images of a convolution with this weight itself.
+Limit dynamic_quantization_limit(const NodeContext& node, uint32_t groups) {
   const TensorType& weight = node.input(1);
   const bool is_float = node.input(0).quantization == nullptr && node.output().quantization == nullptr &&
       (!node.has_input(2) || node.input(2).quantization == nullptr);
-  if (!is_float || weight.quantization == nullptr || weight.stored != DType::Int8 ||
-      (groups > 1 && weight.shape[3] == 1)) {
-    return false;
+  if (!is_float || weight.quantization == nullptr || weight.stored != DType::Int8) {
+    return "XNNPACK quantizes images of Float32 for weights of Int8.";
+  }
+  if (groups > 1 && weight.shape[3] == 1) {
+    return "XNNPACK has no depthwise convolution that quantizes its images.";
   }
   const auto& zero_points = *weight.quantization->zero_point();
-  return zero_points.size() == weight.shape[0] && zero_points.size() > 1 && weight.quantization->axis() == 0 &&
-      std::all_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point == 0; });
+  const bool by_channel =
+      zero_points.size() == weight.shape[0] && zero_points.size() > 1 && weight.quantization->axis() == 0;
+  return by_channel &&
+          std::all_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point == 0; })
+      ? nullptr
+      : "XNNPACK takes weights with a scale for each output channel, and zero points of 0.";
 }
 
-template <typename Attributes, bool (*kRule)(const NodeContext&)>
-bool quantized_in_xnnpack(const NodeContext& node) {
-  if (const auto& attributes = node.attributes<Attributes>(); attributes.dynamic_quantization()) {
-    return is_rounded_in_xnnpack(node, attributes.groups()) && kRule(node);
+template <typename Attributes>
+Limit quantized_limit(const NodeContext& node) {
+  const auto& attributes = node.attributes<Attributes>();
+  return attributes.dynamic_quantization() ? dynamic_quantization_limit(node, attributes.groups())
+                                           : integer_product_limit(node, attributes.clamp());
+}
+
+// How one of the two ops is computed.
+struct ConvImplementations {
+  Limit (*limit)(const NodeContext& node); // of XNNPACK, whatever the types
+  Define define;
+  std::unique_ptr<Kernel> (*keeping)(const NodeContext& node); // the weight as the program has it
+  std::unique_ptr<Kernel> (*in_float)(const NodeContext& node);
+};
+
+template <typename Attributes>
+Choice choose_conv(const NodeContext& node, const ChoiceOptions& options, const ConvImplementations& conv) {
+  constexpr const char* kKept =
+      "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
+  const bool keeps = keeps_weight<Attributes>(node);
+  if (!node.is_quantized()) {
+    return keeps ? Choice::kernel(conv.keeping, kKept)
+                 : choose_xnnpack_or_kernel(node, options, conv.limit(node), conv.define, conv.in_float);
   }
-  return is_product_in_xnnpack(node, node.attributes<Attributes>().clamp()) && kRule(node);
+  Limit limit = quantized_limit<Attributes>(node);
+  limit = limit != nullptr ? limit : conv.limit(node);
+  if (!keeps || (limit == nullptr && options.xnnpack)) {
+    return choose_xnnpack_or_kernel(node, options, limit, conv.define, conv.in_float);
+  }
+  return Choice::kernel(
+      [make = conv.keeping](const NodeContext& quantized) { return make_in_float_but_weight(make, quantized); },
+      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kKept);
 }
 
 // The size of an axis that count_positions would map back to `size`. Only where there are no images may it, or the
@@ -261,12 +283,20 @@ Status infer_conv_transpose2d(const NodeContext& node, Span<TensorType> outputs)
   return set_output(outputs, DType::Float32, y);
 }
 
-bool conv_transpose2d_in_xnnpack(const NodeContext& node) {
+Limit conv_transpose2d_limit(const NodeContext& node) {
   const schema::Size2D& output_padding = *node.attributes<schema::ConvTranspose2d>().output_padding();
   const Window height = window_height<schema::ConvTranspose2d>(node);
   const Window width = window_width<schema::ConvTranspose2d>(node);
-  return fits_xnnpack(node) && weights_fit_xnnpack(node) && fits_xnnpack(height, width) &&
-      output_padding.height() < height.stride && output_padding.width() < width.stride;
+  if (const Limit limit = operand_limit(node); limit != nullptr) {
+    return limit;
+  }
+  if (!weights_fit_xnnpack(node)) {
+    return kWeightLimit;
+  }
+  if (output_padding.height() >= height.stride || output_padding.width() >= width.stride) {
+    return "XNNPACK takes an output padding below the stride.";
+  }
+  return window_limit(height, width);
 }
 
 Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -303,27 +333,21 @@ Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgrap
       "xnn_define_deconvolution_2d");
 }
 
+Choice choose_conv2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_conv<schema::Conv2d>(
+      node, options, {conv2d_limit, define_conv2d, make_conv2d_keeping_weight, make_conv2d});
+}
+
+Choice choose_conv_transpose2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_conv<schema::ConvTranspose2d>(
+      node,
+      options,
+      {conv_transpose2d_limit, define_conv_transpose2d, make_conv_transpose2d_keeping_weight, make_conv_transpose2d});
+}
+
 } // namespace
 
-const OpImpl kConv2dOp{
-    infer_conv2d,
-    float_in_xnnpack<schema::Conv2d, conv2d_in_xnnpack>,
-    define_conv2d,
-    make_either<make_conv2d_keeping_weight, make_conv2d>,
-    false,
-    false,
-    nullptr,
-    quantized_in_xnnpack<schema::Conv2d, conv2d_in_xnnpack>,
-    make_quantized<make_conv2d_keeping_weight>};
-const OpImpl kConvTranspose2dOp{
-    infer_conv_transpose2d,
-    float_in_xnnpack<schema::ConvTranspose2d, conv_transpose2d_in_xnnpack>,
-    define_conv_transpose2d,
-    make_either<make_conv_transpose2d_keeping_weight, make_conv_transpose2d>,
-    false,
-    false,
-    nullptr,
-    quantized_in_xnnpack<schema::ConvTranspose2d, conv_transpose2d_in_xnnpack>,
-    make_quantized<make_conv_transpose2d_keeping_weight>};
+const OpImpl kConv2dOp{infer_conv2d, choose_conv2d};
+const OpImpl kConvTranspose2dOp{infer_conv_transpose2d, choose_conv_transpose2d};
 
 } // namespace executorch::backends::et_xnnpack

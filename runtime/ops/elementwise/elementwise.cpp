@@ -6,7 +6,7 @@
 #include "runtime/kernels/elementwise/lookup.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -29,10 +29,11 @@ Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
 }
 
-// How XNNPACK computes a kind: as one operator (`type`), or as `compose` defines it.
+// How XNNPACK computes a kind: as one operator (`type`), or as `compose` defines it; if neither, why it does not.
 struct UnaryDefinition {
   xnn_unary_operator type = xnn_unary_invalid;
   Status (*compose)(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) = nullptr;
+  Limit limit = nullptr;
 };
 
 Status define(
@@ -99,20 +100,19 @@ UnaryDefinition unary_definition(UnaryKind kind) {
       return {xnn_unary_square};
     case UnaryKind::Tanh:
       return {xnn_unary_tanh};
-    // NaN where the root is 0 or infinite.
     case UnaryKind::Rsqrt:
     case UnaryKind::Sqrt:
-    // One function at a time, where the kernel computes a vector.
+      return {xnn_unary_invalid, nullptr, "XNNPACK's root is NaN where it should be 0 or infinite."};
     case UnaryKind::Cos:
     case UnaryKind::Exp:
     case UnaryKind::Log:
     case UnaryKind::Sign:
     case UnaryKind::Sin:
-    // Several passes, where the kernel needs one.
+      return {xnn_unary_invalid, nullptr, "XNNPACK computes one number at a time, our row a vector."};
     case UnaryKind::GeluTanh:
     case UnaryKind::HardSigmoid:
     case UnaryKind::Silu:
-    // Not in XNNPACK.
+      return {xnn_unary_invalid, nullptr, "XNNPACK needs several passes over memory, our row one."};
     case UnaryKind::Acos:
     case UnaryKind::Acosh:
     case UnaryKind::Asin:
@@ -131,12 +131,7 @@ UnaryDefinition unary_definition(UnaryKind kind) {
     case UnaryKind::Trunc:
       break;
   }
-  return {};
-}
-
-bool unary_in_xnnpack(const NodeContext& node) {
-  const UnaryDefinition definition = unary_definition(node.attributes<schema::Unary>().kind());
-  return (definition.type != xnn_unary_invalid || definition.compose != nullptr) && fits_xnnpack(node);
+  return {xnn_unary_invalid, nullptr, "XNNPACK has no such operator."};
 }
 
 xnn_unary_params unary_params(const schema::Unary& attributes) {
@@ -156,11 +151,6 @@ xnn_unary_params unary_params(const schema::Unary& attributes) {
       break;
   }
   return params;
-}
-
-// For the others XNNPACK computes one number at a time.
-bool unary_in_half(const NodeContext& node) {
-  return node.attributes<schema::Unary>().kind() != UnaryKind::Gelu;
 }
 
 Status define_unary(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -220,7 +210,6 @@ Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, dtype, shape);
 }
 
-// XNNPACK's maximum and minimum drop a NaN in one of the operands.
 xnn_binary_operator binary_operator(BinaryKind kind) {
   switch (kind) {
     case BinaryKind::Add:
@@ -252,12 +241,17 @@ xnn_binary_operator binary_operator(BinaryKind kind) {
   return xnn_binary_invalid;
 }
 
-bool binary_in_xnnpack(const NodeContext& node) {
-  return binary_operator(node.attributes<schema::Binary>().kind()) != xnn_binary_invalid && fits_xnnpack(node);
-}
-
-bool binary_in_half(const NodeContext& node) {
-  return node.attributes<schema::Binary>().kind() != BinaryKind::Copysign;
+Limit binary_limit(const NodeContext& node) {
+  switch (node.attributes<schema::Binary>().kind()) {
+    case BinaryKind::Maximum:
+    case BinaryKind::Minimum:
+      return "XNNPACK's maximum and minimum drop a NaN in one of the operands.";
+    default:
+      break;
+  }
+  return binary_operator(node.attributes<schema::Binary>().kind()) == xnn_binary_invalid
+      ? "XNNPACK has no such operator."
+      : operand_limit(node);
 }
 
 // Beyond these ratios of scales XNNPACK computes something else.
@@ -274,14 +268,18 @@ bool is_in_range(BinaryKind kind, float a, float b, float y) {
   }
 }
 
-bool quantized_binary_in_xnnpack(const NodeContext& node) {
+Limit quantized_binary_limit(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Binary>();
   const TensorType& a = node.input(0);
   const TensorType& b = node.input(1);
   const TensorType& y = node.output();
-  return is_per_tensor(a, DType::Int8) && is_per_tensor(b, DType::Int8) && is_per_tensor(y, DType::Int8) &&
-      is_in_range(attributes.kind(), scale_of(a), scale_of(b), scale_of(y)) && attributes.clamp() == nullptr &&
-      fits_xnnpack(node);
+  if (!is_per_tensor(a, DType::Int8) || !is_per_tensor(b, DType::Int8) || !is_per_tensor(y, DType::Int8)) {
+    return "XNNPACK adds, subtracts and multiplies Int8 with one scale for each tensor.";
+  }
+  if (!is_in_range(attributes.kind(), scale_of(a), scale_of(b), scale_of(y))) {
+    return "XNNPACK has no such operator of integers, or takes no such ratio of their scales.";
+  }
+  return attributes.clamp() != nullptr ? "XNNPACK takes no clamp here." : operand_limit(node);
 }
 
 Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -294,35 +292,70 @@ Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
       xnn_define_binary(subgraph.get(), binary_operator(attributes.kind()), &params, a, b, y, 0), "xnn_define_binary");
 }
 
+Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  if (node.is_quantized()) {
+    const bool has_row = make_quantized_unary_row(node) != nullptr;
+    const bool copies = node.attributes<schema::Unary>().kind() == UnaryKind::Copy;
+    if (has_row || (copies && has_one_quantization(node))) {
+      return Choice::elementwise(
+          has_row ? make_quantized_unary_row : nullptr,
+          make_quantized_unary,
+          "The result for each of 256 integers is looked up in a table.");
+    }
+    return choose_kernel(node, make_unary, "XNNPACK has no such operator of these integers.");
+  }
+  const UnaryKind kind = node.attributes<schema::Unary>().kind();
+  const UnaryDefinition definition = unary_definition(kind);
+  const Limit limit = definition.limit != nullptr ? definition.limit : operand_limit(node);
+  const MakeRow row = make_unary_row(node) == nullptr ? nullptr : make_unary_row;
+  if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
+    return Choice::elementwise(row, make_unary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+  }
+  return choose_xnnpack_or_kernel(
+             node,
+             options,
+             limit,
+             define_unary,
+             make_unary,
+             kind == UnaryKind::Gelu ? "In Float16 it computes one number at a time." : nullptr)
+      .or_row(row);
+}
+
+bool is_float(const NodeContext& node) {
+  return node.input(0).dtype == DType::Float32;
+}
+
+std::unique_ptr<Kernel> make_any_binary(const NodeContext& node) {
+  return is_float(node) ? make_binary(node) : make_integer_binary(node);
+}
+
+std::unique_ptr<Row> make_any_binary_row(const NodeContext& node) {
+  return is_float(node) ? make_binary_row(node) : make_integer_row(node);
+}
+
+Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  if (node.is_quantized()) {
+    return choose_xnnpack_or_kernel(node, options, quantized_binary_limit(node), define_binary, make_any_binary);
+  }
+  const Limit limit = binary_limit(node);
+  const MakeRow row = make_any_binary_row(node) == nullptr ? nullptr : make_any_binary_row;
+  if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
+    return Choice::elementwise(row, make_any_binary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+  }
+  return choose_xnnpack_or_kernel(
+             node,
+             options,
+             limit,
+             define_binary,
+             make_any_binary,
+             node.attributes<schema::Binary>().kind() == BinaryKind::Copysign ? "It has this in Float32 only."
+                                                                              : nullptr)
+      .or_row(row);
+}
+
 } // namespace
 
-const OpImpl kUnaryOp{
-    infer_unary,
-    unary_in_xnnpack,
-    define_unary,
-    make_unary,
-    false,
-    false,
-    make_unary_row,
-    nullptr,
-    make_quantized_unary,
-    make_quantized_unary_row,
-    unary_in_half};
-const OpImpl kBinaryOp{
-    infer_binary,
-    binary_in_xnnpack,
-    define_binary,
-    [](const NodeContext& node) {
-      return node.input(0).dtype == DType::Float32 ? make_binary(node) : make_integer_binary(node);
-    },
-    false,
-    false,
-    [](const NodeContext& node) {
-      return node.input(0).dtype == DType::Float32 ? make_binary_row(node) : make_integer_row(node);
-    },
-    quantized_binary_in_xnnpack,
-    nullptr,
-    nullptr,
-    binary_in_half};
+const OpImpl kUnaryOp{infer_unary, choose_unary};
+const OpImpl kBinaryOp{infer_binary, choose_binary};
 
 } // namespace executorch::backends::et_xnnpack

@@ -3,7 +3,7 @@
 
 #include <cinttypes>
 
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -68,10 +68,10 @@ Status infer_size_value(const NodeContext& node, Span<TensorType> outputs) {
 
 } // namespace
 
-const OpImpl kCompareOp{infer_compare, nullptr, nullptr, make_compare, false, false, make_compare_row};
-const OpImpl kWhereOp{infer_where, nullptr, nullptr, make_where, false, false, make_where_row};
-const OpImpl kCastOp{infer_cast, nullptr, nullptr, make_cast, false, false, make_cast_row};
-const OpImpl kIotaOp{infer_iota, nullptr, nullptr, make_iota};
-const OpImpl kSizeValueOp{infer_size_value, nullptr, nullptr, make_size_value};
+const OpImpl kCompareOp{infer_compare, choose_row<make_compare_row, make_compare>};
+const OpImpl kWhereOp{infer_where, choose_row<make_where_row, make_where>};
+const OpImpl kCastOp{infer_cast, choose_row<make_cast_row, make_cast>};
+const OpImpl kIotaOp{infer_iota, choose_only_kernel<make_iota>};
+const OpImpl kSizeValueOp{infer_size_value, choose_only_kernel<make_size_value>};
 
 } // namespace executorch::backends::et_xnnpack

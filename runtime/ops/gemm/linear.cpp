@@ -2,7 +2,8 @@
 #include "runtime/kernels/gemm/matmul.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
+#include "runtime/ops/common/in_float.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -43,13 +44,29 @@ Status define_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_fully_connected");
 }
 
-// XNNPACK would widen the weight to 32 bits.
-bool linear_in_xnnpack(const NodeContext& node) {
-  return fits_xnnpack(node) && !keeps_linear_weight(node);
-}
+constexpr const char* kKept =
+    "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
 
-bool quantized_linear_in_xnnpack(const NodeContext& node) {
-  return is_product_in_xnnpack(node, node.attributes<schema::Linear>().clamp()) && fits_xnnpack(node);
+Choice choose_linear(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  const bool keeps = keeps_linear_weight(node);
+  if (!node.is_quantized()) {
+    return keeps ? Choice::kernel(make_linear, kKept)
+                 : choose_xnnpack_or_kernel(
+                       node,
+                       options,
+                       operand_limit(node),
+                       define_linear,
+                       make_linear,
+                       is_constant(node) ? nullptr : "In Float16 it takes constant weights only.");
+  }
+  Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
+  limit = limit != nullptr ? limit : operand_limit(node);
+  if (!keeps || (limit == nullptr && options.xnnpack)) {
+    return choose_xnnpack_or_kernel(node, options, limit, define_linear, make_linear);
+  }
+  return Choice::kernel(
+      [](const NodeContext& quantized) { return make_in_float_but_weight(make_linear, quantized); },
+      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kKept);
 }
 
 Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
@@ -74,11 +91,6 @@ Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, shape);
 }
 
-// XNNPACK would widen the constant to 32 bits.
-bool batch_matmul_in_xnnpack(const NodeContext& node) {
-  return fits_xnnpack(node) && !keeps_batch_matmul_weight(node);
-}
-
 Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
   ETX_ASSIGN_OR_RETURN(const uint32_t a, subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t b, subgraph.input(1, node.is_constant(1) ? Use::Packed : Use::Kept));
@@ -88,37 +100,22 @@ Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
       xnn_define_batch_matrix_multiply(subgraph.get(), a, b, y, flags), "xnn_define_batch_matrix_multiply");
 }
 
-// XNNPACK packs a constant operand once in Float32 only.
-bool batch_matmul_in_half(const NodeContext& node) {
-  return !node.is_constant(1);
+Choice choose_batch_matmul(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  if (!node.is_quantized() && keeps_batch_matmul_weight(node)) {
+    return Choice::kernel(make_batch_matmul, kKept);
+  }
+  return choose_xnnpack_or_kernel(
+      node,
+      options,
+      node.is_quantized() ? "XNNPACK multiplies batches of Float32 matrices." : operand_limit(node),
+      define_batch_matmul,
+      make_batch_matmul,
+      node.is_constant(1) ? "It packs a constant operand in Float32 only." : nullptr);
 }
 
 } // namespace
 
-// With other operands XNNPACK gives zeros.
-const OpImpl kLinearOp{
-    infer_linear,
-    linear_in_xnnpack,
-    define_linear,
-    make_linear,
-    false,
-    false,
-    nullptr,
-    quantized_linear_in_xnnpack,
-    make_linear_of_integers,
-    nullptr,
-    is_constant};
-const OpImpl kBatchMatMulOp{
-    infer_batch_matmul,
-    batch_matmul_in_xnnpack,
-    define_batch_matmul,
-    make_batch_matmul,
-    false,
-    false,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    batch_matmul_in_half};
+const OpImpl kLinearOp{infer_linear, choose_linear};
+const OpImpl kBatchMatMulOp{infer_batch_matmul, choose_batch_matmul};
 
 } // namespace executorch::backends::et_xnnpack

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "runtime/kernels/image/grid_sample.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -59,7 +59,7 @@ Status infer_grid_sample(const NodeContext& node, Span<TensorType> outputs) {
 
 } // namespace
 
-const OpImpl kResize2dOp{infer_resize2d, nullptr, nullptr, make_resize2d};
-const OpImpl kGridSampleOp{infer_grid_sample, nullptr, nullptr, make_grid_sample};
+const OpImpl kResize2dOp{infer_resize2d, choose_only_kernel<make_resize2d>};
+const OpImpl kGridSampleOp{infer_grid_sample, choose_only_kernel<make_grid_sample>};
 
 } // namespace executorch::backends::et_xnnpack

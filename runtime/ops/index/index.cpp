@@ -4,7 +4,7 @@
 #include <cinttypes>
 
 #include "runtime/kernels/index/scatter.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -188,14 +188,19 @@ Status infer_embedding_bag(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, {offsets - closing, node.input(0).shape[1]});
 }
 
+template <std::unique_ptr<Kernel> (*kMake)(const NodeContext&)>
+Choice choose_in_place(const NodeContext&, const Cpu&, const ChoiceOptions&) {
+  return Choice::kernel(kMake, "XNNPACK has no such operator.").working_in_place();
+}
+
 } // namespace
 
-const OpImpl kIndexOp{infer_index, nullptr, nullptr, make_index};
-const OpImpl kGatherOp{infer_gather, nullptr, nullptr, make_gather};
-const OpImpl kIndexPutOp{infer_index_put, nullptr, nullptr, make_index_put, false, /*in_place=*/true};
-const OpImpl kScatterOp{infer_scatter, nullptr, nullptr, make_scatter, false, /*in_place=*/true};
-const OpImpl kSliceScatterOp{infer_slice_scatter, nullptr, nullptr, make_slice_scatter, false, /*in_place=*/true};
-const OpImpl kMaskedScatterOp{infer_masked_scatter, nullptr, nullptr, make_masked_scatter};
-const OpImpl kEmbeddingBagOp{infer_embedding_bag, nullptr, nullptr, make_embedding_bag};
+const OpImpl kIndexOp{infer_index, choose_only_kernel<make_index>};
+const OpImpl kGatherOp{infer_gather, choose_only_kernel<make_gather>};
+const OpImpl kIndexPutOp{infer_index_put, choose_in_place<make_index_put>, /*takes_quantized=*/false};
+const OpImpl kScatterOp{infer_scatter, choose_in_place<make_scatter>, /*takes_quantized=*/false};
+const OpImpl kSliceScatterOp{infer_slice_scatter, choose_in_place<make_slice_scatter>, /*takes_quantized=*/false};
+const OpImpl kMaskedScatterOp{infer_masked_scatter, choose_only_kernel<make_masked_scatter>};
+const OpImpl kEmbeddingBagOp{infer_embedding_bag, choose_only_kernel<make_embedding_bag>};
 
 } // namespace executorch::backends::et_xnnpack

@@ -8,7 +8,7 @@
 #include "runtime/kernels/move/data_movement.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -105,8 +105,14 @@ bool has_long_runs(const NodeContext& node) {
   return result || y.numel() < kMany;
 }
 
-bool concat_in_xnnpack(const NodeContext& node) {
-  return node.num_inputs() >= 2 && node.num_inputs() <= 5 && fits_xnnpack(node) && has_long_runs(node);
+Limit concat_limit(const NodeContext& node) {
+  if (node.num_inputs() < 2 || node.num_inputs() > 5) {
+    return "XNNPACK joins 2 to 5 tensors.";
+  }
+  if (const Limit limit = operand_limit(node); limit != nullptr) {
+    return limit;
+  }
+  return has_long_runs(node) ? nullptr : "XNNPACK is slow with many runs of less than 8 neighbours.";
 }
 
 Status define_concat(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -157,9 +163,14 @@ Status infer_slice(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, x.dtype, y);
 }
 
-bool slice_in_xnnpack(const NodeContext& node) {
+Limit slice_limit(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Slice>();
-  return attributes.step() == 1 && attributes.start() >= 0 && attributes.size() > 0 && fits_xnnpack(node);
+  if (attributes.step() != 1) {
+    return "XNNPACK takes steps of 1 only.";
+  }
+  return attributes.start() >= 0 && attributes.size() > 0
+      ? operand_limit(node)
+      : "XNNPACK takes slices with a start and a size that are known.";
 }
 
 Status define_slice(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -247,42 +258,60 @@ Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
 }
 
 // Integers are moved as they are if they mean the same before and after.
-template <std::unique_ptr<Kernel> (*kMake)(const NodeContext&)>
-std::unique_ptr<Kernel> moved(const NodeContext& node) {
-  return has_one_quantization(node) ? kMake(node) : nullptr;
+bool is_moved_as_it_is(const NodeContext& node) {
+  return !node.is_quantized() || has_one_quantization(node);
 }
-template <bool (*kRule)(const NodeContext&)>
-bool moved_in_xnnpack(const NodeContext& node) {
-  return has_one_quantization(node) && kRule(node);
+
+constexpr const char* kNotInXnnpack = "XNNPACK has no such operator.";
+constexpr const char* kSlowInXnnpack = "The kernel is faster than XNNPACK's.";
+
+Choice choose_moving(const NodeContext& node, MakeKernel make, const char* reason) {
+  return is_moved_as_it_is(node) ? Choice::kernel(std::move(make), reason)
+                                 : choose_kernel(node, std::move(make), reason);
+}
+
+Choice choose_moving_in_xnnpack(
+    const NodeContext& node, const ChoiceOptions& options, Limit limit, Define define, MakeKernel make) {
+  if (limit == nullptr && options.xnnpack && is_moved_as_it_is(node)) {
+    return choose_xnnpack_or_kernel(node, options, limit, define, std::move(make));
+  }
+  return choose_moving(node, std::move(make), limit == nullptr ? "XNNPACK takes integers of one scale." : limit);
+}
+
+Choice choose_reshape(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  if (options.views && is_same(node.input(0).quantization, node.output().quantization)) {
+    return Choice::view("The result has the elements of the operand in the same order.");
+  }
+  return choose_moving(node, make_copy, "The result needs memory of its own.");
+}
+
+Choice choose_transpose(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
+  return choose_moving(node, make_transpose, kSlowInXnnpack);
+}
+
+Choice choose_expand(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
+  return choose_moving(node, make_expand, kNotInXnnpack);
+}
+
+Choice choose_pad(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
+  return choose_moving(node, make_pad, kSlowInXnnpack);
+}
+
+Choice choose_concat(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_moving_in_xnnpack(node, options, concat_limit(node), define_concat, make_concat);
+}
+
+Choice choose_slice(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_moving_in_xnnpack(node, options, slice_limit(node), define_slice, make_slice);
 }
 
 } // namespace
 
-const OpImpl kReshapeOp{
-    infer_reshape, nullptr, nullptr, make_copy, /*is_view=*/true, false, nullptr, nullptr, moved<make_copy>};
-const OpImpl kTransposeOp{
-    infer_transpose, nullptr, nullptr, make_transpose, false, false, nullptr, nullptr, moved<make_transpose>};
-const OpImpl kExpandOp{infer_expand, nullptr, nullptr, make_expand, false, false, nullptr, nullptr, moved<make_expand>};
-const OpImpl kConcatOp{
-    infer_concat,
-    concat_in_xnnpack,
-    define_concat,
-    make_concat,
-    false,
-    false,
-    nullptr,
-    moved_in_xnnpack<concat_in_xnnpack>,
-    moved<make_concat>};
-const OpImpl kSliceOp{
-    infer_slice,
-    slice_in_xnnpack,
-    define_slice,
-    make_slice,
-    false,
-    false,
-    nullptr,
-    moved_in_xnnpack<slice_in_xnnpack>,
-    moved<make_slice>};
-const OpImpl kPadOp{infer_pad, nullptr, nullptr, make_pad, false, false, nullptr, nullptr, moved<make_pad>};
+const OpImpl kReshapeOp{infer_reshape, choose_reshape};
+const OpImpl kTransposeOp{infer_transpose, choose_transpose};
+const OpImpl kExpandOp{infer_expand, choose_expand};
+const OpImpl kConcatOp{infer_concat, choose_concat};
+const OpImpl kSliceOp{infer_slice, choose_slice};
+const OpImpl kPadOp{infer_pad, choose_pad};
 
 } // namespace executorch::backends::et_xnnpack

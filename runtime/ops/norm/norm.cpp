@@ -3,7 +3,7 @@
 
 #include "runtime/kernels/norm/group_norm.h"
 #include "runtime/kernels/norm/layer_norm.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -82,8 +82,8 @@ Status infer_group_norm(const NodeContext& node, Span<TensorType> outputs) {
 
 } // namespace
 
-const OpImpl kLayerNormOp{infer_layer_norm, nullptr, nullptr, make_layer_norm};
-const OpImpl kRmsNormOp{infer_rms_norm, nullptr, nullptr, make_rms_norm};
-const OpImpl kGroupNormOp{infer_group_norm, nullptr, nullptr, make_group_norm};
+const OpImpl kLayerNormOp{infer_layer_norm, choose_only_kernel<make_layer_norm>};
+const OpImpl kRmsNormOp{infer_rms_norm, choose_only_kernel<make_rms_norm>};
+const OpImpl kGroupNormOp{infer_group_norm, choose_only_kernel<make_group_norm>};
 
 } // namespace executorch::backends::et_xnnpack

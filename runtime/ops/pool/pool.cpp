@@ -8,7 +8,7 @@
 #include "runtime/kernels/pool/max_pool_indices.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -100,12 +100,23 @@ bool equal(const schema::Padding2D& a, const schema::Padding2D& b) {
 
 // XNNPACK divides by the elements inside the image, which padding of our own becomes
 // part of.
-bool avg_pool2d_in_xnnpack(const NodeContext& node) {
+Limit avg_pool2d_limit(const NodeContext& node) {
   const auto& pool = node.attributes<schema::AvgPool2d>();
   const schema::Padding2D& counted = *pool.padding_counted();
-  const bool is_copy = pool.kernel()->height() == 1 && pool.kernel()->width() == 1;
-  return (equal(counted, kNoPadding) || equal(counted, *pool.padding())) && !is_copy && pool.divisor_override() == 0 &&
-      fits_xnnpack(node) && fits_xnnpack(window_height(pool), window_width(pool));
+  if (node.is_quantized()) {
+    return "XNNPACK has no average pooling of Int8.";
+  }
+  if (!equal(counted, kNoPadding) && !equal(counted, *pool.padding())) {
+    return "XNNPACK counts all of the padding, or nothing of it.";
+  }
+  if (pool.kernel()->height() == 1 && pool.kernel()->width() == 1) {
+    return "XNNPACK takes windows of more than one element.";
+  }
+  if (pool.divisor_override() != 0) {
+    return "XNNPACK divides by the number of elements only.";
+  }
+  const Limit limit = operand_limit(node);
+  return limit != nullptr ? limit : window_limit(window_height(pool), window_width(pool));
 }
 
 // The input with a border of zeros.
@@ -164,13 +175,24 @@ bool has_gaps_and_padding(const Window& height, const Window& width) {
       std::max({height.before, height.after, width.before, width.after}) > 0;
 }
 
-bool quantized_max_pool2d_in_xnnpack(const NodeContext& node) {
+Limit max_pool2d_limit(const NodeContext& node) {
   const auto& pool = node.attributes<schema::MaxPool2d>();
   const Window height = window_height(pool);
   const Window width = window_width(pool);
-  return has_one_quantization(node) && fits_xnnpack(node) && fits_xnnpack(height, width) &&
-      !has_gaps_and_padding(height, width) && uint64_t{height.kernel} * width.kernel > 1 &&
-      height.stride <= height.kernel && width.stride <= width.kernel;
+  if (!node.is_quantized()) {
+    return "XNNPACK's maximum drops NaN, which integers do not have.";
+  }
+  if (!has_one_quantization(node)) {
+    return "XNNPACK takes the maximum of integers where input and result have the same scale and zero point.";
+  }
+  if (has_gaps_and_padding(height, width)) {
+    return "XNNPACK takes wrong elements for the padding of windows with dilation.";
+  }
+  if (uint64_t{height.kernel} * width.kernel <= 1 || height.stride > height.kernel || width.stride > width.kernel) {
+    return "XNNPACK takes windows of more than one element, and strides that leave none out.";
+  }
+  const Limit limit = operand_limit(node);
+  return limit != nullptr ? limit : window_limit(height, width);
 }
 
 Status define_max_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -208,11 +230,19 @@ Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) 
   return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
 }
 
-// To a single pixel it is a mean. XNNPACK counts what that is of in 31 bits.
-bool adaptive_pool2d_in_xnnpack(const NodeContext& node) {
+// To a single pixel it is a mean.
+Limit adaptive_pool2d_limit(const NodeContext& node) {
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
-  return pool.kind() == schema::AdaptivePoolKind::Average && pool.output()->height() == 1 &&
-      pool.output()->width() == 1 && fits_xnnpack(node) && node.input(0).shape.numel(1, 3) <= INT32_MAX;
+  if (node.is_quantized()) {
+    return "XNNPACK has no adaptive pooling of integers.";
+  }
+  if (pool.kind() != schema::AdaptivePoolKind::Average || pool.output()->height() != 1 || pool.output()->width() != 1) {
+    return "XNNPACK has adaptive pooling as the mean of whole images only.";
+  }
+  if (const Limit limit = operand_limit(node); limit != nullptr) {
+    return limit;
+  }
+  return node.input(0).shape.numel(1, 3) <= INT32_MAX ? nullptr : "XNNPACK counts the elements of a mean in 31 bits.";
 }
 
 Status define_adaptive_pool2d(const NodeContext&, SubgraphBuilder& subgraph) {
@@ -257,22 +287,24 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
   return set_output(outputs, DType::Float32, y);
 }
 
+Choice choose_avg_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_xnnpack_or_kernel(node, options, avg_pool2d_limit(node), define_avg_pool2d, make_avg_pool2d);
+}
+
+Choice choose_max_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_xnnpack_or_kernel(node, options, max_pool2d_limit(node), define_max_pool2d, make_max_pool2d);
+}
+
+Choice choose_adaptive_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_xnnpack_or_kernel(
+      node, options, adaptive_pool2d_limit(node), define_adaptive_pool2d, make_adaptive_pool2d);
+}
+
 } // namespace
 
-const OpImpl kAvgPool2dOp{infer_avg_pool2d, avg_pool2d_in_xnnpack, define_avg_pool2d, make_avg_pool2d};
-// XNNPACK's maximum drops a NaN, which integers do not have.
-const OpImpl kMaxPool2dOp{
-    infer_max_pool2d,
-    nullptr,
-    define_max_pool2d,
-    make_max_pool2d,
-    false,
-    false,
-    nullptr,
-    quantized_max_pool2d_in_xnnpack};
-const OpImpl kAdaptivePool2dOp{
-    infer_adaptive_pool2d, adaptive_pool2d_in_xnnpack, define_adaptive_pool2d, make_adaptive_pool2d};
-
-const OpImpl kMaxPoolIndicesOp{infer_max_pool_indices, nullptr, nullptr, make_max_pool_indices};
+const OpImpl kAvgPool2dOp{infer_avg_pool2d, choose_avg_pool2d};
+const OpImpl kMaxPool2dOp{infer_max_pool2d, choose_max_pool2d};
+const OpImpl kAdaptivePool2dOp{infer_adaptive_pool2d, choose_adaptive_pool2d};
+const OpImpl kMaxPoolIndicesOp{infer_max_pool_indices, choose_only_kernel<make_max_pool_indices>};
 
 } // namespace executorch::backends::et_xnnpack

@@ -6,7 +6,7 @@
 
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/xnnpack/xnnpack_compat.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -61,37 +61,37 @@ Status infer_quantized_linear(const NodeContext& node, Span<TensorType> outputs)
   return set_output(outputs, DType::Float32, y);
 }
 
-// XNNPACK multiplies floats by integers with instructions that it does not check for.
-bool has_products_of_floats_and_integers() {
-#if defined(__x86_64__) || defined(__i386__)
-  return __builtin_cpu_supports("sse4.1");
-#else
-  return true;
-#endif
-}
-
-bool can_round_rows() {
-  static const bool result = et_xnnpack_can_round_rows();
-  return result;
-}
-
-bool quantized_linear_in_xnnpack(const NodeContext& node) {
+Limit quantized_linear_limit(const NodeContext& node, const Cpu& cpu) {
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   const Shape& x = node.input(0).shape;
   const size_t groups = node.input(2).shape[1];
-  if (node.has_input(4) || x.rank > XNN_MAX_TENSOR_DIMS || x.numel() == 0 || node.output().shape.numel() == 0) {
-    return false;
+  if (node.has_input(4)) {
+    return "XNNPACK takes weights without zero points.";
+  }
+  if (x.rank > XNN_MAX_TENSOR_DIMS) {
+    return "XNNPACK takes tensors of rank 6 at most.";
+  }
+  if (x.numel() == 0 || node.output().shape.numel() == 0) {
+    return "XNNPACK does not take empty tensors.";
   }
   for (size_t i = 1; i < node.num_inputs(); ++i) {
     if (node.has_input(i) && !node.is_constant(i)) {
-      return false;
+      return "XNNPACK takes constant weights, scales and biases.";
     }
   }
-  if (attributes.dynamic_quantization() ? !can_round_rows() : !has_products_of_floats_and_integers()) {
-    return false;
+  if (attributes.dynamic_quantization() && !cpu.dynamic_quantization) {
+    return "This build of XNNPACK reads behind the scales of rows on this CPU.";
   }
-  const bool whole_groups = x.last() / groups % kSmallestGroup == 0;
-  return groups == 1 || (attributes.bits() == 4 && attributes.dynamic_quantization() && whole_groups);
+  if (!attributes.dynamic_quantization() && !cpu.float_by_integer) {
+    return "XNNPACK multiplies floats by integers with instructions that this CPU lacks.";
+  }
+  if (groups == 1) {
+    return nullptr;
+  }
+  if (attributes.bits() != 4 || !attributes.dynamic_quantization()) {
+    return "XNNPACK takes groups for weights of 4 bits with dynamic quantization only.";
+  }
+  return x.last() / groups % kSmallestGroup == 0 ? nullptr : "XNNPACK takes groups of a multiple of 32 weights.";
 }
 
 Status define_quantized_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
@@ -149,10 +149,19 @@ Status infer_choose_qparams(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, y);
 }
 
+Choice choose_quantized_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  return choose_xnnpack_or_kernel(
+      node,
+      options,
+      quantized_linear_limit(node, cpu),
+      define_quantized_linear,
+      make_quantized_linear,
+      "It takes these weights in Float32 only.");
+}
+
 } // namespace
 
-const OpImpl kQuantizedLinearOp{
-    infer_quantized_linear, quantized_linear_in_xnnpack, define_quantized_linear, make_quantized_linear};
-const OpImpl kChooseQParamsOp{infer_choose_qparams, nullptr, nullptr, make_choose_qparams};
+const OpImpl kQuantizedLinearOp{infer_quantized_linear, choose_quantized_linear};
+const OpImpl kChooseQParamsOp{infer_choose_qparams, choose_only_kernel<make_choose_qparams>};
 
 } // namespace executorch::backends::et_xnnpack

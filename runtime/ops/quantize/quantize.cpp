@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -69,7 +69,7 @@ Status infer_dequantize(const NodeContext& node, Span<TensorType> outputs) {
 
 } // namespace
 
-const OpImpl kQuantizeOp{infer_quantize, nullptr, nullptr, make_quantize, false, false, make_quantize_row};
-const OpImpl kDequantizeOp{infer_dequantize, nullptr, nullptr, make_dequantize, false, false, make_dequantize_row};
+const OpImpl kQuantizeOp{infer_quantize, choose_row<make_quantize_row, make_quantize>};
+const OpImpl kDequantizeOp{infer_dequantize, choose_row<make_dequantize_row, make_dequantize>};
 
 } // namespace executorch::backends::et_xnnpack

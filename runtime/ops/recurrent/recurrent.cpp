@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "runtime/kernels/recurrent/recurrent.h"
 
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -63,6 +63,6 @@ Status infer_recurrent(const NodeContext& node, Span<TensorType> outputs) {
 
 } // namespace
 
-const OpImpl kRecurrentOp{infer_recurrent, nullptr, nullptr, make_recurrent};
+const OpImpl kRecurrentOp{infer_recurrent, choose_only_kernel<make_recurrent>};
 
 } // namespace executorch::backends::et_xnnpack

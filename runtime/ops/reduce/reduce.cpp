@@ -6,7 +6,7 @@
 #include "runtime/kernels/reduce/scan.h"
 #include "runtime/kernels/reduce/typed_reduce.h"
 #include "runtime/xnnpack/subgraph_builder.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -148,9 +148,16 @@ Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, x);
 }
 
-bool softmax_in_xnnpack(const NodeContext& node) {
+Limit softmax_limit(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Softmax>();
-  return !attributes.log() && attributes.axis() + 1u == node.input(0).shape.rank && fits_xnnpack(node);
+  if (node.is_quantized()) {
+    return "XNNPACK has no softmax of integers with these scales.";
+  }
+  if (attributes.log()) {
+    return "XNNPACK has no logarithm of softmax.";
+  }
+  return attributes.axis() + 1u == node.input(0).shape.rank ? operand_limit(node)
+                                                            : "XNNPACK has softmax over the last axis only.";
 }
 
 Status define_softmax(const NodeContext&, SubgraphBuilder& subgraph) {
@@ -159,30 +166,27 @@ Status define_softmax(const NodeContext&, SubgraphBuilder& subgraph) {
   return check_xnn(xnn_define_softmax(subgraph.get(), x, y, 0), "xnn_define_softmax");
 }
 
-// XNNPACK keeps the sum of a row in float16, on ARM also while it sums up: too little for a row of thousands, and
-// infinite for one of more than 65504.
-bool never(const NodeContext&) {
-  return false;
+// On ARM XNNPACK keeps the sum of a row in Float16 while it sums up, too: infinite for one of more than 65504.
+Choice choose_softmax(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  return choose_xnnpack_or_kernel(
+      node,
+      options,
+      softmax_limit(node),
+      define_softmax,
+      make_softmax,
+      "In Float16 it keeps the sum of a row in Float16, which is too little for long rows.");
+}
+
+Choice choose_reduce(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
+  return choose_kernel(node, make_any_reduce, "The kernel is as fast as XNNPACK, which loses digits on long columns.");
 }
 
 } // namespace
 
-// As fast as XNNPACK, which loses digits on long columns.
-const OpImpl kReduceOp{infer_reduce, nullptr, nullptr, make_any_reduce};
-const OpImpl kArgReduceOp{infer_arg_reduce, nullptr, nullptr, make_arg_reduce};
-const OpImpl kScanOp{infer_scan, nullptr, nullptr, make_scan};
-const OpImpl kSortOp{infer_sort, nullptr, nullptr, make_sort};
-const OpImpl kSoftmaxOp{
-    infer_softmax,
-    softmax_in_xnnpack,
-    define_softmax,
-    make_softmax,
-    false,
-    false,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    never};
+const OpImpl kReduceOp{infer_reduce, choose_reduce};
+const OpImpl kArgReduceOp{infer_arg_reduce, choose_only_kernel<make_arg_reduce>};
+const OpImpl kScanOp{infer_scan, choose_only_kernel<make_scan>};
+const OpImpl kSortOp{infer_sort, choose_only_kernel<make_sort>};
+const OpImpl kSoftmaxOp{infer_softmax, choose_softmax};
 
 } // namespace executorch::backends::et_xnnpack

@@ -116,19 +116,27 @@ StatusOr<std::vector<TensorType>> OpCase::infer_all() const {
   return outputs;
 }
 
+Choice OpCase::choose(const TensorType& output, bool xnnpack) const {
+  ChoiceOptions options;
+  options.xnnpack = xnnpack;
+  options.views = xnnpack;
+  options.float16 = true;
+  return op().choose(*Context(*this, output), Cpu::get(), options);
+}
+
 bool OpCase::in_xnnpack() const {
   StatusOr<TensorType> output = infer();
   EXPECT_TRUE(output.ok()) << output.status().message();
-  return output.ok() && op().in_xnnpack != nullptr && op().in_xnnpack(*Context(*this, *output));
+  return output.ok() && in_xnnpack(*output);
 }
 
 bool OpCase::in_xnnpack(const TensorType& output) const {
-  return runs_in_xnnpack(op(), *Context(*this, output));
+  return choose(output).kind == Choice::Kind::Xnnpack;
 }
 
 bool OpCase::in_half() const {
   StatusOr<TensorType> output = infer();
-  return output.ok() && et_xnnpack_has_half() && runs_in_half(op(), *Context(*this, *output));
+  return output.ok() && Cpu::get().float16 && choose(*output).float16;
 }
 
 std::vector<float> OpCase::run_in_xnnpack(bool half) const {
@@ -160,7 +168,7 @@ std::vector<float> OpCase::run_in_xnnpack(bool half) const {
       {types.data(), types.size()},
       constants);
   expect_ok(builder.status());
-  expect_ok((*builder)->add(op(), *context, half));
+  expect_ok((*builder)->add(choose(output).define, *context, half));
   xnn_runtime_t raw = nullptr;
   expect_ok(check_xnn(
       xnn_create_runtime_v4((*builder)->get(), nullptr, nullptr, nullptr, XNN_FLAG_NO_OPERATOR_FUSION, &raw),
@@ -196,7 +204,7 @@ std::vector<float> OpCase::run_kernel() const {
   for (size_t i = 0; i < operands_.size(); ++i) {
     inputs.push_back(operands_[i].type ? data[i].data() : nullptr);
   }
-  const std::unique_ptr<Kernel> kernel = op().kernel(*context);
+  const std::unique_ptr<Kernel> kernel = choose(output, /*xnnpack=*/false).make(*context);
   EXPECT_NE(kernel, nullptr);
   std::vector<std::vector<float>> packed;
   for (size_t i = 0; i < operands_.size(); ++i) {

@@ -55,6 +55,8 @@ class OpCase {
   // The first output.
   StatusOr<TensorType> infer() const;
   StatusOr<std::vector<TensorType>> infer_all() const;
+  // With a result of this type. Without `xnnpack` a kernel.
+  Choice choose(const TensorType& output, bool xnnpack = true) const;
   bool in_xnnpack() const;
   // With a result of this type, which may be quantized.
   bool in_xnnpack(const TensorType& output) const;

@@ -41,7 +41,9 @@ Plan plan_of(const GraphDef& def, bool fuse_elementwise = false) {
   EXPECT_TRUE(sizes.ok());
   StatusOr<std::vector<TensorType>> types = blob->infer_types(*sizes);
   EXPECT_TRUE(types.ok());
-  return make_plan(*blob, {types->data(), types->size()}, *sizes, fuse_elementwise);
+  PlanOptions options;
+  options.fuse_elementwise = fuse_elementwise;
+  return make_plan(*blob, {types->data(), types->size()}, *sizes, options);
 }
 
 // "X" for an XNNPACK step, "K" for a kernel, "F" for a pass.
@@ -381,6 +383,42 @@ TEST(PlanTest, PlansManyStepsQuickly) {
   }
   g.output(last);
   EXPECT_EQ(plan_of(g).steps.size(), 40000u);
+}
+
+TEST(PlanTest, SaysWhoComputesWhatAndWhy) {
+  PlanGraph g;
+  const uint32_t x = g.xnnpack(g.input({4}));
+  const uint32_t root = g.node(unary(schema::UnaryKind::Sqrt), {g.kernel(x)}, {4});
+  g.output(g.node(unary(schema::UnaryKind::Exp), {root}, {4}));
+  g.output(g.node(binary(BinaryKind::Maximum), {x, g.view(x)}, {4}));
+  const std::vector<uint8_t> bytes = g.build();
+  StatusOr<Blob> blob = Blob::open(span(bytes));
+  ASSERT_TRUE(blob.ok()) << blob.status().message();
+  const std::string text = describe(plan_of(g, /*fuse_elementwise=*/true), *blob);
+  EXPECT_EQ(
+      text,
+      "node 4 Reshape: view. The result has the elements of the operand in the same order.\n"
+      "step 0\n"
+      "  node 0 Unary: XNNPACK. XNNPACK has this operator.\n"
+      "step 1\n"
+      "  node 1 LayerNorm: kernel. XNNPACK has no such operator.\n"
+      "step 2\n"
+      "  node 2 Unary: row of a pass with the others of this step.\n"
+      "  node 3 Unary: row of a pass with the others of this step.\n"
+      "step 3\n"
+      "  node 5 Binary: row. XNNPACK's maximum and minimum drop a NaN in one of the operands.\n");
+}
+
+// Somebody who asks why a node is not in XNNPACK reads these.
+TEST(PlanTest, ReasonsAreSentences) {
+  for (const SampleGraph& sample : sample_graphs()) {
+    const Plan plan = plan_of(sample.def);
+    for (const Choice& choice : plan.choices) {
+      ASSERT_FALSE(choice.reason.empty()) << sample.name;
+      EXPECT_TRUE(choice.reason[0] >= 'A' && choice.reason[0] <= 'Z') << choice.reason;
+      EXPECT_EQ(choice.reason.back(), '.') << choice.reason;
+    }
+  }
 }
 
 } // namespace

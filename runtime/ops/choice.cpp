@@ -1,0 +1,39 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "choice.h"
+
+#include "runtime/xnnpack/xnnpack_compat.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+// XNNPACK multiplies floats by integers with instructions that it does not check for.
+bool has_float_by_integer() {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_cpu_supports("sse4.1");
+#else
+  return true;
+#endif
+}
+
+} // namespace
+
+const Cpu& Cpu::get() {
+  static const Cpu cpu{et_xnnpack_has_half(), et_xnnpack_can_round_rows(), has_float_by_integer()};
+  return cpu;
+}
+
+const char* name_of(const Choice& choice) {
+  switch (choice.kind) {
+    case Choice::Kind::View:
+      return "view";
+    case Choice::Kind::Row:
+      return "row";
+    case Choice::Kind::Kernel:
+      return "kernel";
+    case Choice::Kind::Xnnpack:
+      return choice.float16 ? "XNNPACK in Float16" : "XNNPACK";
+  }
+  return "unknown";
+}
+
+} // namespace executorch::backends::et_xnnpack

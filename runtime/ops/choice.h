@@ -1,0 +1,101 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernel.h"
+#include "runtime/base/status.h"
+#include "runtime/kernels/elementwise/row.h"
+
+namespace executorch::backends::et_xnnpack {
+
+class SubgraphBuilder;
+
+// What a choice depends on beside the node: what this CPU and this build of XNNPACK can do.
+struct Cpu {
+  bool float16 = false; // XNNPACK computes in Float16
+  bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
+  bool float_by_integer = false; // XNNPACK multiplies floats by weights of integers
+
+  // Of this process.
+  static const Cpu& get();
+};
+
+struct ChoiceOptions {
+  bool xnnpack = true; // false: operands may be empty, which XNNPACK does not take
+  bool views = true; // false: the result needs memory of its own
+  bool float16 = false; // computes in Float16 what XNNPACK has in that
+};
+
+using MakeKernel = std::function<std::unique_ptr<Kernel>(const NodeContext& node)>;
+using MakeRow = std::unique_ptr<Row> (*)(const NodeContext& node);
+using Define = Status (*)(const NodeContext& node, SubgraphBuilder& subgraph);
+
+// Who computes a node, and why: what an op's `choose` returns.
+struct Choice {
+  enum class Kind : uint8_t {
+    View, // nobody: the result is operand 0
+    Row, // a pass over memory that it may share with other elementwise nodes
+    Kernel, // a kernel of ours
+    Xnnpack,
+  };
+
+  Kind kind = Kind::Kernel;
+  // A full sentence for those who ask why it is not another one.
+  std::string reason;
+  MakeKernel make; // of a Kernel, and of a Row that is alone
+  Define define = nullptr; // of Xnnpack
+  // Of a Row, and of what can share a pass although it is faster elsewhere when it is alone.
+  MakeRow row = nullptr;
+  bool in_place = false; // whether the kernel may write output 0 where input 0 is
+  bool float16 = false; // of Xnnpack: computes in Float16
+
+  static Choice view(std::string reason) {
+    Choice choice;
+    choice.kind = Kind::View;
+    choice.reason = std::move(reason);
+    return choice;
+  }
+  static Choice kernel(MakeKernel make, std::string reason) {
+    Choice choice;
+    choice.reason = std::move(reason);
+    choice.make = std::move(make);
+    return choice;
+  }
+  static Choice elementwise(MakeRow row, MakeKernel alone, std::string reason) {
+    Choice choice = kernel(std::move(alone), std::move(reason));
+    choice.kind = Kind::Row;
+    choice.row = row;
+    return choice;
+  }
+  static Choice xnnpack(Define define, std::string reason) {
+    Choice choice;
+    choice.kind = Kind::Xnnpack;
+    choice.reason = std::move(reason);
+    choice.define = define;
+    return choice;
+  }
+  // The same that may also share a pass with others, by this row; null: not.
+  Choice or_row(MakeRow shared) && {
+    row = shared;
+    return std::move(*this);
+  }
+  // The same that may write where operand 0 is.
+  Choice working_in_place() && {
+    in_place = true;
+    return std::move(*this);
+  }
+  // The same in Float16.
+  Choice in_float16() && {
+    float16 = true;
+    return std::move(*this);
+  }
+};
+
+// "kernel", "XNNPACK in Float16", ...
+const char* name_of(const Choice& choice);
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,53 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+// What the `choose` of several ops have in common. A limit is the reason why XNNPACK does not compute a node, a
+// full sentence, or null if it can.
+
+#include "common.h"
+
+namespace executorch::backends::et_xnnpack {
+
+using Limit = const char*;
+
+// Why XNNPACK cannot hold all operands: they must be Float32 (or stand for it), not empty, of no higher rank than it knows.
+Limit operand_limit(const NodeContext& node);
+
+// Why XNNPACK cannot compute these windows: 32-bit sums and products of their sizes would overflow inside it.
+Limit window_limit(const Window& height, const Window& width);
+
+// Why XNNPACK does not compute a product of operands 0 and 1, a weight by rows, and an optional bias in
+// integers with this clamp.
+Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp);
+
+// Whether all operands and results are Float32 and not quantized.
+bool is_float32(const NodeContext& node);
+
+// In XNNPACK unless there is a `limit` or the options rule it out, in Float16 if that is asked for and there is no
+// `float16_limit`; else by the kernel.
+Choice choose_xnnpack_or_kernel(
+    const NodeContext& node,
+    const ChoiceOptions& options,
+    Limit limit,
+    Define define,
+    MakeKernel make,
+    Limit float16_limit = nullptr);
+
+// By the kernel for Float32, or, where something is quantized, by that one between a conversion of what is.
+Choice choose_kernel(const NodeContext& node, MakeKernel make, const char* reason);
+
+// The `choose` of an op that has one kernel and nothing else.
+template <std::unique_ptr<Kernel> (*kMake)(const NodeContext&)>
+Choice choose_only_kernel(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
+  return choose_kernel(node, kMake, "XNNPACK has no such operator.");
+}
+
+// The `choose` of an elementwise op that XNNPACK does not have, not quantized: a row, and a kernel for when it is alone.
+template <std::unique_ptr<Row> (*kRow)(const NodeContext&), std::unique_ptr<Kernel> (*kAlone)(const NodeContext&)>
+Choice choose_row(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
+  constexpr const char* kReason = "XNNPACK has no such operator.";
+  return node.is_quantized() || kRow(node) == nullptr ? choose_kernel(node, kAlone, kReason)
+                                                      : Choice::elementwise(kRow, kAlone, kReason);
+}
+
+} // namespace executorch::backends::et_xnnpack
