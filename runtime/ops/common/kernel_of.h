@@ -1,0 +1,107 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/ops/kernel.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// Runs a plain kernel, which knows parameters but no nodes, for a node. `kParameters` reads the parameters
+// from a NodeContext and returns them, or a StatusOr if that can fail.
+//
+// Plain has
+//   size_t reshape(const Parameters&, size_t num_threads);  or StatusOr<size_t>: bytes of scratch memory
+//   void run(const KernelArguments&);
+// if it wants constants in another layout, as in Kernel,
+//   static std::optional<std::string> packed_layout(const Parameters&, size_t i);
+//   static size_t packed_bytes(const Parameters&, size_t i);
+//   static Status pack(const Parameters&, size_t i, const void* original, void* packed);
+// and if it works in place
+//   size_t undo_bytes() const;
+//   void undo(const KernelArguments&);
+template <typename Plain, auto kParameters>
+class KernelOf final : public Kernel {
+ public:
+  std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
+    if constexpr (Packs<Plain>::value) {
+      if (auto parameters = read(node); parameters.ok()) {
+        return Plain::packed_layout(*parameters, i);
+      }
+    }
+    return Kernel::packed_layout(node, i);
+  }
+  size_t packed_bytes(const NodeContext& node, size_t i) const override {
+    if constexpr (Packs<Plain>::value) {
+      if (auto parameters = read(node); parameters.ok()) {
+        return Plain::packed_bytes(*parameters, i);
+      }
+    }
+    return Kernel::packed_bytes(node, i);
+  }
+  Status pack(const NodeContext& node, size_t i, const void* original, void* packed) const override {
+    if constexpr (Packs<Plain>::value) {
+      ETX_ASSIGN_OR_RETURN(const auto parameters, read(node));
+      return Plain::pack(parameters, i, original, packed);
+    }
+    return Kernel::pack(node, i, original, packed);
+  }
+
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
+    ETX_ASSIGN_OR_RETURN(const auto parameters, read(node));
+    return plain_.reshape(parameters, num_threads);
+  }
+  void run(const KernelArguments& arguments) override {
+    plain_.run(arguments);
+  }
+
+  size_t undo_bytes() const override {
+    if constexpr (Undoes<Plain>::value) {
+      return plain_.undo_bytes();
+    }
+    return Kernel::undo_bytes();
+  }
+  void undo(const KernelArguments& arguments) override {
+    if constexpr (Undoes<Plain>::value) {
+      plain_.undo(arguments);
+    }
+  }
+
+ private:
+  template <typename T, typename = void>
+  struct Packs : std::false_type {};
+  template <typename T>
+  struct Packs<T, std::void_t<decltype(&T::pack)>> : std::true_type {};
+
+  template <typename T, typename = void>
+  struct Undoes : std::false_type {};
+  template <typename T>
+  struct Undoes<T, std::void_t<decltype(&T::undo)>> : std::true_type {};
+
+  template <typename T>
+  struct Unwrapped {
+    using Type = T;
+  };
+  template <typename T>
+  struct Unwrapped<StatusOr<T>> {
+    using Type = T;
+  };
+  using Parameters = typename Unwrapped<decltype(kParameters(std::declval<const NodeContext&>()))>::Type;
+
+  static StatusOr<Parameters> read(const NodeContext& node) {
+    return kParameters(node);
+  }
+
+  Plain plain_;
+};
+
+template <typename Plain, auto kParameters>
+std::unique_ptr<Kernel> make_kernel_of(const NodeContext&) {
+  return std::make_unique<KernelOf<Plain, kParameters>>();
+}
+
+} // namespace executorch::backends::et_xnnpack
