@@ -1,33 +1,75 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
 
-#include "runtime/base/dtype.h"
+#include "depthwise.h"
 #include "runtime/base/shape.h"
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/common/arguments.h"
+#include "runtime/kernels/gemm/low_precision_product.h"
+#include "runtime/kernels/gemm/matrix_product.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_conv2d(const NodeContext& node);
-std::unique_ptr<Kernel> make_conv_transpose2d(const NodeContext& node);
+// A convolution, or a transposed one, of images.
+struct ConvParameters {
+  struct Axis {
+    size_t stride = 1, padding = 0, dilation = 1; // padding before the image; that behind it is in `output`
+  };
 
-// The same with a weight that stays in the 16 or 8 bits in which the program has it.
-// REQUIRES: is_narrow(weight), a constant; no 32-bit sum or product of window sizes overflows
-std::unique_ptr<Kernel> make_narrow_conv2d(const NodeContext& node);
-std::unique_ptr<Kernel> make_narrow_depthwise(const NodeContext& node); // also: is_depthwise(node)
-std::unique_ptr<Kernel> make_narrow_conv_transpose2d(const NodeContext& node);
-
-// Whether a Conv2d has one channel in and out in each group.
-bool is_depthwise(const NodeContext& node);
+  Shape input; // [N, H, W, groups * IC]
+  Shape weight; // [groups * OC, KH, KW, IC]
+  Shape output; // [N, OH, OW, groups * OC]
+  Axis height, width;
+  size_t groups = 1;
+  bool transposed = false;
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+  // For kernels that multiply with a weight of low precision: its type, and what its integers stand for.
+  DType weight_type = DType::Float32;
+  WeightScales weight_scales;
+  bool packs_weight = true; // for DepthwiseConv: whether the weight is a constant
+};
 
 // Whether each pixel of the output sees the one at its place only: the image is the matrix of patches.
-template <typename Attributes>
-bool is_pointwise(const Attributes& attributes, const Shape& input, const Shape& weight, const Shape& output) {
-  const auto& stride = *attributes.stride();
-  const auto& padding = *attributes.padding();
-  return weight[1] * weight[2] == 1 && input[1] == output[1] && input[2] == output[2] && stride.height() == 1 &&
-      stride.width() == 1 && padding.top() == 0 && padding.left() == 0;
-}
+bool is_pointwise(const ConvParameters& parameters);
+
+// Inputs 0 and 1 and an optional bias, input 2, of Float32: a matrix product with the patches of the image that the
+// taps of each output pixel see, gathered for as many pixels at a time as fit the scratch memory.
+class Conv {
+ public:
+  size_t reshape(const ConvParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  template <bool kTransposed>
+  void gather(const float* x, size_t pixel, float* patch) const;
+
+  ConvParameters parameters_;
+  MatrixProduct product_;
+  size_t chunk_ = 0; // pixels
+  size_t patches_ = 0; // bytes; 0: the image itself is the matrix
+};
+
+// With one channel in and out in each group, not transposed. The weight is of any type that Depthwise takes; a
+// constant one is packed.
+class DepthwiseConv {
+ public:
+  static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
+  static size_t packed_bytes(const ConvParameters& parameters, size_t i);
+  static Status pack(const ConvParameters& parameters, size_t i, const void* original, void* packed);
+
+  StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  ChannelScales scales_;
+  const DepthwiseRow row_ = choose_depthwise_row();
+  Depthwise conv_;
+  bool packs_weight_ = true;
+};
 
 } // namespace executorch::backends::et_xnnpack

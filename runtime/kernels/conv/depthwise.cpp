@@ -11,7 +11,7 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "runtime/kernels/gemm/narrow-inl.h"
+#include "runtime/kernels/gemm/low_precision_weight-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,19 +1,50 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
+#include <optional>
+#include <string>
 
-#include "runtime/ops/kernel.h"
+#include "low_precision_product.h"
+#include "matrix_product.h"
+#include "runtime/kernels/common/arguments.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_linear(const NodeContext& node);
-// Whether make_linear() leaves the weight in the 16 or 8 bits in which the program has it.
-bool keeps_linear_weight(const NodeContext& node);
-// For a weight of integers that stays so between other operands of any kind; null if it is none.
-std::unique_ptr<Kernel> make_linear_of_integers(const NodeContext& node);
-// The same of a constant operand 1 in 16 bits and make_batch_matmul().
-bool keeps_batch_matmul_weight(const NodeContext& node);
-std::unique_ptr<Kernel> make_batch_matmul(const NodeContext& node);
+// A matrix product of inputs 0 and 1, with an optional bias as input 2, all of Float32. The pointers of the
+// parameters do not count.
+class MatMul {
+ public:
+  size_t reshape(const MatrixProduct& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  MatrixProduct product_;
+};
+
+struct LowPrecisionMatMulParameters {
+  size_t batch = 1, rows = 0, depth = 0, columns = 0;
+  bool b_transposed = false; // b is [batch, columns, depth], else [batch, depth, columns]
+  DType type = DType::Float16; // in which b stays: Float16, BFloat16 or Int8
+  WeightScales scales; // of b, if it is one matrix of Int8, transposed
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+};
+
+// Matrix products of input 0 in Float32 [batch, rows, depth] and input 1, a constant of low precision, with an
+// optional bias as input 2. Input 1 is packed; before that it is Int8 if its type is, else Float32.
+class LowPrecisionMatMul {
+ public:
+  static std::optional<std::string> packed_layout(const LowPrecisionMatMulParameters& parameters, size_t i);
+  static size_t packed_bytes(const LowPrecisionMatMulParameters& parameters, size_t i);
+  static Status pack(const LowPrecisionMatMulParameters& parameters, size_t i, const void* original, void* packed);
+
+  StatusOr<size_t> reshape(const LowPrecisionMatMulParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  size_t batch_ = 0, matrix_bytes_ = 0;
+  ChannelScales scales_;
+  LowPrecisionProduct product_;
+};
 
 } // namespace executorch::backends::et_xnnpack

@@ -2,14 +2,10 @@
 #include "quantized_linear.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "runtime/base/memory.h"
-#include "runtime/ops/common/common.h"
+#include "runtime/kernels/quantize/choose_qparams.h"
 #include "runtime/kernels/simd/isa.h"
-#include "matrix_product.h"
-#include "quantized_product.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/gemm/quantized_linear.cpp"
@@ -195,207 +191,111 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace executorch::backends::et_xnnpack {
-namespace {
 
 HWY_EXPORT(multiply_quantized);
 HWY_EXPORT(widen_columns);
 
-using schema::QParamsKind;
+namespace {
 
 constexpr size_t kFewRows = 16; // up to which weights are read as they are
 constexpr size_t kBlock = 64; // columns that are widened at a time
 constexpr size_t kGrain = 65536; // bytes of weights, or elements
 
-struct Range {
-  float low = 0, high = 0; // of integers
-  QParamsKind kind = QParamsKind::Nearest;
-  float epsilon = 0;
-};
-
-struct Parameters {
-  float scale, zero_point;
-};
-
-Parameters choose(const Range& range, const float* x, size_t count) {
-  float min = 0, max = 0;
-  bool is_nan = false;
-  for (size_t i = 0; i < count; ++i) {
-    min = std::min(min, x[i]);
-    max = std::max(max, x[i]);
-    is_nan |= std::isnan(x[i]);
-  }
-  if (is_nan) {
-    min = max = std::numeric_limits<float>::quiet_NaN(); // and so is the scale
-  }
-  if (range.kind == QParamsKind::Symmetric) {
-    const float scale = std::max(std::max(-min, max) / ((range.high - range.low) / 2), range.epsilon);
-    return {scale, std::floor((range.high + range.low + 1) / 2)};
-  }
-  const float scale = std::max((max - min) / (range.high - range.low), range.epsilon);
-  const float low = min / scale, high = max / scale;
-  float zero_point = range.low - std::nearbyint(low);
-  if (range.kind == QParamsKind::Nearest) {
-    zero_point = std::nearbyint((range.low + low) + (range.high + high) > 0 ? range.low - low : range.high - high);
-  }
-  return {scale, std::min(std::max(zero_point, range.low), range.high)};
-}
-
-// Rounds to 8 bits and back.
-void round_row(const float* x, float* y, size_t count) {
-  const Parameters p = choose({-128, 127, QParamsKind::Nearest, 0x1p-23f}, x, count);
-  const float inverse = 1 / p.scale;
-  for (size_t i = 0; i < count; ++i) {
-    const float q = std::nearbyint(x[i] * inverse) + p.zero_point;
-    y[i] = (std::min(std::max(q, -128.0f), 127.0f) - p.zero_point) * p.scale;
-  }
-}
-
 // The even elements, then the odd ones.
-void split(float* x, const float* from, size_t count) {
+void split(const float* from, float* x, size_t count) {
   for (size_t i = 0; i < count / 2; ++i) {
     x[i] = from[2 * i];
     x[count / 2 + i] = from[2 * i + 1];
   }
 }
 
-class QuantizedLinear final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
-    const auto& attributes = node.attributes<schema::QuantizedLinear>();
-    const Shape& x = node.input(0).shape;
-    rounds_ = attributes.dynamic_quantization();
-    p_.is_4bit = attributes.bits() == 4;
-    p_.depth = x.last();
-    p_.rows = x.numel(0, x.rank - 1);
-    p_.columns = node.input(1).shape[0];
-    p_.groups = node.input(2).shape[1];
-    const auto* clamp = attributes.clamp();
-    p_.min = clamp_min(clamp);
-    p_.max = clamp_max(clamp);
-    multiply_ = ETX_DISPATCH(multiply_quantized);
-    widen_ = ETX_DISPATCH(widen_columns);
-    few_ = p_.rows <= kFewRows;
-    row_scratch_ = rounds_ || (few_ && p_.is_4bit) ? round_up_to_alignment(p_.rows * p_.depth * sizeof(float)) : 0;
-    block_scratch_ = thread_scratch_ = 0;
-    if (!few_) {
-      block_scratch_ = round_up_to_alignment(kBlock * p_.depth * sizeof(float));
-      thread_scratch_ = block_scratch_ + round_up_to_alignment(matrix_product_scratch(block_product(kBlock), 1));
-    }
-    return 2 * row_scratch_ + thread_scratch_ * std::max<size_t>(num_threads, 1);
-  }
-
-  void run(const KernelArguments& arguments) override {
-    QuantizedProduct p = p_;
-    p.x = prepared(arguments);
-    p.weight = arguments.input<uint8_t>(1);
-    p.scale = arguments.input<float>(2);
-    p.bias = arguments.input<float>(3);
-    p.zero_point = arguments.input<int32_t>(4);
-    p.y = arguments.output<float>(0);
-    if (few_) {
-      const size_t grain = kGrain / (p.row_bytes() * p.rows + 1) + 4;
-      parallel_for(
-          arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply_(p, begin, end); });
-      return;
-    }
-    const size_t blocks = (p.columns + kBlock - 1) / kBlock;
-    parallel_for_with_thread(arguments.pool, blocks, [&](size_t thread, size_t block) {
-      char* const scratch = static_cast<char*>(arguments.scratch) + 2 * row_scratch_ + thread * thread_scratch_;
-      float* const weights = reinterpret_cast<float*>(scratch);
-      const size_t begin = block * kBlock, end = std::min(p.columns, begin + kBlock);
-      widen_(p, begin, end, weights);
-      MatrixProduct product = block_product(end - begin);
-      product.a = p.x;
-      product.b = weights;
-      product.bias = p.bias == nullptr ? nullptr : p.bias + begin;
-      product.c = p.y + begin;
-      multiply_matrices(product, scratch + block_scratch_, nullptr);
-    });
-  }
-
- private:
-  MatrixProduct block_product(size_t columns) const {
-    MatrixProduct product;
-    product.rows = p_.rows;
-    product.columns = columns;
-    product.depth = product.a_stride = product.b_stride = p_.depth;
-    product.b_transposed = true;
-    product.c_stride = p_.columns;
-    product.min = p_.min;
-    product.max = p_.max;
-    return product;
-  }
-
-  // The rows of x as the product takes them.
-  const float* prepared(const KernelArguments& arguments) const {
-    const float* x = arguments.input<float>(0);
-    char* scratch = static_cast<char*>(arguments.scratch);
-    const auto each_row = [&](const auto& function) {
-      float* const y = reinterpret_cast<float*>(scratch);
-      parallel_for(arguments.pool, p_.rows, kGrain / p_.depth + 1, [&](size_t begin, size_t end) {
-        for (size_t row = begin; row < end; ++row) {
-          function(y + row * p_.depth, x + row * p_.depth);
-        }
-      });
-      x = y;
-      scratch += row_scratch_;
-    };
-    if (rounds_) {
-      each_row([&](float* y, const float* row) { round_row(row, y, p_.depth); });
-    }
-    if (few_ && p_.is_4bit) {
-      each_row([&](float* y, const float* row) { split(y, row, p_.depth); });
-    }
-    return x;
-  }
-
-  QuantizedProduct p_;
-  void (*multiply_)(const QuantizedProduct&, size_t, size_t) = nullptr;
-  void (*widen_)(const QuantizedProduct&, size_t, size_t, float*) = nullptr;
-  bool rounds_ = false, few_ = false;
-  size_t row_scratch_ = 0, block_scratch_ = 0, thread_scratch_ = 0;
-};
-
-class ChooseQParams final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::ChooseQParams>();
-    range_ = {
-        static_cast<float>(attributes.min()),
-        static_cast<float>(attributes.max()),
-        attributes.kind(),
-        attributes.epsilon()};
-    const Shape& x = node.input(0).shape;
-    rows_ = x.numel(0, x.rank - attributes.axes());
-    size_ = x.numel(x.rank - attributes.axes(), x.rank);
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    float* const scale = arguments.output<float>(0);
-    int32_t* const zero_point = arguments.output<int32_t>(1);
-    parallel_for(arguments.pool, rows_, kGrain / (size_ + 1) + 1, [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
-        const Parameters p = choose(range_, arguments.input<float>(0) + row * size_, size_);
-        scale[row] = p.scale;
-        zero_point[row] =
-            p.zero_point >= range_.low && p.zero_point <= range_.high ? static_cast<int32_t>(p.zero_point) : 0;
-      }
-    });
-  }
-
- private:
-  Range range_;
-  size_t rows_ = 0, size_ = 0;
-};
-
 } // namespace
 
-std::unique_ptr<Kernel> make_quantized_linear(const NodeContext&) {
-  return std::make_unique<QuantizedLinear>();
+size_t QuantizedLinear::reshape(const QuantizedLinearParameters& parameters, size_t num_threads) {
+  product_ = {};
+  product_.rows = parameters.rows;
+  product_.depth = parameters.depth;
+  product_.columns = parameters.columns;
+  product_.groups = parameters.groups;
+  product_.is_4bit = parameters.is_4bit;
+  product_.min = parameters.min;
+  product_.max = parameters.max;
+  dynamic_quantization_ = parameters.dynamic_quantization;
+  few_rows_ = product_.rows <= kFewRows;
+  const bool prepares = dynamic_quantization_ || (few_rows_ && product_.is_4bit);
+  rows_bytes_ = prepares ? round_up_to_alignment(product_.rows * product_.depth * sizeof(float)) : 0;
+  block_bytes_ = thread_bytes_ = 0;
+  if (!few_rows_) {
+    block_bytes_ = round_up_to_alignment(kBlock * product_.depth * sizeof(float));
+    thread_bytes_ = block_bytes_ + round_up_to_alignment(matrix_product_scratch(block_product(kBlock), 1));
+  }
+  return 2 * rows_bytes_ + thread_bytes_ * std::max<size_t>(num_threads, 1);
 }
-std::unique_ptr<Kernel> make_choose_qparams(const NodeContext&) {
-  return std::make_unique<ChooseQParams>();
+
+void QuantizedLinear::run(const KernelArguments& arguments) {
+  QuantizedProduct p = product_;
+  p.x = prepared(arguments);
+  p.weight = arguments.input<uint8_t>(1);
+  p.scale = arguments.input<float>(2);
+  p.bias = arguments.input<float>(3);
+  p.zero_point = arguments.input<int32_t>(4);
+  p.y = arguments.output<float>(0);
+  if (few_rows_) {
+    const auto multiply = ETX_DISPATCH(multiply_quantized);
+    const size_t grain = kGrain / (p.row_bytes() * p.rows + 1) + 4;
+    parallel_for(arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply(p, begin, end); });
+    return;
+  }
+  const auto widen = ETX_DISPATCH(widen_columns);
+  const size_t blocks = (p.columns + kBlock - 1) / kBlock;
+  parallel_for_with_thread(arguments.pool, blocks, [&](size_t thread, size_t block) {
+    char* const scratch = static_cast<char*>(arguments.scratch) + 2 * rows_bytes_ + thread * thread_bytes_;
+    float* const weights = reinterpret_cast<float*>(scratch);
+    const size_t begin = block * kBlock, end = std::min(p.columns, begin + kBlock);
+    widen(p, begin, end, weights);
+    MatrixProduct product = block_product(end - begin);
+    product.a = p.x;
+    product.b = weights;
+    product.bias = p.bias == nullptr ? nullptr : p.bias + begin;
+    product.c = p.y + begin;
+    multiply_matrices(product, scratch + block_bytes_, nullptr);
+  });
+}
+
+MatrixProduct QuantizedLinear::block_product(size_t columns) const {
+  MatrixProduct product;
+  product.rows = product_.rows;
+  product.columns = columns;
+  product.depth = product.a_stride = product.b_stride = product_.depth;
+  product.b_transposed = true;
+  product.c_stride = product_.columns;
+  product.min = product_.min;
+  product.max = product_.max;
+  return product;
+}
+
+// The rows of x as the product takes them.
+const float* QuantizedLinear::prepared(const KernelArguments& arguments) const {
+  const size_t depth = product_.depth;
+  const float* x = arguments.input<float>(0);
+  char* scratch = static_cast<char*>(arguments.scratch);
+  const auto each_row = [&](void (*function)(const float*, float*, size_t)) {
+    float* const y = reinterpret_cast<float*>(scratch);
+    parallel_for(arguments.pool, product_.rows, kGrain / depth + 1, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) {
+        function(x + row * depth, y + row * depth, depth);
+      }
+    });
+    x = y;
+    scratch += rows_bytes_;
+  };
+  if (dynamic_quantization_) {
+    each_row(fake_quantize_to_int8);
+  }
+  if (few_rows_ && product_.is_4bit) {
+    each_row(split);
+  }
+  return x;
 }
 
 } // namespace executorch::backends::et_xnnpack

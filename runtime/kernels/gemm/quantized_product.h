@@ -6,12 +6,11 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A matrix product with quantized weights, as of schema::QuantizedLinear. With 4 bits `depth` and
-// the size of a group are even.
+// A matrix product with quantized weights of 8 or 4 bits. With 4 bits the size of a group is even.
 struct QuantizedProduct {
   const float* x = nullptr; // [rows, depth]; with 4 bits of each row the even elements, then the odd ones
   size_t rows = 0, depth = 0;
-  const uint8_t* weight = nullptr;
+  const uint8_t* weight = nullptr; // [columns, row_bytes()]
   bool is_4bit = false;
   const float* scale = nullptr; // [columns, groups]
   const int32_t* zero_point = nullptr; // [columns, groups]; null: 0

@@ -1,9 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <algorithm>
 
-#include "runtime/kernels/conv/conv.h"
+#include "conv_kernel.h"
 #include "runtime/ops/common/in_float.h"
-#include "runtime/kernels/gemm/narrow_product.h"
+#include "runtime/ops/gemm/low_precision_weight.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
@@ -83,26 +83,15 @@ constexpr Limit kWeightLimit = "XNNPACK takes constant weights with up to 2^24 c
 // Whether our kernels multiply with the weight as the program has it, of 16 or 8 bits, which XNNPACK would
 // widen to 32 bits.
 template <typename Attributes>
-bool keeps_weight(const NodeContext& node) {
+bool has_low_precision_weight(const NodeContext& node) {
   const TensorType& weight = node.input(1);
-  if (!is_narrow(weight) || !weights_fit_xnnpack(node) ||
+  if (!is_low_precision(weight) || !weights_fit_xnnpack(node) ||
       window_limit(window_height<Attributes>(node), window_width<Attributes>(node)) != nullptr) {
     return false;
   }
   const bool depthwise = std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node);
   return weight.quantization != nullptr || depthwise ||
-      weight.shape.numel() / node.attributes<Attributes>().groups() >= kMinKeptWeights;
-}
-
-std::unique_ptr<Kernel> make_conv2d_keeping_weight(const NodeContext& node) {
-  if (!keeps_weight<schema::Conv2d>(node)) {
-    return nullptr;
-  }
-  return is_depthwise(node) ? make_narrow_depthwise(node) : make_narrow_conv2d(node);
-}
-
-std::unique_ptr<Kernel> make_conv_transpose2d_keeping_weight(const NodeContext& node) {
-  return keeps_weight<schema::ConvTranspose2d>(node) ? make_narrow_conv_transpose2d(node) : nullptr;
+      weight.shape.numel() / node.attributes<Attributes>().groups() >= kMinLowPrecisionElements;
 }
 
 struct ConvOperands {
@@ -222,27 +211,27 @@ Limit quantized_limit(const NodeContext& node) {
 struct ConvImplementations {
   Limit (*limit)(const NodeContext& node); // of XNNPACK, whatever the types
   Define define;
-  std::unique_ptr<Kernel> (*keeping)(const NodeContext& node); // the weight as the program has it
+  std::unique_ptr<Kernel> (*low_precision)(const NodeContext& node); // with the weight as the program has it
   std::unique_ptr<Kernel> (*in_float)(const NodeContext& node);
 };
 
 template <typename Attributes>
 Choice choose_conv(const NodeContext& node, const ChoiceOptions& options, const ConvImplementations& conv) {
-  constexpr const char* kKept =
+  constexpr const char* kLowPrecision =
       "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
-  const bool keeps = keeps_weight<Attributes>(node);
+  const bool is_low_precision = has_low_precision_weight<Attributes>(node);
   if (!node.is_quantized()) {
-    return keeps ? Choice::kernel(conv.keeping, kKept)
-                 : choose_xnnpack_or_kernel(node, options, conv.limit(node), conv.define, conv.in_float);
+    return is_low_precision ? Choice::kernel(conv.low_precision, kLowPrecision)
+                            : choose_xnnpack_or_kernel(node, options, conv.limit(node), conv.define, conv.in_float);
   }
   Limit limit = quantized_limit<Attributes>(node);
   limit = limit != nullptr ? limit : conv.limit(node);
-  if (!keeps || (limit == nullptr && options.xnnpack)) {
+  if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
     return choose_xnnpack_or_kernel(node, options, limit, conv.define, conv.in_float);
   }
   return Choice::kernel(
-      [make = conv.keeping](const NodeContext& quantized) { return make_in_float_but_weight(make, quantized); },
-      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kKept);
+      [make = conv.low_precision](const NodeContext& quantized) { return make_in_float_but_weight(make, quantized); },
+      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kLowPrecision);
 }
 
 // The size of an axis that count_positions would map back to `size`. Only where there are no images may it, or the
@@ -335,14 +324,14 @@ Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgrap
 
 Choice choose_conv2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   return choose_conv<schema::Conv2d>(
-      node, options, {conv2d_limit, define_conv2d, make_conv2d_keeping_weight, make_conv2d});
+      node, options, {conv2d_limit, define_conv2d, make_low_precision_conv2d, make_conv2d});
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   return choose_conv<schema::ConvTranspose2d>(
       node,
       options,
-      {conv_transpose2d_limit, define_conv_transpose2d, make_conv_transpose2d_keeping_weight, make_conv_transpose2d});
+      {conv_transpose2d_limit, define_conv_transpose2d, make_low_precision_conv_transpose2d, make_conv_transpose2d});
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/gemm/matmul.h"
+#include "matmul_kernel.h"
+#include "low_precision_weight.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
@@ -44,29 +45,40 @@ Status define_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
       "xnn_define_fully_connected");
 }
 
-constexpr const char* kKept =
+constexpr const char* kLowPrecision =
     "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
 
+// Whether our kernels take operand 1 as the program has it, in 16 or 8 bits, which XNNPACK would widen to 32.
+bool linear_has_low_precision_weight(const NodeContext& node) {
+  return node.is_constant(1) && is_low_precision(node.input(1));
+}
+
+bool batch_matmul_has_low_precision_weight(const NodeContext& node) {
+  const TensorType& b = node.input(1);
+  return node.is_constant(1) && b.quantization == nullptr && is_low_precision(b) &&
+      b.shape.numel(b.shape.rank - 2, b.shape.rank) >= kMinLowPrecisionElements;
+}
+
 Choice choose_linear(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  const bool keeps = keeps_linear_weight(node);
+  const bool is_low_precision = linear_has_low_precision_weight(node);
   if (!node.is_quantized()) {
-    return keeps ? Choice::kernel(make_linear, kKept)
-                 : choose_xnnpack_or_kernel(
-                       node,
-                       options,
-                       operand_limit(node),
-                       define_linear,
-                       make_linear,
-                       is_constant(node) ? nullptr : "In Float16 it takes constant weights only.");
+    return is_low_precision ? Choice::kernel(make_low_precision_linear, kLowPrecision)
+                            : choose_xnnpack_or_kernel(
+                                  node,
+                                  options,
+                                  operand_limit(node),
+                                  define_linear,
+                                  make_linear,
+                                  is_constant(node) ? nullptr : "In Float16 it takes constant weights only.");
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);
-  if (!keeps || (limit == nullptr && options.xnnpack)) {
+  if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
     return choose_xnnpack_or_kernel(node, options, limit, define_linear, make_linear);
   }
   return Choice::kernel(
-      [](const NodeContext& quantized) { return make_in_float_but_weight(make_linear, quantized); },
-      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kKept);
+      [](const NodeContext& quantized) { return make_in_float_but_weight(make_low_precision_linear, quantized); },
+      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kLowPrecision);
 }
 
 Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
@@ -101,8 +113,8 @@ Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
 }
 
 Choice choose_batch_matmul(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  if (!node.is_quantized() && keeps_batch_matmul_weight(node)) {
-    return Choice::kernel(make_batch_matmul, kKept);
+  if (!node.is_quantized() && batch_matmul_has_low_precision_weight(node)) {
+    return Choice::kernel(make_low_precision_batch_matmul, kLowPrecision);
   }
   return choose_xnnpack_or_kernel(
       node,

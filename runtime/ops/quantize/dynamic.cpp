@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/gemm/quantized_linear.h"
+#include "dynamic_kernel.h"
 
 #include <algorithm>
 #include <cmath>

@@ -47,50 +47,92 @@ bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) 
   return true;
 }
 
-Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end, Status* refusal = nullptr) {
-  flatbuffers::FlatBufferBuilder builder;
-  const Attributes attributes = kernel_case.attributes(builder);
-  const auto outputs_of_node = builder.CreateVector(std::vector<uint32_t>(1 + kernel_case.more_outputs.size()));
-  builder.Finish(schema::CreateNode(builder, kernel_case.type, attributes, 0, outputs_of_node));
-  const auto& fields = *flatbuffers::GetRoot<schema::Node>(builder.GetBufferPointer());
+// A kernel of a node.
+class NodeKernel final : public TestedKernel {
+ public:
+  explicit NodeKernel(const KernelCase& kernel_case) : outputs_(kernel_case.more_outputs) {
+    const Attributes attributes = kernel_case.attributes(builder_);
+    const auto outputs_of_node = builder_.CreateVector(std::vector<uint32_t>(1 + kernel_case.more_outputs.size()));
+    builder_.Finish(schema::CreateNode(builder_, kernel_case.type, attributes, 0, outputs_of_node));
+    for (const auto& input : kernel_case.inputs) {
+      inputs_.push_back(input ? &input->type : nullptr);
+    }
+    constant_.reset(new bool[inputs_.size()]());
+    for (const size_t i : kernel_case.constants) {
+      constant_[i] = true;
+    }
+    outputs_.insert(outputs_.begin(), kernel_case.output);
+    kernel_ = kernel_case.make(node());
+    EXPECT_NE(kernel_, nullptr);
+  }
 
-  std::vector<const TensorType*> types;
+  std::optional<size_t> packed_bytes(size_t i) const override {
+    return kernel_->packed_layout(node(), i).has_value() ? std::optional(kernel_->packed_bytes(node(), i))
+                                                         : std::nullopt;
+  }
+  Status pack(size_t i, const void* original, void* packed) const override {
+    return kernel_->pack(node(), i, original, packed);
+  }
+  StatusOr<size_t> reshape(size_t num_threads) override {
+    return kernel_->reshape(node(), num_threads);
+  }
+  void run(const KernelArguments& arguments) override {
+    kernel_->run(arguments);
+  }
+
+ private:
+  NodeContext node() const {
+    return NodeContext(
+        *flatbuffers::GetRoot<schema::Node>(builder_.GetBufferPointer()),
+        {inputs_.data(), inputs_.size()},
+        {constant_.get(), inputs_.size()},
+        {outputs_.data(), outputs_.size()},
+        sizes_);
+  }
+
+  flatbuffers::FlatBufferBuilder builder_;
+  std::vector<const TensorType*> inputs_; // of the case
+  std::unique_ptr<bool[]> constant_;
+  std::vector<TensorType> outputs_;
+  const Sizes sizes_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+// Borrows the case.
+PlainCase without_node(const KernelCase& kernel_case) {
+  std::vector<TensorType> outputs = kernel_case.more_outputs;
+  outputs.insert(outputs.begin(), kernel_case.output);
+  return {
+      [&kernel_case] { return std::make_unique<NodeKernel>(kernel_case); },
+      kernel_case.inputs,
+      outputs,
+      kernel_case.checked,
+      kernel_case.constants};
+}
+
+Tensor run_once(const PlainCase& plain_case, size_t threads, bool at_end, Status* refusal = nullptr) {
   std::vector<std::unique_ptr<GuardedBuffer>> buffers;
   std::vector<const void*> inputs;
-  for (const auto& input : kernel_case.inputs) {
-    types.push_back(input ? &input->type : nullptr);
+  for (const auto& input : plain_case.inputs) {
     buffers.push_back(std::make_unique<GuardedBuffer>(input ? input->bytes.size() : 0, at_end));
     if (input && !input->bytes.empty()) {
       std::memcpy(buffers.back()->data(), input->bytes.data(), input->bytes.size());
     }
     inputs.push_back(input ? buffers.back()->data() : nullptr);
   }
-  const std::unique_ptr<bool[]> constant(new bool[types.size()]());
-  for (const size_t i : kernel_case.constants) {
-    constant[i] = true;
-  }
-  const Sizes sizes;
-  std::vector<TensorType> output_types = kernel_case.more_outputs;
-  output_types.insert(output_types.begin(), kernel_case.output);
-  const NodeContext node(
-      fields,
-      {types.data(), types.size()},
-      {constant.get(), types.size()},
-      {output_types.data(), output_types.size()},
-      sizes);
+  const std::vector<TensorType>& output_types = plain_case.outputs;
 
-  Tensor output(output_types[kernel_case.checked].storage(), output_types[kernel_case.checked].shape);
-  const std::unique_ptr<Kernel> kernel = kernel_case.make(node);
-  EXPECT_NE(kernel, nullptr);
+  Tensor output(output_types[plain_case.checked].storage(), output_types[plain_case.checked].shape);
+  const std::unique_ptr<TestedKernel> kernel = plain_case.make();
   std::vector<std::unique_ptr<GuardedBuffer>> packed;
-  for (const size_t i : kernel_case.constants) {
-    if (kernel->packed_layout(node, i).has_value()) {
-      packed.push_back(std::make_unique<GuardedBuffer>((kernel->packed_bytes(node, i) + 63) / 64 * 64, true));
-      EXPECT_TRUE(kernel->pack(node, i, buffers[i]->data(), packed.back()->data()).ok());
+  for (const size_t i : plain_case.constants) {
+    if (const std::optional<size_t> bytes = kernel->packed_bytes(i)) {
+      packed.push_back(std::make_unique<GuardedBuffer>((*bytes + 63) / 64 * 64, true));
+      EXPECT_TRUE(kernel->pack(i, buffers[i]->data(), packed.back()->data()).ok());
       inputs[i] = packed.back()->data();
     }
   }
-  StatusOr<size_t> scratch_size = kernel->reshape(node, threads == 0 ? 1 : threads);
+  StatusOr<size_t> scratch_size = kernel->reshape(threads == 0 ? 1 : threads);
   EXPECT_TRUE(scratch_size.ok()) << scratch_size.status().message();
   if (!scratch_size.ok()) {
     return output;
@@ -113,7 +155,7 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end, Stat
     EXPECT_TRUE(status.ok()) << status.message();
   }
   if (!output.bytes.empty()) {
-    std::memcpy(output.bytes.data(), outputs[kernel_case.checked], output.bytes.size());
+    std::memcpy(output.bytes.data(), outputs[plain_case.checked], output.bytes.size());
   }
 
   for (const auto& target : targets) {
@@ -125,7 +167,7 @@ Tensor run_once(const KernelCase& kernel_case, size_t threads, bool at_end, Stat
   EXPECT_TRUE(scratch.intact()) << isa_name() << ": wrote beside its scratch memory";
   for (size_t i = 0; i < buffers.size(); ++i) {
     EXPECT_TRUE(buffers[i]->intact()) << isa_name() << ": wrote beside input " << i;
-    const auto& input = kernel_case.inputs[i];
+    const auto& input = plain_case.inputs[i];
     EXPECT_TRUE(
         !input || input->bytes.empty() ||
         std::memcmp(input->bytes.data(), buffers[i]->data(), input->bytes.size()) == 0)
@@ -199,13 +241,16 @@ void for_each_isa(const std::function<void()>& function) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
+Tensor run_kernel(const PlainCase& plain_case, size_t threads) {
+  return run_once(plain_case, threads, true);
+}
 Tensor run_kernel(const KernelCase& kernel_case, size_t threads) {
-  return run_once(kernel_case, threads, true);
+  return run_kernel(without_node(kernel_case), threads);
 }
 
-Status try_kernel(const KernelCase& kernel_case) {
+Status try_kernel(const PlainCase& plain_case) {
   Status status;
-  const Tensor output = run_once(kernel_case, 0, true, &status);
+  const Tensor output = run_once(plain_case, 0, true, &status);
   if (!status.ok()) {
     for (const uint8_t byte : output.bytes) {
       EXPECT_EQ(byte, 0xFE) << "wrote a part of its output";
@@ -213,17 +258,23 @@ Status try_kernel(const KernelCase& kernel_case) {
   }
   return status;
 }
+Status try_kernel(const KernelCase& kernel_case) {
+  return try_kernel(without_node(kernel_case));
+}
 
-void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance) {
+void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance) {
   for_each_isa([&] {
     for (const size_t threads : kThreads) {
       for (const bool at_end : kEnds) {
-        if (!matches(run_once(kernel_case, threads, at_end), expected, tolerance)) {
+        if (!matches(run_once(plain_case, threads, at_end), expected, tolerance)) {
           return;
         }
       }
     }
   });
+}
+void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance) {
+  check_kernel(without_node(kernel_case), expected, tolerance);
 }
 
 } // namespace executorch::backends::et_xnnpack::testing

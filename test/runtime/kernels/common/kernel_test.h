@@ -12,6 +12,8 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +70,72 @@ struct KernelCase {
   std::vector<size_t> constants = {}; // inputs that are
 };
 
+// A kernel as the checks below run it.
+class TestedKernel {
+ public:
+  virtual ~TestedKernel() = default;
+  // Nothing if constant input i is read as it is.
+  virtual std::optional<size_t> packed_bytes(size_t i) const = 0;
+  virtual Status pack(size_t i, const void* original, void* packed) const = 0;
+  virtual StatusOr<size_t> reshape(size_t num_threads) = 0;
+  virtual void run(const KernelArguments& arguments) = 0;
+};
+
+// One that knows no nodes: it has what runtime/ops/common/kernel_of.h asks for.
+template <typename Plain, typename Parameters>
+class TestedPlain final : public TestedKernel {
+ public:
+  explicit TestedPlain(const Parameters& parameters) : parameters_(parameters) {}
+
+  std::optional<size_t> packed_bytes(size_t i) const override {
+    if constexpr (Packs<Plain>::value) {
+      if (Plain::packed_layout(parameters_, i).has_value()) {
+        return Plain::packed_bytes(parameters_, i);
+      }
+    }
+    return std::nullopt;
+  }
+  Status pack(size_t i, const void* original, void* packed) const override {
+    if constexpr (Packs<Plain>::value) {
+      return Plain::pack(parameters_, i, original, packed);
+    }
+    return failure(Error::Internal, "input %zu of %p to %p is not packed", i, original, packed);
+  }
+  StatusOr<size_t> reshape(size_t num_threads) override {
+    return plain_.reshape(parameters_, num_threads);
+  }
+  void run(const KernelArguments& arguments) override {
+    plain_.run(arguments);
+  }
+
+ private:
+  template <typename T, typename = void>
+  struct Packs : std::false_type {};
+  template <typename T>
+  struct Packs<T, std::void_t<decltype(&T::pack)>> : std::true_type {};
+
+  const Parameters parameters_;
+  Plain plain_;
+};
+
+struct PlainCase {
+  std::function<std::unique_ptr<TestedKernel>()> make;
+  std::vector<std::optional<Tensor>> inputs;
+  std::vector<TensorType> outputs;
+  size_t checked = 0; // the output to compare
+  std::vector<size_t> constants = {}; // inputs that are
+};
+
+template <typename Plain, typename Parameters>
+PlainCase plain_case(
+    const Parameters& parameters,
+    std::vector<std::optional<Tensor>> inputs,
+    std::vector<TensorType> outputs,
+    std::vector<size_t> constants = {}) {
+  const auto make = [parameters] { return std::make_unique<TestedPlain<Plain, Parameters>>(parameters); };
+  return {make, std::move(inputs), std::move(outputs), 0, std::move(constants)};
+}
+
 // Equal, or closer than absolute + relative * |expected|; NaN only to NaN.
 struct Tolerance {
   float absolute = 0;
@@ -75,12 +143,15 @@ struct Tolerance {
 };
 
 // Runs the case in every way and compares with what it must give.
+void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance = {});
 void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance = {});
 
 // Runs it once. `threads` 0: without a pool.
+Tensor run_kernel(const PlainCase& plain_case, size_t threads = 0);
 Tensor run_kernel(const KernelCase& kernel_case, size_t threads = 0);
 
 // Runs it once without a pool and returns what the kernel says. What fails must not have written.
+Status try_kernel(const PlainCase& plain_case);
 Status try_kernel(const KernelCase& kernel_case);
 
 // Calls the function for every instruction set, with kernels made inside using it.

@@ -1,18 +1,25 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <runtime/kernels/simd/half.h>
 #include <runtime/kernels/gemm/matmul.h>
 
-#include "quantized.h"
+#include <array>
+
+#include <runtime/kernels/simd/half.h>
+
+#include "kernels/common/kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-// A constant that the program has in this type.
-Tensor rounded(Tensor w, DType stored) {
-  if (w.type.stored = stored; is_reduced_float(stored)) {
+struct Clamp {
+  float min, max;
+};
+
+// What is left of the numbers in this type.
+Tensor rounded(Tensor w, DType type) {
+  if (is_reduced_float(type)) {
     std::vector<uint16_t> halves(w.numel());
-    narrow(stored, w.data<float>(), halves.data(), halves.size());
-    widen(stored, halves.data(), w.data<float>(), halves.size());
+    narrow(type, w.data<float>(), halves.data(), halves.size());
+    widen(type, halves.data(), w.data<float>(), halves.size());
   }
   return w;
 }
@@ -22,8 +29,8 @@ void check_linear(
     const Shape& x_shape,
     size_t columns,
     bool bias = true,
-    std::optional<schema::Clamp> clamp = std::nullopt,
-    DType stored = DType::Float32) {
+    std::optional<Clamp> clamp = std::nullopt,
+    DType type = DType::Float32) {
   SCOPED_TRACE(x_shape.to_string() + " to " + std::to_string(columns));
   const size_t depth = x_shape.last();
   const size_t rows = x_shape.numel(0, x_shape.rank - 1);
@@ -32,7 +39,7 @@ void check_linear(
     x.data<float>()[depth / 2] = kNaN; // which limits must not hide
   }
   const Tensor b = random_floats({columns});
-  const Tensor w = rounded(random_floats({columns, depth}), stored);
+  const Tensor w = rounded(random_floats({columns, depth}), type);
   Shape shape = x_shape;
   shape[shape.rank - 1] = columns;
   Tensor y(DType::Float32, shape);
@@ -44,77 +51,84 @@ void check_linear(
             static_cast<double>(x.data<float>()[i * depth + k]) * static_cast<double>(w.data<float>()[j * depth + k]);
       }
       if (clamp) {
-        sum = std::min(std::max(sum, static_cast<double>(clamp->min())), static_cast<double>(clamp->max()));
+        sum = std::min(std::max(sum, static_cast<double>(clamp->min)), static_cast<double>(clamp->max));
       }
       y.data<float>()[i * columns + j] = static_cast<float>(sum);
     }
   }
-  check_kernel(
-      {make_linear,
-       schema::Attributes::Linear,
-       [=](auto& builder) { return schema::CreateLinear(builder, clamp ? &*clamp : nullptr).Union(); },
-       {x, w, bias ? std::optional(b) : std::nullopt},
-       y.type,
-       {},
-       0,
-       {1}},
-      y,
-      {1e-6f * static_cast<float>(depth + 10), 1e-6f});
+  const std::vector<std::optional<Tensor>> inputs{x, w, bias ? std::optional(b) : std::nullopt};
+  const Tolerance tolerance{1e-6f * static_cast<float>(depth + 10), 1e-6f};
+  if (type == DType::Float32) {
+    MatrixProduct p;
+    p.rows = rows;
+    p.depth = p.a_stride = p.b_stride = depth;
+    p.columns = p.c_stride = columns;
+    p.b_transposed = true;
+    p.min = clamp ? clamp->min : -kInfinity;
+    p.max = clamp ? clamp->max : kInfinity;
+    check_kernel(plain_case<MatMul>(p, inputs, {y.type}), y, tolerance);
+  } else {
+    LowPrecisionMatMulParameters p;
+    p.rows = rows;
+    p.depth = depth;
+    p.columns = columns;
+    p.b_transposed = true;
+    p.type = type;
+    p.min = clamp ? clamp->min : -kInfinity;
+    p.max = clamp ? clamp->max : kInfinity;
+    check_kernel(plain_case<LowPrecisionMatMul>(p, inputs, {y.type}, {1}), y, tolerance);
+  }
 }
 
-TEST(LinearKernel, WeightsOf16Bits) {
-  for (const DType stored : {DType::Float16, DType::BFloat16}) {
+TEST(LowPrecisionMatMul, RowsOf16Bits) {
+  for (const DType type : {DType::Float16, DType::BFloat16}) {
     for (const size_t rows : {1, 4, 5, 9, 31, 67}) {
       for (const size_t columns : {1, 7, 64, 130}) {
         for (const size_t depth : {1, 15, 33, 260}) {
-          check_linear({rows, depth}, columns, true, std::nullopt, stored);
+          check_linear({rows, depth}, columns, true, std::nullopt, type);
         }
       }
     }
-    check_linear({49, 2100}, 33, true, std::nullopt, stored); // too deep to be widened first
-    check_linear({3, 5, 7}, 5, false, schema::Clamp(-0.5f, 1), stored);
-    check_linear({0, 5}, 3, true, std::nullopt, stored);
-    check_linear({12, 0}, 4, true, std::nullopt, stored);
-    check_linear({3, 0}, 4, true, std::nullopt, stored);
+    check_linear({49, 2100}, 33, true, std::nullopt, type); // too deep to be widened first
+    check_linear({3, 5, 7}, 5, false, Clamp{-0.5f, 1}, type);
+    check_linear({0, 5}, 3, true, std::nullopt, type);
+    check_linear({12, 0}, 4, true, std::nullopt, type);
+    check_linear({3, 0}, 4, true, std::nullopt, type);
   }
 }
 
-// Operands of integers or floats, a weight of integers.
-TEST(LinearKernel, WeightsOfIntegers) {
-  const Quantized integers(DType::Int8, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 1, -1, -128, 127}, 0);
-  const Quantized rows(DType::Int8, 0.25f, 5),
-      sums(DType::Int32, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 0, 0, 0, 0}, 0);
-  for (const size_t count : {1, 6, 67}) {
-    for (const size_t depth : {1, 33}) {
-      const Tensor weight = integers.every({5, depth}), bias = sums.tensor({5}, {1, -2, 70, -6, 8});
-      const Tensor x = rows.every({count, depth});
-      const std::vector<float> w = integers.numbers(weight), a = rows.numbers(x), b = sums.numbers(bias);
-      Tensor y(DType::Float32, {count, 5});
-      for (size_t i = 0; i < y.numel(); ++i) {
-        double sum = static_cast<double>(b[i % 5]);
-        for (size_t k = 0; k < depth; ++k) {
-          sum += static_cast<double>(a[i / 5 * depth + k]) * static_cast<double>(w[i % 5 * depth + k]);
+TEST(LowPrecisionMatMul, RowsOfIntegers) {
+  const std::array<float, 5> scales{0.5f, 0.25f, 1.0f, 2.0f, 0.125f};
+  const std::array<int32_t, 5> zero_points{0, 1, -1, -128, 127};
+  for (const bool one_scale : {false, true}) {
+    for (const size_t rows : {1, 6, 67}) {
+      for (const size_t depth : {1, 33}) {
+        const Tensor x = random_floats({rows, depth}), bias = random_floats({5});
+        const Tensor w = iota(DType::Int8, {5, depth});
+        Tensor y(DType::Float32, {rows, 5});
+        for (size_t i = 0; i < y.numel(); ++i) {
+          const size_t j = i % 5, k = one_scale ? 0 : j;
+          double sum = static_cast<double>(bias.data<float>()[j]);
+          for (size_t d = 0; d < depth; ++d) {
+            const double number = (w.data<int8_t>()[j * depth + d] - zero_points[k]) * static_cast<double>(scales[k]);
+            sum += static_cast<double>(x.data<float>()[i / 5 * depth + d]) * number;
+          }
+          y.data<float>()[i] = static_cast<float>(sum);
         }
-        y.data<float>()[i] = static_cast<float>(sum);
-      }
-      for (const Tensor& operand : {x, floats(x.shape(), a)}) {
-        check_kernel(
-            {make_linear_of_integers,
-             schema::Attributes::Linear,
-             [](auto& builder) { return schema::CreateLinear(builder).Union(); },
-             {operand, weight, bias},
-             y.type,
-             {},
-             0,
-             {1, 2}},
-            y,
-            {1e-2f, 1e-6f});
+        LowPrecisionMatMulParameters p;
+        p.rows = rows;
+        p.depth = depth;
+        p.columns = 5;
+        p.b_transposed = true;
+        p.type = DType::Int8;
+        p.scales = {{scales.data(), one_scale ? 1u : 5u}, {zero_points.data(), one_scale ? 1u : 5u}};
+        check_kernel(plain_case<LowPrecisionMatMul>(p, {x, w, bias}, {y.type}, {1}), y, {1e-2f, 1e-6f});
       }
     }
   }
 }
 
-TEST(LinearKernel, Sizes) {
+TEST(MatMul, Sizes) {
   for (const size_t rows : {1, 3, 4, 5, 12, 13, 121}) {
     for (const size_t columns : {1, 4, 16, 17, 33, 130}) {
       for (const size_t depth : {1, 16, 33, 260}) {
@@ -124,26 +138,40 @@ TEST(LinearKernel, Sizes) {
   }
 }
 
-TEST(LinearKernel, LeadingAxes) {
+TEST(MatMul, LeadingAxes) {
   check_linear({7}, 5);
   check_linear({2, 3, 4, 7}, 5);
   check_linear({130, 700}, 300, false);
 }
 
-TEST(LinearKernel, Empty) {
+TEST(MatMul, Empty) {
   check_linear({0, 5}, 3);
   check_linear({3, 0}, 4);
   check_linear({5, 0}, 4);
   check_linear({5, 4}, 0);
 }
 
-TEST(LinearKernel, Clamp) {
-  check_linear({2, 30}, 20, true, schema::Clamp(-1, 2));
-  check_linear({20, 30}, 20, true, schema::Clamp(0, kInfinity));
-  check_linear({20, 300}, 20, true, schema::Clamp(0, kInfinity), DType::BFloat16);
+TEST(MatMul, Clamp) {
+  check_linear({2, 30}, 20, true, Clamp{-1, 2});
+  check_linear({20, 30}, 20, true, Clamp{0, kInfinity});
+  check_linear({20, 300}, 20, true, Clamp{0, kInfinity}, DType::BFloat16);
 }
 
-void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, DType stored = DType::Float32) {
+MatrixProduct batch_product(size_t batch, size_t rows, size_t depth, size_t columns, bool transpose_b) {
+  MatrixProduct p;
+  p.batch = batch;
+  p.rows = rows;
+  p.depth = p.a_stride = depth;
+  p.columns = p.c_stride = columns;
+  p.b_transposed = transpose_b;
+  p.b_stride = transpose_b ? depth : columns;
+  p.a_batch = rows * depth;
+  p.b_batch = depth * columns;
+  p.c_batch = rows * columns;
+  return p;
+}
+
+void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, DType type = DType::Float32) {
   SCOPED_TRACE(a_shape.to_string() + " to " + std::to_string(columns));
   const size_t rank = a_shape.rank, rows = a_shape[rank - 2], depth = a_shape.last();
   Shape b_shape = a_shape, shape = a_shape;
@@ -151,7 +179,7 @@ void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, 
   b_shape[rank - 1] = transpose_b ? depth : columns;
   shape[rank - 1] = columns;
   const Tensor a = random_floats(a_shape);
-  const Tensor b = rounded(random_floats(b_shape), stored);
+  const Tensor b = rounded(random_floats(b_shape), type);
   Tensor y(DType::Float32, shape);
   for (size_t i = 0; columns > 0 && i < y.numel(); ++i) {
     const size_t j = i % columns, row = i / columns, batch = row / rows;
@@ -162,20 +190,24 @@ void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, 
     }
     y.data<float>()[i] = static_cast<float>(sum);
   }
-  check_kernel(
-      {make_batch_matmul,
-       schema::Attributes::BatchMatMul,
-       [=](auto& builder) { return schema::CreateBatchMatMul(builder, transpose_b).Union(); },
-       {a, b},
-       y.type,
-       {},
-       0,
-       stored == DType::Float32 ? std::vector<size_t>{} : std::vector<size_t>{1}},
-      y,
-      {1e-6f * static_cast<float>(depth + 10), 1e-6f});
+  const size_t batch = a_shape.numel(0, rank - 2);
+  const Tolerance tolerance{1e-6f * static_cast<float>(depth + 10), 1e-6f};
+  if (type == DType::Float32) {
+    check_kernel(
+        plain_case<MatMul>(batch_product(batch, rows, depth, columns, transpose_b), {a, b}, {y.type}), y, tolerance);
+  } else {
+    LowPrecisionMatMulParameters p;
+    p.batch = batch;
+    p.rows = rows;
+    p.depth = depth;
+    p.columns = columns;
+    p.b_transposed = transpose_b;
+    p.type = type;
+    check_kernel(plain_case<LowPrecisionMatMul>(p, {a, b}, {y.type}, {1}), y, tolerance);
+  }
 }
 
-TEST(BatchMatMulKernel, Sizes) {
+TEST(MatMul, Batches) {
   for (const bool transpose_b : {false, true}) {
     for (const size_t rows : {1, 4, 13}) {
       for (const size_t columns : {1, 16, 47}) {
@@ -191,27 +223,23 @@ TEST(BatchMatMulKernel, Sizes) {
   }
 }
 
-TEST(BatchMatMulKernel, WeightsOf16Bits) {
-  for (const DType stored : {DType::Float16, DType::BFloat16}) {
+TEST(LowPrecisionMatMul, BatchesOf16Bits) {
+  for (const DType type : {DType::Float16, DType::BFloat16}) {
     for (const bool transpose_b : {false, true}) {
       for (const size_t rows : {0, 1, 7, 60}) {
-        check_batch_matmul({2, rows, 130}, 131, transpose_b, stored);
+        check_batch_matmul({2, rows, 130}, 131, transpose_b, type);
       }
-      check_batch_matmul({1, 2, 3, 500}, 33, transpose_b, stored);
-      check_batch_matmul({2, 3, 20}, 9, transpose_b, stored); // too few: widened
+      check_batch_matmul({1, 2, 3, 500}, 33, transpose_b, type);
+      check_batch_matmul({2, 3, 20}, 9, transpose_b, type);
     }
   }
 }
 
-TEST(BatchMatMulKernel, NotANumberStaysInItsRow) {
+TEST(MatMul, NotANumberStaysInItsRow) {
   Tensor a = random_floats({1, 14, 6}), b = random_floats({1, 6, 5});
   a.data<float>()[20] = kNaN;
-  const KernelCase kernel_case{
-      make_batch_matmul,
-      schema::Attributes::BatchMatMul,
-      [](auto& builder) { return schema::CreateBatchMatMul(builder).Union(); },
-      {a, b},
-      {DType::Float32, {1, 14, 5}}};
+  const PlainCase kernel_case =
+      plain_case<MatMul>(batch_product(1, 14, 6, 5, false), {a, b}, {{DType::Float32, {1, 14, 5}}});
   for_each_isa([&] {
     const Tensor y = run_kernel(kernel_case);
     for (size_t i = 0; i < y.numel(); ++i) {

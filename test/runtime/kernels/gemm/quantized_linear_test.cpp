@@ -8,8 +8,6 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using schema::QParamsKind;
-
 struct Size {
   size_t rows, depth, columns, groups;
 };
@@ -21,7 +19,7 @@ struct Options {
   bool clamps = false;
 };
 
-// The parameters of a row as of QParamsKind::Nearest for -128 to 127.
+// The parameters of a row as of QParamsRule::Nearest for -128 to 127.
 void round_row(const float* x, size_t count, std::vector<double>* y) {
   const float low = std::min(0.0f, *std::min_element(x, x + count));
   const float high = std::max(0.0f, *std::max_element(x, x + count));
@@ -75,12 +73,6 @@ void check_product(bool is_4bit, const Size& s, const Options& options) {
       y.data<float>()[row * s.columns + column] = static_cast<float>(clamped);
     }
   }
-  const auto attributes = [=](auto& builder) {
-    const schema::Clamp clamp(-1, 2);
-    return schema::CreateQuantizedLinear(
-               builder, is_4bit ? 4 : 8, options.dynamic_quantization, options.clamps ? &clamp : nullptr)
-        .Union();
-  };
   std::vector<std::optional<Tensor>> inputs{x, weight, scale};
   inputs.push_back(options.has_bias ? std::optional<Tensor>(bias) : std::nullopt);
   if (options.has_zero_point) {
@@ -88,10 +80,13 @@ void check_product(bool is_4bit, const Size& s, const Options& options) {
   }
   // Large enough numbers are added that single ones cancel.
   const float tolerance = 2e-5f * static_cast<float>(is_4bit ? s.depth : 10 * s.depth) + 1e-4f;
-  check_kernel(
-      {make_quantized_linear, schema::Attributes::QuantizedLinear, attributes, inputs, y.type},
-      y,
-      {tolerance * 0.1f, 1e-4f});
+  QuantizedLinearParameters parameters{
+      s.rows, s.depth, s.columns, s.groups, is_4bit, options.dynamic_quantization, -kInfinity, kInfinity};
+  if (options.clamps) {
+    parameters.min = -1;
+    parameters.max = 2;
+  }
+  check_kernel(plain_case<QuantizedLinear>(parameters, inputs, {y.type}), y, {tolerance * 0.1f, 1e-4f});
 }
 
 constexpr Size kSizes[] = {
@@ -104,7 +99,7 @@ constexpr Size kSizes[] = {
     {17, 64, 130, 4},
     {40, 34, 3, 1}};
 
-TEST(QuantizedLinearKernel, Sizes) {
+TEST(QuantizedLinear, Sizes) {
   for (const bool is_4bit : {false, true}) {
     for (const Size& size : kSizes) {
       for (const bool dynamic_quantization : {false, true}) {
@@ -115,73 +110,15 @@ TEST(QuantizedLinearKernel, Sizes) {
   }
 }
 
-TEST(QuantizedLinearKernel, OddGroupsOf8Bits) {
+TEST(QuantizedLinear, OddGroupsOf8Bits) {
   check_product(false, {1, 33, 5, 3}, {});
   check_product(false, {2, 7, 4, 7}, {true});
   check_product(false, {20, 15, 5, 5}, {false, true, true});
 }
 
-TEST(QuantizedLinearKernel, NoRows) {
+TEST(QuantizedLinear, NoRows) {
   check_product(false, {0, 16, 5, 1}, {true});
   check_product(true, {0, 16, 5, 2}, {});
-}
-
-Tensor integers(const Shape& shape, const std::vector<int32_t>& values) {
-  Tensor tensor(DType::Int32, shape);
-  std::copy(values.begin(), values.end(), tensor.data<int32_t>());
-  return tensor;
-}
-
-void check_choice(
-    QParamsKind kind, const Tensor& x, const std::vector<float>& scale, const std::vector<int32_t>& zero) {
-  const Shape shape{x.shape()[0], 1};
-  const auto attributes = [=](auto& builder) {
-    return schema::CreateChooseQParams(builder, kind, 1, -128, 127, 0.001f).Union();
-  };
-  KernelCase kernel_case{
-      make_choose_qparams,
-      schema::Attributes::ChooseQParams,
-      attributes,
-      {x},
-      {DType::Float32, shape},
-      {{DType::Int32, shape}}};
-  check_kernel(kernel_case, floats(shape, scale), {1e-7f, 1e-6f});
-  kernel_case.checked = 1;
-  check_kernel(kernel_case, integers(shape, zero));
-}
-
-TEST(ChooseQParamsKernel, Kinds) {
-  const Tensor x = floats({4, 3}, {0, 255, 51, -255, -1, -2, -1, 0.5f, 1.55f, 0, 0, 0});
-  check_choice(QParamsKind::Asymmetric, x, {1, 1, 0.01f, 0.001f}, {-128, 127, -28, -128});
-  check_choice(QParamsKind::Nearest, x, {1, 1, 0.01f, 0.001f}, {-128, 127, -28, 127});
-  check_choice(QParamsKind::Symmetric, x, {2, 2, 1.55f / 127.5f, 0.001f}, {0, 0, 0, 0});
-}
-
-TEST(ChooseQParamsKernel, ManyRows) {
-  const Tensor x = repeated({5000, 9}, {-128, 127, 5});
-  check_choice(QParamsKind::Asymmetric, x, std::vector<float>(5000, 1), std::vector<int32_t>(5000, 0));
-}
-
-TEST(ChooseQParamsKernel, InfinityAndNaNGiveSomeZeroPoint) {
-  for (const QParamsKind kind : {QParamsKind::Asymmetric, QParamsKind::Nearest, QParamsKind::Symmetric}) {
-    const Tensor x = floats({2, 2}, {kInfinity, -kInfinity, kNaN, 1});
-    const auto attributes = [=](auto& builder) {
-      return schema::CreateChooseQParams(builder, kind, 1, -128, 127, 0.001f).Union();
-    };
-    KernelCase kernel_case{
-        make_choose_qparams,
-        schema::Attributes::ChooseQParams,
-        attributes,
-        {x},
-        {DType::Float32, {2, 1}},
-        {{DType::Int32, {2, 1}}},
-        1};
-    const Tensor zero = run_kernel(kernel_case);
-    for (size_t i = 0; i < 2; ++i) {
-      EXPECT_GE(zero.data<int32_t>()[i], -128);
-      EXPECT_LE(zero.data<int32_t>()[i], 127);
-    }
-  }
 }
 
 } // namespace

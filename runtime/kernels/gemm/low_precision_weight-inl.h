@@ -1,13 +1,13 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Weights of 16 and 8 bits in vectors, compiled for each instruction set: include it after
+// Weights of low precision in vectors, compiled for each instruction set: include it after
 // foreach_target.h, without a guard of the usual kind.
 
-#if defined(ET_XNNPACK_NARROW_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef ET_XNNPACK_NARROW_INL_H
-#undef ET_XNNPACK_NARROW_INL_H
+#if defined(ET_XNNPACK_LOW_PRECISION_WEIGHT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_XNNPACK_LOW_PRECISION_WEIGHT_INL_H
+#undef ET_XNNPACK_LOW_PRECISION_WEIGHT_INL_H
 #else
-#define ET_XNNPACK_NARROW_INL_H
+#define ET_XNNPACK_LOW_PRECISION_WEIGHT_INL_H
 #endif
 
 #include <cstdint>
@@ -15,7 +15,6 @@
 #include <hwy/highway.h>
 
 #include "runtime/base/dtype.h"
-#include "runtime/base/shape.h"
 #include "runtime/kernels/simd/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "narrow_product.h"
+#include "low_precision_product.h"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 #include "runtime/kernels/common/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/gemm/narrow_product.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/gemm/low_precision_product.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "narrow-inl.h"
+#include "low_precision_weight-inl.h"
 #include "product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,7 +35,8 @@ struct Panel {
 
 // R rows from `row` on of N vectors of columns from `column` on.
 template <typename Weights, size_t R, size_t N>
-HWY_NOINLINE void multiply_tile(const NarrowProduct& p, size_t row, size_t column, const Panel<Weights, N>& panel) {
+HWY_NOINLINE void multiply_tile(
+    const LowPrecisionProduct& p, size_t row, size_t column, const Panel<Weights, N>& panel) {
   const float* HWY_RESTRICT x = p.x + row * p.x_stride;
   const size_t stride = p.x_stride;
   Vector sum[R][N];
@@ -71,7 +72,7 @@ HWY_NOINLINE void multiply_tile(const NarrowProduct& p, size_t row, size_t colum
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
       const Vector y = clamped(hn::MulAdd(sum[r][n], scale, bias), min, max);
-      float* const to = p.y + (p.places == nullptr ? (row + r) * p.y_stride : p.places[row + r]) + from;
+      float* const to = p.y + (p.row_offsets == nullptr ? (row + r) * p.y_stride : p.row_offsets[row + r]) + from;
       if (count == kLanes) {
         hn::StoreU(y, kFloats, to);
       } else {
@@ -83,7 +84,7 @@ HWY_NOINLINE void multiply_tile(const NarrowProduct& p, size_t row, size_t colum
 
 template <typename Weights, size_t N>
 HWY_INLINE void multiply_rows(
-    const NarrowProduct& p, size_t row, size_t end, size_t column, const Panel<Weights, N>& panel) {
+    const LowPrecisionProduct& p, size_t row, size_t end, size_t column, const Panel<Weights, N>& panel) {
   for (; row + kRows <= end; row += kRows) {
     multiply_tile<Weights, kRows, N>(p, row, column, panel);
   }
@@ -99,7 +100,7 @@ HWY_INLINE void multiply_rows(
 }
 
 template <typename Weights, size_t N>
-HWY_INLINE void multiply_vectors(const NarrowProduct& p, size_t row, size_t end, size_t column, float* widened) {
+HWY_INLINE void multiply_vectors(const LowPrecisionProduct& p, size_t row, size_t end, size_t column, float* widened) {
   Panel<Weights, N> panel;
   panel.w = static_cast<const typename Weights::Element*>(p.panels) + column * p.depth;
   for (size_t n = 0; n < N; ++n) {
@@ -119,7 +120,7 @@ HWY_INLINE void multiply_vectors(const NarrowProduct& p, size_t row, size_t end,
 }
 
 template <typename Weights>
-HWY_INLINE void multiply_panel(const NarrowProduct& p, size_t row, size_t end, size_t panel, float* widened) {
+HWY_INLINE void multiply_panel(const LowPrecisionProduct& p, size_t row, size_t end, size_t panel, float* widened) {
   const size_t column = panel * kTile;
   if (p.columns - column > kLanes) {
     multiply_vectors<Weights, kVectors>(p, row, end, column, widened);
@@ -130,15 +131,15 @@ HWY_INLINE void multiply_panel(const NarrowProduct& p, size_t row, size_t end, s
 
 // Rows [row, end) of one panel of columns. `widened`: room for one panel of floats, if it is to be widened
 // once instead of for each tile of rows.
-void multiply_narrow_panel(const NarrowProduct& p, size_t row, size_t end, size_t panel, float* widened) {
+void multiply_low_precision_panel(const LowPrecisionProduct& p, size_t row, size_t end, size_t panel, float* widened) {
   with_weights(p.type, [&](auto weights) HWY_ATTR { multiply_panel<decltype(weights)>(p, row, end, panel, widened); });
 }
 
 // The columns of a panel, and those that the last one is rounded up to.
-size_t narrow_tile() {
+size_t panel_tile() {
   return kTile;
 }
-size_t narrow_lanes() {
+size_t panel_lanes() {
   return kLanes;
 }
 
@@ -150,9 +151,9 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-HWY_EXPORT(multiply_narrow_panel);
-HWY_EXPORT(narrow_tile);
-HWY_EXPORT(narrow_lanes);
+HWY_EXPORT(multiply_low_precision_panel);
+HWY_EXPORT(panel_tile);
+HWY_EXPORT(panel_lanes);
 
 constexpr size_t kGrain = 32768; // multiplications
 // From so many rows on panels are widened first, if one stays in a cache of the second level.
@@ -164,18 +165,18 @@ constexpr size_t kMinBlockRows = 96;
 constexpr size_t kMaxTile = 64;
 
 size_t tile() {
-  return ETX_DISPATCH(narrow_tile)();
+  return ETX_DISPATCH(panel_tile)();
 }
 size_t lanes() {
-  return ETX_DISPATCH(narrow_lanes)();
+  return ETX_DISPATCH(panel_lanes)();
 }
 
-size_t widened_bytes(const NarrowProduct& p) {
+size_t widened_bytes(const LowPrecisionProduct& p) {
   const size_t bytes = p.depth * tile() * sizeof(float);
   return p.rows >= kManyRows && bytes <= kMaxWidenedBytes ? bytes : 0;
 }
 
-size_t rows_of_block(const NarrowProduct& p, size_t panels, pthreadpool_t pool) {
+size_t rows_of_block(const LowPrecisionProduct& p, size_t panels, pthreadpool_t pool) {
   const size_t fitting = kBlockBytes / ((p.depth + p.columns) * sizeof(float));
   size_t rows = std::max(kMinBlockRows, fitting / kMinBlockRows * kMinBlockRows);
   if (p.rows <= 2 * rows) {
@@ -191,39 +192,27 @@ size_t rows_of_block(const NarrowProduct& p, size_t panels, pthreadpool_t pool) 
 
 } // namespace
 
-bool is_narrow(const TensorType& weight) {
-  if (weight.quantization == nullptr) {
-    return is_reduced_float(weight.stored);
-  }
-  return weight.stored == DType::Int8 &&
-      (weight.quantization->scale()->size() == 1 || weight.quantization->axis() == 0);
-}
-
-Status NarrowScales::assign(const TensorType& weight, size_t columns) {
-  if (weight.quantization == nullptr) {
-    return {};
-  }
-  const auto& scales = *weight.quantization->scale();
-  const auto& zero_points = *weight.quantization->zero_point();
-  ETX_RETURN_IF_ERROR(scale.assign(columns));
-  ETX_RETURN_IF_ERROR(zero_point.assign(columns));
-  for (size_t i = 0; i < columns; ++i) {
-    const uint32_t k = scales.size() == 1 ? 0 : static_cast<uint32_t>(i);
-    scale[i] = scales.Get(k);
-    zero_point[i] = static_cast<float>(zero_points.Get(k));
+Status ChannelScales::assign(const WeightScales& scales, size_t channels) {
+  const size_t count = scales.scale.empty() ? 0 : channels;
+  ETX_RETURN_IF_ERROR(scale_.assign(count));
+  ETX_RETURN_IF_ERROR(zero_point_.assign(count));
+  for (size_t i = 0; i < count; ++i) {
+    const size_t k = scales.scale.size() == 1 ? 0 : i;
+    scale_[i] = scales.scale[k];
+    zero_point_[i] = static_cast<float>(scales.zero_point[k]);
   }
   return {};
 }
 
-std::string narrow_layout(DType type) {
+std::string low_precision_layout(DType type) {
   return std::string(name_of(type)) + " panels of " + std::to_string(tile()) + " and " + std::to_string(lanes());
 }
 
-size_t narrow_panels_bytes(DType type, size_t columns, size_t depth) {
+size_t low_precision_panels_bytes(DType type, size_t columns, size_t depth) {
   return (columns + lanes() - 1) / lanes() * lanes() * depth * element_size(type);
 }
 
-void pack_narrow(
+void pack_low_precision(
     DType type, const void* weight, size_t columns, size_t stride, Span<const size_t> taps, size_t run, void* panels) {
   const auto each_row = [&](const auto* from, auto* to, const auto& store) {
     std::array<std::remove_const_t<std::remove_pointer_t<decltype(from)>>, kMaxTile> row{};
@@ -254,15 +243,15 @@ void pack_narrow(
   }
 }
 
-size_t narrow_product_scratch(const NarrowProduct& p, size_t num_threads) {
+size_t low_precision_product_scratch(const LowPrecisionProduct& p, size_t num_threads) {
   return widened_bytes(p) * num_threads;
 }
 
-void multiply_narrow(const NarrowProduct& p, void* scratch, pthreadpool_t pool) {
+void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
   if (p.rows == 0 || p.columns == 0) {
     return;
   }
-  const auto multiply = ETX_DISPATCH(multiply_narrow_panel);
+  const auto multiply = ETX_DISPATCH(multiply_low_precision_panel);
   const size_t panels = (p.columns + tile() - 1) / tile();
   const size_t block = rows_of_block(p, panels, pool);
   const size_t count = (p.rows + block - 1) / block * panels;

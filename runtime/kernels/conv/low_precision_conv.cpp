@@ -1,0 +1,276 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "low_precision_conv.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/kernels/common/parallel.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+constexpr size_t kPatchFloats = 1 << 18, kMinPixels = 96, kGrain = 16384;
+
+// Faster than memcpy() for runs of a few channels.
+inline void copy_run(const float* from, float* to, size_t count) {
+  constexpr size_t kFew = 64, kStep = 4;
+  if (count < kStep || count > kFew) {
+    std::memcpy(to, from, count * sizeof(float));
+    return;
+  }
+  for (size_t i = 0; i + kStep < count; i += kStep) {
+    std::memcpy(to + i, from + i, kStep * sizeof(float));
+  }
+  std::memcpy(to + count - kStep, from + count - kStep, kStep * sizeof(float));
+}
+
+// What belongs to the first channel of a group; null if `channels` is.
+const float* of_group(const float* channels, size_t group, size_t columns) {
+  return channels == nullptr ? nullptr : channels + group * columns;
+}
+
+} // namespace
+
+Status ConvPhases::assign(const ConvParameters::Axis& axis, size_t kernel, bool transposed) {
+  const auto stride = transposed ? static_cast<int64_t>(axis.stride) : 1;
+  const auto reach_of = [&](size_t tap) {
+    return static_cast<int64_t>(tap * axis.dilation) - static_cast<int64_t>(axis.padding);
+  };
+  const auto first_of = [&](size_t tap) { return (reach_of(tap) % stride + stride) % stride; };
+  const auto offset_of = [&](size_t tap) {
+    return transposed ? (first_of(tap) - reach_of(tap)) / stride : reach_of(tap);
+  };
+  ETX_RETURN_IF_ERROR(taps_.assign(kernel));
+  for (size_t tap = 0; tap < kernel; ++tap) {
+    taps_[tap] = {offset_of(tap), tap};
+  }
+  std::sort(taps_.begin(), taps_.end(), [&](const ConvPhase::Tap& a, const ConvPhase::Tap& b) {
+    return std::pair(first_of(a.tap), a.offset) < std::pair(first_of(b.tap), b.offset);
+  });
+  const auto is_new = [&](size_t i) { return i == 0 || first_of(taps_[i].tap) != first_of(taps_[i - 1].tap); };
+  size_t count = 0;
+  for (size_t i = 0; i < taps_.size(); ++i) {
+    count += is_new(i);
+  }
+  ETX_RETURN_IF_ERROR(phases_.assign(count));
+  ConvPhase* next = phases_.begin();
+  for (size_t i = 0; i < taps_.size();) {
+    const size_t begin = i++;
+    while (i < taps_.size() && !is_new(i)) {
+      ++i;
+    }
+    *next++ = {
+        static_cast<size_t>(first_of(taps_[begin].tap)),
+        transposed ? axis.stride : 1,
+        transposed ? 1 : axis.stride,
+        {&taps_[begin], i - begin}};
+  }
+  return {};
+}
+
+std::optional<std::string> LowPrecisionConv::packed_layout(const ConvParameters& p, size_t i) {
+  if (i != 1) {
+    return std::nullopt;
+  }
+  std::string layout = low_precision_layout(p.weight_type) + " of " + std::to_string(p.groups) + " groups";
+  if (p.transposed) {
+    for (const ConvParameters::Axis& axis : {p.height, p.width}) {
+      for (const size_t number : {axis.stride, axis.padding, axis.dilation}) {
+        layout += " " + std::to_string(number);
+      }
+    }
+  }
+  return layout;
+}
+
+size_t LowPrecisionConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
+  return p.groups * low_precision_panels_bytes(p.weight_type, p.weight[0] / p.groups, p.weight.numel(1, 4));
+}
+
+Status LowPrecisionConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
+  const Shape& shape = p.weight;
+  const size_t columns = shape[0] / p.groups, depth = shape.numel(1, 4);
+  const char* from = static_cast<const char*>(original);
+  char* to = static_cast<char*>(packed);
+  ConvPhases rows, column_phases;
+  ETX_RETURN_IF_ERROR(rows.assign(p.height, shape[1], p.transposed));
+  ETX_RETURN_IF_ERROR(column_phases.assign(p.width, shape[2], p.transposed));
+  Array<size_t> taps;
+  for (size_t group = 0; group < p.groups; ++group) {
+    for (const ConvPhase& row : rows) {
+      for (const ConvPhase& column : column_phases) {
+        ETX_RETURN_IF_ERROR(taps.assign(row.taps.size() * column.taps.size()));
+        size_t* next = taps.begin();
+        for (const ConvPhase::Tap& kh : row.taps) {
+          for (const ConvPhase::Tap& kw : column.taps) {
+            *next++ = kh.tap * shape[2] + kw.tap;
+          }
+        }
+        pack_low_precision(p.weight_type, from, columns, depth, {taps.data(), taps.size()}, shape[3], to);
+        to += low_precision_panels_bytes(p.weight_type, columns, taps.size() * shape[3]);
+      }
+    }
+    from += columns * depth * unpacked_element_size(p.weight_type);
+  }
+  return {};
+}
+
+StatusOr<size_t> LowPrecisionConv::reshape(const ConvParameters& p, size_t num_threads) {
+  parameters_ = p;
+  ETX_RETURN_IF_ERROR(scales_.assign(p.weight_scales, p.weight[0]));
+  ETX_RETURN_IF_ERROR(rows_.assign(p.height, p.weight[1], p.transposed));
+  ETX_RETURN_IF_ERROR(columns_.assign(p.width, p.weight[2], p.transposed));
+  product_ = {};
+  product_.type = p.weight_type;
+  product_.columns = p.weight[0] / p.groups;
+  product_.y_stride = p.weight[0];
+  product_.min = p.min;
+  product_.max = p.max;
+  is_image_ = is_pointwise(p);
+  num_threads = std::max<size_t>(num_threads, 1);
+  patches_bytes_ = offsets_bytes_ = 0;
+  size_t product_bytes = 0;
+  for (const ConvPhase& row : rows_) {
+    for (const ConvPhase& column : columns_) {
+      const LowPrecisionProduct product = product_of(row, column);
+      product_bytes = std::max(product_bytes, low_precision_product_scratch(product, num_threads));
+      if (!is_image_) {
+        patches_bytes_ = std::max(patches_bytes_, product.rows * product.depth * sizeof(float));
+        offsets_bytes_ = std::max(offsets_bytes_, product.rows * sizeof(size_t));
+      }
+    }
+  }
+  patches_bytes_ = round_up_to_alignment(patches_bytes_);
+  offsets_bytes_ = round_up_to_alignment(offsets_bytes_);
+  return patches_bytes_ + offsets_bytes_ + product_bytes;
+}
+
+void LowPrecisionConv::run(const KernelArguments& arguments) {
+  if (parameters_.output.numel() == 0) {
+    return;
+  }
+  fill_unseen(arguments);
+  const char* panels = arguments.input<char>(1);
+  for (size_t group = 0; group < parameters_.groups; ++group) {
+    for (const ConvPhase& row : rows_) {
+      for (const ConvPhase& column : columns_) {
+        LowPrecisionProduct product = product_of(row, column);
+        product.panels = panels;
+        product.scale = of_group(scales_.scale(), group, product.columns);
+        product.zero_point = of_group(scales_.zero_point(), group, product.columns);
+        product.bias = of_group(arguments.input<float>(2), group, product.columns);
+        multiply(product, group, row, column, arguments);
+        panels += low_precision_panels_bytes(product.type, product.columns, product.depth);
+      }
+    }
+  }
+}
+
+size_t LowPrecisionConv::pixels_of(const ConvPhase& row, const ConvPhase& column) const {
+  const Shape& output = parameters_.output;
+  return output[0] * row.count(output[1]) * column.count(output[2]);
+}
+
+// With as many rows as are computed at a time.
+LowPrecisionProduct LowPrecisionConv::product_of(const ConvPhase& row, const ConvPhase& column) const {
+  LowPrecisionProduct product = product_;
+  product.depth = row.taps.size() * column.taps.size() * parameters_.weight[3];
+  product.rows = pixels_of(row, column);
+  product.x_stride = parameters_.input[3];
+  if (!is_image_) {
+    product.rows = std::min(product.rows, std::max(kMinPixels, kPatchFloats / product.depth));
+    product.x_stride = product.depth;
+  }
+  return product;
+}
+
+void LowPrecisionConv::multiply(
+    LowPrecisionProduct& product,
+    size_t group,
+    const ConvPhase& row,
+    const ConvPhase& column,
+    const KernelArguments& arguments) const {
+  const float* const channels = arguments.input<float>(0) + group * parameters_.weight[3];
+  float* const patches = static_cast<float*>(arguments.scratch);
+  size_t* const offsets = reinterpret_cast<size_t*>(static_cast<char*>(arguments.scratch) + patches_bytes_);
+  void* const scratch = reinterpret_cast<char*>(offsets) + offsets_bytes_;
+  product.y = arguments.output<float>(0) + group * product.columns;
+  if (is_image_) {
+    product.x = channels;
+    multiply_low_precision(product, scratch, arguments.pool);
+    return;
+  }
+  product.x = patches;
+  product.row_offsets = offsets;
+  const size_t pixels = pixels_of(row, column), chunk = product.rows;
+  for (size_t pixel = 0; pixel < pixels; pixel += chunk) {
+    product.rows = std::min(chunk, pixels - pixel);
+    parallel_for(arguments.pool, product.rows, kGrain / (product.depth + 1) + 1, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        offsets[i] = gather(channels, pixel + i, row, column, patches + i * product.depth);
+      }
+    });
+    multiply_low_precision(product, scratch, arguments.pool);
+  }
+}
+
+// Writes what the taps of one pixel of these phases see, [KH, KW, IC]. Returns where its output is.
+size_t LowPrecisionConv::gather(
+    const float* x, size_t pixel, const ConvPhase& row, const ConvPhase& column, float* patch) const {
+  const Shape &input = parameters_.input, &output = parameters_.output;
+  const size_t height = row.count(output[1]), width = column.count(output[2]);
+  const size_t channels = parameters_.weight[3], line = column.taps.size() * channels;
+  const size_t i = pixel / width % height, j = pixel % width, image = pixel / width / height;
+  const auto size = [&](size_t axis) { return static_cast<int64_t>(input[axis]); };
+  const int64_t top = static_cast<int64_t>(i * row.stride), left = static_cast<int64_t>(j * column.stride);
+  const float* const from = x + image * input.numel(1, 4);
+  const int64_t first = left + column.taps[0].offset, last = left + column.last().offset;
+  const bool is_inside = first >= 0 && last < size(2);
+  const bool is_run = is_inside && channels == input[3] && column.is_dense();
+  for (const ConvPhase::Tap& kh : row.taps) {
+    const int64_t h = top + kh.offset;
+    if (h < 0 || h >= size(1)) {
+      std::fill_n(patch, line, 0.0f);
+      patch += line;
+      continue;
+    }
+    const float* const pixels = from + static_cast<size_t>(h) * input[2] * input[3];
+    if (is_run) {
+      copy_run(pixels + static_cast<size_t>(first) * channels, patch, line);
+      patch += line;
+      continue;
+    }
+    for (const ConvPhase::Tap& kw : column.taps) {
+      const int64_t w = left + kw.offset;
+      if (is_inside || (w >= 0 && w < size(2))) {
+        copy_run(pixels + static_cast<size_t>(w) * input[3], patch, channels);
+      } else {
+        std::fill_n(patch, channels, 0.0f);
+      }
+      patch += channels;
+    }
+  }
+  const size_t y = row.first + i * row.step, z = column.first + j * column.step;
+  return ((image * output[1] + y) * output[2] + z) * output[3];
+}
+
+// Pixels that no tap writes to are the bias.
+void LowPrecisionConv::fill_unseen(const KernelArguments& arguments) const {
+  const ConvParameters& p = parameters_;
+  if (!p.transposed || (rows_.size() >= p.height.stride && columns_.size() >= p.width.stride)) {
+    return;
+  }
+  const float* const bias = arguments.input<float>(2);
+  float* const y = arguments.output<float>(0);
+  const size_t channels = p.output[3];
+  parallel_for(arguments.pool, p.output.numel(0, 3), kGrain / channels + 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin * channels; i < end * channels; ++i) {
+      const float value = bias == nullptr ? 0.0f : bias[i % channels];
+      const float raised = value < p.min ? p.min : value; // keeps NaN
+      y[i] = raised > p.max ? p.max : raised;
+    }
+  });
+}
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,88 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "conv.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// Positions `first`, `first` + `step`, ... of one axis of the output, which see the same taps: position
+// `first` + i * `step` reads input i * `stride` + offset by each tap.
+struct ConvPhase {
+  struct Tap {
+    int64_t offset;
+    size_t tap;
+  };
+
+  size_t first = 0, step = 1, stride = 1;
+  Span<const Tap> taps; // by offset
+
+  // How many of `size` positions.
+  size_t count(size_t size) const {
+    return first < size ? (size - 1 - first) / step + 1 : 0;
+  }
+  const Tap& last() const {
+    return taps[taps.size() - 1];
+  }
+  // Whether the taps read neighbours.
+  bool is_dense() const {
+    return last().offset - taps[0].offset + 1 == static_cast<int64_t>(taps.size());
+  }
+};
+
+// The phases of an axis, in order: more than one only of a transposed convolution with a stride.
+class ConvPhases {
+ public:
+  Status assign(const ConvParameters::Axis& axis, size_t kernel, bool transposed);
+
+  size_t size() const {
+    return phases_.size();
+  }
+  const ConvPhase* begin() const {
+    return phases_.begin();
+  }
+  const ConvPhase* end() const {
+    return phases_.end();
+  }
+
+ private:
+  Array<ConvPhase::Tap> taps_; // of all phases
+  Array<ConvPhase> phases_;
+};
+
+// A convolution of Float32 with a constant weight that stays in Float16, BFloat16 or Int8: a matrix product for each
+// group, and for each phase of rows and of columns, with the patches of the image that the taps of an output pixel
+// see, gathered for as many pixels at a time as fit the scratch memory.
+// REQUIRES: no 32-bit sum or product of window sizes overflows
+class LowPrecisionConv {
+ public:
+  static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
+  static size_t packed_bytes(const ConvParameters& parameters, size_t i);
+  static Status pack(const ConvParameters& parameters, size_t i, const void* original, void* packed);
+
+  StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  size_t pixels_of(const ConvPhase& row, const ConvPhase& column) const;
+  LowPrecisionProduct product_of(const ConvPhase& row, const ConvPhase& column) const;
+  void multiply(
+      LowPrecisionProduct& product,
+      size_t group,
+      const ConvPhase& row,
+      const ConvPhase& column,
+      const KernelArguments& arguments) const;
+  size_t gather(const float* x, size_t pixel, const ConvPhase& row, const ConvPhase& column, float* patch) const;
+  void fill_unseen(const KernelArguments& arguments) const;
+
+  ConvParameters parameters_;
+  ChannelScales scales_;
+  ConvPhases rows_, columns_;
+  LowPrecisionProduct product_;
+  bool is_image_ = false; // the image itself is the matrix of patches
+  size_t patches_bytes_ = 0, offsets_bytes_ = 0;
+};
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,83 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <executorch/runtime/core/span.h>
+#include <pthreadpool.h>
+
+#include "runtime/base/dtype.h"
+#include "runtime/base/memory.h"
+
+namespace executorch::backends::et_xnnpack {
+
+using executorch::runtime::Span;
+
+// Products of floats with weights of low precision, Float16, BFloat16 or Int8, which stay so in memory.
+
+// What a weight of integers stands for: (q - zero_point) * scale, with one of each for all of it or one for each
+// index of its first axis. Empty for floats.
+struct WeightScales {
+  Span<const float> scale;
+  Span<const int32_t> zero_point; // as many
+};
+
+// The same with one of each for each index of the first axis.
+class ChannelScales {
+ public:
+  Status assign(const WeightScales& scales, size_t channels);
+
+  // Null for floats.
+  const float* scale() const {
+    return scale_.empty() ? nullptr : scale_.data();
+  }
+  const float* zero_point() const {
+    return scale_.empty() ? nullptr : zero_point_.data();
+  }
+
+ private:
+  Array<float> scale_, zero_point_;
+};
+
+// y[i][j] = clamp(bias[j] + sum over k of x[i][k] * w[j][k]) with a weight in panels of columns: for each k one
+// of each column.
+struct LowPrecisionProduct {
+  const float* x = nullptr;
+  size_t x_stride = 0; // floats from one row to the next
+  const void* panels = nullptr;
+  DType type = DType::Float16; // of the weight
+  const float* scale = nullptr; // of each column; null unless of integers
+  const float* zero_point = nullptr; // likewise
+  const float* bias = nullptr; // may be null
+  float* y = nullptr;
+  size_t y_stride = 0;
+  const size_t* row_offsets = nullptr; // if not null, where in y each row begins
+  size_t rows = 0, depth = 0, columns = 0;
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+};
+
+// What panels are like: a part of the name of a packed layout.
+std::string low_precision_layout(DType type);
+size_t low_precision_panels_bytes(DType type, size_t columns, size_t depth);
+
+// Writes panels of a matrix with `stride` elements from one column to the next, each of `taps` runs of `run`
+// elements, of which tap t begins at taps[t] * run. Elements are Float32 if `type` has 16 bits, else Int8.
+void pack_low_precision(
+    DType type, const void* weight, size_t columns, size_t stride, Span<const size_t> taps, size_t run, void* panels);
+
+// Bytes of an element of a weight before it is packed.
+inline size_t unpacked_element_size(DType type) {
+  return type == DType::Int8 ? sizeof(int8_t) : sizeof(float);
+}
+
+// Bytes of scratch memory that multiply_low_precision() needs for these sizes, whatever the pointers.
+size_t low_precision_product_scratch(const LowPrecisionProduct& product, size_t num_threads);
+
+// `scratch` is 64-byte aligned.
+void multiply_low_precision(const LowPrecisionProduct& product, void* scratch, pthreadpool_t pool);
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,69 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "conv_kernel.h"
+
+#include <type_traits>
+
+#include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/conv/low_precision_conv.h"
+#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/kernel_of.h"
+#include "runtime/ops/gemm/low_precision_weight.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+template <typename Attributes>
+ConvParameters conv_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<Attributes>();
+  const auto &stride = *attributes.stride(), &dilation = *attributes.dilation();
+  const auto& padding = *attributes.padding();
+  ConvParameters parameters;
+  parameters.input = node.input(0).shape;
+  parameters.weight = node.input(1).shape;
+  parameters.output = node.output().shape;
+  parameters.height = {stride.height(), padding.top(), dilation.height()};
+  parameters.width = {stride.width(), padding.left(), dilation.width()};
+  parameters.groups = attributes.groups();
+  parameters.transposed = std::is_same_v<Attributes, schema::ConvTranspose2d>;
+  parameters.min = clamp_min(attributes.clamp());
+  parameters.max = clamp_max(attributes.clamp());
+  parameters.packs_weight = node.is_constant(1);
+  return parameters;
+}
+
+template <typename Attributes>
+ConvParameters low_precision_parameters(const NodeContext& node) {
+  ConvParameters parameters = conv_parameters<Attributes>(node);
+  parameters.weight_type = node.input(1).stored;
+  parameters.weight_scales = weight_scales(node.input(1));
+  return parameters;
+}
+
+} // namespace
+
+bool is_depthwise(const NodeContext& node) {
+  const Shape& weight = node.input(1).shape;
+  return weight[3] == 1 && weight[0] == node.input(0).shape[3];
+}
+
+std::unique_ptr<Kernel> make_conv2d(const NodeContext& node) {
+  constexpr auto kParameters = conv_parameters<schema::Conv2d>;
+  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, kParameters>(node)
+                            : make_kernel_of<Conv, kParameters>(node);
+}
+
+std::unique_ptr<Kernel> make_conv_transpose2d(const NodeContext& node) {
+  return make_kernel_of<Conv, conv_parameters<schema::ConvTranspose2d>>(node);
+}
+
+std::unique_ptr<Kernel> make_low_precision_conv2d(const NodeContext& node) {
+  constexpr auto kParameters = low_precision_parameters<schema::Conv2d>;
+  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, kParameters>(node)
+                            : make_kernel_of<LowPrecisionConv, kParameters>(node);
+}
+
+std::unique_ptr<Kernel> make_low_precision_conv_transpose2d(const NodeContext& node) {
+  return make_kernel_of<LowPrecisionConv, low_precision_parameters<schema::ConvTranspose2d>>(node);
+}
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,92 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "matmul_kernel.h"
+
+#include "low_precision_weight.h"
+#include "runtime/kernels/gemm/matmul.h"
+#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/in_float.h"
+#include "runtime/ops/common/kernel_of.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+MatrixProduct linear_parameters(const NodeContext& node) {
+  const Shape& x = node.input(0).shape;
+  const auto* clamp = node.attributes<schema::Linear>().clamp();
+  MatrixProduct product;
+  product.rows = x.numel(0, x.rank - 1);
+  product.depth = x.last();
+  product.columns = node.input(1).shape[0];
+  product.a_stride = product.b_stride = product.depth;
+  product.b_transposed = true;
+  product.c_stride = product.columns;
+  product.min = clamp_min(clamp);
+  product.max = clamp_max(clamp);
+  return product;
+}
+
+LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node) {
+  const Shape& x = node.input(0).shape;
+  const TensorType& weight = node.input(1);
+  const auto* clamp = node.attributes<schema::Linear>().clamp();
+  LowPrecisionMatMulParameters parameters;
+  parameters.rows = x.numel(0, x.rank - 1);
+  parameters.depth = weight.shape[1];
+  parameters.columns = weight.shape[0];
+  parameters.b_transposed = true;
+  parameters.type = weight.stored;
+  parameters.scales = weight_scales(weight);
+  parameters.min = clamp_min(clamp);
+  parameters.max = clamp_max(clamp);
+  return parameters;
+}
+
+MatrixProduct batch_matmul_parameters(const NodeContext& node) {
+  const Shape& a = node.input(0).shape;
+  const Shape& b = node.input(1).shape;
+  MatrixProduct product;
+  product.batch = a.numel(0, a.rank - 2);
+  product.rows = a[a.rank - 2];
+  product.depth = a.last();
+  product.b_transposed = node.attributes<schema::BatchMatMul>().transpose_b();
+  product.columns = product.b_transposed ? b[b.rank - 2] : b.last();
+  product.a_stride = product.depth;
+  product.b_stride = b.last();
+  product.c_stride = product.columns;
+  product.a_batch = product.rows * product.depth;
+  product.b_batch = product.depth * product.columns;
+  product.c_batch = product.rows * product.columns;
+  return product;
+}
+
+LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeContext& node) {
+  const MatrixProduct product = batch_matmul_parameters(node);
+  LowPrecisionMatMulParameters parameters;
+  parameters.batch = product.batch;
+  parameters.rows = product.rows;
+  parameters.depth = product.depth;
+  parameters.columns = product.columns;
+  parameters.b_transposed = product.b_transposed;
+  parameters.type = node.input(1).stored;
+  return parameters;
+}
+
+} // namespace
+
+std::unique_ptr<Kernel> make_linear(const NodeContext& node) {
+  return make_kernel_of<MatMul, linear_parameters>(node);
+}
+
+std::unique_ptr<Kernel> make_low_precision_linear(const NodeContext& node) {
+  return make_kernel_of<LowPrecisionMatMul, low_precision_linear_parameters>(node);
+}
+
+std::unique_ptr<Kernel> make_batch_matmul(const NodeContext& node) {
+  return make_kernel_of<MatMul, batch_matmul_parameters>(node);
+}
+
+std::unique_ptr<Kernel> make_low_precision_batch_matmul(const NodeContext& node) {
+  return make_kernel_of<LowPrecisionMatMul, low_precision_batch_matmul_parameters>(node);
+}
+
+} // namespace executorch::backends::et_xnnpack

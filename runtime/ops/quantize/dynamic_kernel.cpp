@@ -1,0 +1,62 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "dynamic_kernel.h"
+
+#include "runtime/kernels/gemm/quantized_linear.h"
+#include "runtime/kernels/quantize/choose_qparams.h"
+#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/kernel_of.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::QuantizedLinear>();
+  const Shape& x = node.input(0).shape;
+  QuantizedLinearParameters parameters;
+  parameters.rows = x.numel(0, x.rank - 1);
+  parameters.depth = x.last();
+  parameters.columns = node.input(1).shape[0];
+  parameters.groups = node.input(2).shape[1];
+  parameters.is_4bit = attributes.bits() == 4;
+  parameters.dynamic_quantization = attributes.dynamic_quantization();
+  parameters.min = clamp_min(attributes.clamp());
+  parameters.max = clamp_max(attributes.clamp());
+  return parameters;
+}
+
+QParamsRule to_rule(schema::QParamsKind kind) {
+  switch (kind) {
+    case schema::QParamsKind::Asymmetric:
+      return QParamsRule::Asymmetric;
+    case schema::QParamsKind::Symmetric:
+      return QParamsRule::Symmetric;
+    case schema::QParamsKind::Nearest:
+      break;
+  }
+  return QParamsRule::Nearest;
+}
+
+ChooseQParamsParameters choose_qparams_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::ChooseQParams>();
+  const Shape& x = node.input(0).shape;
+  const size_t first = x.rank - attributes.axes();
+  return {
+      x.numel(0, first),
+      x.numel(first, x.rank),
+      {static_cast<float>(attributes.min()),
+       static_cast<float>(attributes.max()),
+       to_rule(attributes.kind()),
+       attributes.epsilon()}};
+}
+
+} // namespace
+
+std::unique_ptr<Kernel> make_quantized_linear(const NodeContext& node) {
+  return make_kernel_of<QuantizedLinear, quantized_linear_parameters>(node);
+}
+
+std::unique_ptr<Kernel> make_choose_qparams(const NodeContext& node) {
+  return make_kernel_of<ChooseQParams, choose_qparams_parameters>(node);
+}
+
+} // namespace executorch::backends::et_xnnpack
