@@ -28,10 +28,10 @@ from ..serialization.arrays import BFLOAT16, HALVES, NUMPY_DTYPES, convert, numb
 from ..serialization.schema import DType
 from . import ops
 from .fold import fold
-from .half import takes_half
 from .ir import Builder, Graph, Input, Range, Value, dims
 from .placeholders import Placeholders
 from .size_plan import plan_sizes, widen
+from .traits import traits_of
 from .twins import original
 
 logger = logging.getLogger(__name__)
@@ -380,7 +380,7 @@ class Lowering(Builder):
         return meta
 
     def _check_half(self, attributes, inputs) -> None:
-        if any(i is not None and i.dtype in HALVES for i in inputs) and not takes_half(attributes):
+        if any(i is not None and i.dtype in HALVES for i in inputs) and not traits_of(attributes).takes_16_bits:
             self.refuse(f"{type(attributes).__name__} of 16-bit floats")
 
     def _meta(self, value) -> Value:

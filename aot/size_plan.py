@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import sympy
 
+from ..serialization import schema
 from ..serialization.arrays import NUMPY_DTYPES
 from ..serialization.scaled import Scaled
 from .ir import Graph, Range, Value, dims
@@ -218,13 +219,13 @@ def _shape_conditions(graph: Graph) -> Iterator:
     for node in graph.nodes:
         x = graph.values[node.inputs[0]].shape if node.inputs and node.inputs[0] is not None else ()
         a = node.attributes
-        if node.op == "Slice":
+        if node.is_a(schema.Slice):
             yield from _inside(x[a.axis], a.start, a.size, a.step)
-        elif node.op == "SliceScatter":
+        elif node.is_a(schema.SliceScatter):
             sizes = graph.values[node.inputs[1]].shape
             for window in zip(x, a.start, sizes, a.step, strict=True):
                 yield from _inside(*window)
-        elif node.op == "Reshape":
+        elif node.is_a(schema.Reshape):
             yield sympy.Eq(dims.numel(x), dims.numel(a.shape))
 
 

@@ -116,7 +116,16 @@ class Node:
 
     @property
     def op(self) -> str:
+        """The name of the operator in the schema, for texts; ``is_a`` compares."""
         return type(self.attributes).__name__
+
+    def is_a(self, *operators: type) -> bool:
+        """Whether it is one of these operators, given by the classes of their attributes."""
+        return isinstance(self.attributes, operators)
+
+
+def _chosen(node: Node | None, operators: tuple[type, ...]) -> Node | None:
+    return node if node is not None and (not operators or node.is_a(*operators)) else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,6 +200,10 @@ class Graph:
     def output_names(self) -> frozenset[str]:
         return frozenset(output.value for output in self.outputs)
 
+    def producer(self, name: str | None, *operators: type) -> Node | None:
+        """The node that computes ``name`` if there is one, and if it is one of ``operators`` where they are given."""
+        return _chosen(self.producers.get(name), operators)
+
     def sole_user(self, name: str) -> Node | None:
         """The only reader of a value that is not an output, else None."""
         users = self.users[name]
@@ -246,9 +259,10 @@ class Builder:
         self.nodes.append(node)
         self._producers.update((name, node) for name in node.outputs)
 
-    def producer(self, value: Value) -> Node | None:
-        """The node added so far that computes ``value``; inputs and constants have none."""
-        return self._producers.get(value.name)
+    def producer(self, value: Value | None, *operators: type) -> Node | None:
+        """The node added so far that computes ``value``; inputs and constants have none. None, too, if it is none
+        of ``operators`` where they are given."""
+        return None if value is None else _chosen(self._producers.get(value.name), operators)
 
     def input(self, value: Value, dim_order: tuple[int, ...] | None = None) -> None:
         self.inputs.append(Input(value.name, dim_order))

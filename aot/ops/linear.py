@@ -66,7 +66,7 @@ def _is_weight(c, x) -> bool:
     if x.constant is not None:
         return True
     node = c.producer(x)
-    return node is not None and node.op == "Dequantize" and all(c.values[i].constant for i in node.inputs)
+    return node is not None and node.is_a(schema.Dequantize) and all(c.values[i].constant for i in node.inputs)
 
 
 @op("aten.linear.default", preserve=True)

@@ -1,350 +1,18 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import collections
-import dataclasses
-import math
 
 from ...serialization import schema
-from ...serialization.arrays import NUMPY_DTYPES
 from ..fold import fold
-from ..ir import Dim, Graph, Node, Rewriter, Value, dims
-from .layout_rules import RULES, Blocks, Layout, Loops, layout_of, loop_order, loops_of, order_of, penalty
-
-_MAX_CHOICES = 6  # layouts tried for one node
-_MAX_SWEEPS = 8
-# Fine weights, which decide between layouts that move the same bytes:
-_INTERIOR = 1.001  # a move inside the graph against one at its border
-_RESHAPE = 1e-4  # renaming axes of size 1 against moving elements
-
-
-def _identity(value: Value) -> Layout:
-    return tuple(range(value.rank))
-
-
-class _Aliases:
-    """Every value as a transposed view of one that is not made by a Transpose."""
-
-    def __init__(self, graph: Graph):
-        self._views: dict[str, tuple[str, Layout]] = {}
-        for node in graph.nodes:
-            if node.op == "Transpose":
-                base, perm = self._views.get(node.inputs[0], (node.inputs[0], None))
-                chosen = node.attributes.perm
-                if perm is not None:
-                    chosen = tuple(perm[a] for a in chosen)
-                self._views[node.outputs[0]] = (base, chosen)
-
-    def base(self, name: str) -> str:
-        return self._views[name][0] if name in self._views else name
-
-    def to_base(self, name: str, layout: Layout) -> Layout:
-        """The layout of the base that ``layout`` of the view is."""
-        if name not in self._views:
-            return layout
-        perm = self._views[name][1]
-        return tuple(perm[a] for a in layout)
-
-    def from_base(self, name: str, layout: Layout) -> Layout:
-        if name not in self._views:
-            return layout
-        perm = self._views[name][1]
-        return tuple(perm.index(a) for a in layout)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Choice:
-    """One order of a node's loops, and what that means for the values around it."""
-
-    order: Layout
-    reads: tuple[tuple[str, Layout], ...]  #: base values and their layouts
-    makes: Layout
-    penalty: float
-
-
-class _Problem:
-    """The layouts that each node may have, and what moving each value costs."""
-
-    def __init__(self, graph: Graph):
-        self.graph = graph
-        self.aliases = _Aliases(graph)
-        self.nodes = [node for node in graph.nodes if node.op != "Transpose"]
-        self.loops: dict[int, Loops] = {}  # by position in nodes
-        self.maker: dict[str, int] = {}
-        self.readers: dict[str, list[int]] = collections.defaultdict(list)
-        self._operands: dict[int, dict[str, list[tuple[str, Blocks | None]]]] = {}  # by base value
-        self.fixed: dict[str, set[Layout]] = collections.defaultdict(set)  # asked for by what cannot choose
-        self.choices: dict[int, list[_Choice]] = {}
-        self._planned: dict[Dim, int] = {}
-        self._orders: dict[tuple[str, Layout], Layout] = {}
-        self._seen: dict[str, set[Layout]] = collections.defaultdict(set)
-        self._work: collections.deque = collections.deque()
-        for i, node in enumerate(self.nodes):
-            loops = loops_of(graph, node)
-            if loops is not None:
-                self.loops[i] = loops
-                self.maker[node.outputs[0]] = i
-        self._ask()
-        self.costs = {name: self._cost(name) for name in (*self.readers, *self.fixed)}
-        self._collect()
-
-    def operands(self, i: int) -> dict[str, list[tuple[str, Blocks | None]]]:
-        """(name, blocks) of the operands of node ``i`` that can be moved and are not constants, by base value."""
-        if i not in self._operands:
-            found = self._operands[i] = {}
-            names = [n for n in self.nodes[i].inputs if n is not None]
-            for name, blocks in zip(names, self.loops[i].operands, strict=False):
-                base = self.aliases.base(name)
-                if self.graph.values[base].constant is None:
-                    found.setdefault(base, []).append((name, blocks))
-        return self._operands[i]
-
-    def _ask(self) -> None:
-        for i, node in enumerate(self.nodes):
-            if i in self.loops:
-                for base, operands in self.operands(i).items():
-                    if any(blocks is not None for _, blocks in operands):
-                        self.readers[base].append(i)
-                    for name, blocks in operands:
-                        if blocks is None:
-                            self._fix(name)
-            else:
-                for name in node.inputs:
-                    self._fix(name)
-        self.read_inside = set(self.readers) | set(self.fixed)
-        for output in self.graph.outputs:
-            self._fix(output.value)
-
-    def _fix(self, name: str | None) -> None:
-        if name is None or self.graph.values[self.aliases.base(name)].constant is not None:
-            return
-        layout = self.aliases.to_base(name, _identity(self.graph.values[name]))
-        self.fixed[self.aliases.base(name)].add(layout)
-
-    def order(self, name: str, layout: Layout) -> Layout:
-        key = name, layout
-        if key not in self._orders:
-            self._orders[key] = order_of(self.graph.values[name].shape, layout)
-        return self._orders[key]
-
-    def _plan(self, dim: Dim) -> int:
-        if isinstance(dim, int):
-            return dim
-        if dim not in self._planned:
-            sizes = {name: r.planned for name, r in self.graph.ranges.items()}
-            self._planned[dim] = dims.evaluate(dim, sizes)
-        return self._planned[dim]
-
-    def _cost(self, name: str) -> float:
-        value = self.graph.values[name]
-        size = math.prod(self._plan(d) for d in value.shape) * NUMPY_DTYPES[value.dtype].itemsize
-        border = name not in self.graph.producers or name not in self.read_inside
-        return size * (1 if border else _INTERIOR)
-
-    # Which layouts come into question: those of what cannot choose, spread over the graph.
-
-    def _collect(self) -> None:
-        for i, loops in self.loops.items():
-            self._offer(i, loops.identity)
-        for name in self.costs:
-            if name not in self.maker:
-                self._spread(name, _identity(self.graph.values[name]))
-        for i, node in enumerate(self.nodes):
-            if i not in self.loops:
-                for name in node.inputs:
-                    self._spread_view(name)
-        for output in self.graph.outputs:
-            self._spread_view(output.value)
-        while self._work:
-            name, layout = self._work.popleft()
-            shape = self.graph.values[name].shape
-            if name in self.maker:
-                i = self.maker[name]
-                self._offer(i, loop_order(self.loops[i].result, shape, layout))
-            for i in self.readers.get(name, ()):
-                for view, blocks in self.operands(i)[name]:
-                    if blocks is not None:
-                        seen = self.aliases.from_base(view, layout)
-                        self._offer(i, loop_order(blocks, self.graph.values[view].shape, seen))
-
-    def _spread_view(self, name: str | None) -> None:
-        if name is not None and self.graph.values[self.aliases.base(name)].constant is None:
-            layout = _identity(self.graph.values[name])
-            self._spread(self.aliases.base(name), self.aliases.to_base(name, layout))
-
-    def _spread(self, name: str, layout: Layout) -> None:
-        if layout not in self._seen[name] and len(self._seen[name]) < _MAX_CHOICES:
-            self._seen[name].add(layout)
-            self._work.append((name, layout))
-
-    def _offer(self, i: int, order: Layout | None) -> None:
-        loops = self.loops[i]
-        known = self.choices.setdefault(i, [])
-        if order is None or not loops.allows(order) or len(known) >= _MAX_CHOICES:
-            return
-        if any(c.order == order for c in known):
-            return
-        reads = {
-            (base, self.aliases.to_base(name, layout_of(blocks, order)))
-            for base, operands in self.operands(i).items()
-            for name, blocks in operands
-            if blocks is not None
-        }
-        result = self.nodes[i].outputs[0]
-        makes = layout_of(loops.result, order)
-        extra = penalty(self.nodes[i], order) * self._cost(result)
-        known.append(_Choice(order, tuple(sorted(reads)), makes, extra))
-        self._spread(result, makes)
-        for name, layout in sorted(reads):
-            self._spread(name, layout)
-
-
-class _Assignment:
-    """One choice for every node; knows the cost of the moves between them."""
-
-    def __init__(self, problem: _Problem):
-        self.problem = problem
-        self.chosen: dict[int, _Choice] = {}
-        self._made: dict[str, Layout] = {}
-        # How many readers ask for a layout, and for an order of axes larger than 1.
-        self._layouts: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
-        self._orders: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
-        for name, layouts in problem.fixed.items():
-            for layout in layouts:
-                self._ask(name, layout, 1)
-        for name in problem.costs:
-            if name not in problem.maker:
-                self._made[name] = _identity(problem.graph.values[name])
-
-    def _ask(self, name: str, layout: Layout, times: int) -> None:
-        for counter, key in (self._layouts, layout), (self._orders, self.problem.order(name, layout)):
-            counter[name][key] += times
-            if not counter[name][key]:
-                del counter[name][key]
-
-    def set(self, i: int, choice: _Choice) -> None:
-        self.unset(i)
-        self.chosen[i] = choice
-        self._made[self.problem.nodes[i].outputs[0]] = choice.makes
-        for name, layout in choice.reads:
-            self._ask(name, layout, 1)
-
-    def unset(self, i: int) -> None:
-        choice = self.chosen.pop(i, None)
-        if choice is not None:
-            del self._made[self.problem.nodes[i].outputs[0]]
-            for name, layout in choice.reads:
-                self._ask(name, layout, -1)
-
-    def before(self, choice: _Choice) -> float:
-        """What the operands cost that nobody else moves; an operand without a layout yet costs nothing."""
-        total = choice.penalty
-        for name, layout in choice.reads:
-            made = self._made.get(name, layout)
-            if made == layout:
-                continue
-            if layout not in self._layouts[name]:
-                total += self.problem.costs[name] * _RESHAPE
-            order = self.problem.order(name, layout)
-            if self.problem.order(name, made) != order and order not in self._orders[name]:
-                total += self.problem.costs[name]
-        return total
-
-    def after(self, i: int, choice: _Choice) -> float:
-        return self._moves(self.problem.nodes[i].outputs[0], choice.makes)
-
-    def _moves(self, name: str, made: Layout) -> float:
-        if not self._layouts[name]:
-            return 0
-        order = self.problem.order(name, made)
-        moves = len(self._orders[name]) - (order in self._orders[name])
-        reshapes = len(self._layouts[name]) - (made in self._layouts[name])
-        return self.problem.costs[name] * (moves + reshapes * _RESHAPE)
-
-    def value_cost(self, name: str) -> float:
-        return self._moves(name, self._made[name])
-
-    def sweep(self, positions, key) -> None:
-        """Gives each node in turn the choice that ``key`` of the costs before and after it prefers."""
-        for i in positions:
-            self.unset(i)
-            choices = self.problem.choices[i]
-            costs = [key(self.before(c), self.after(i, c)) for c in choices]
-            self.set(i, choices[costs.index(min(costs))])
-
-    def total(self) -> float:
-        moves = sum(self.value_cost(name) for name in self.problem.costs)
-        return moves + sum(c.penalty for c in self.chosen.values())
-
-
-def _follow_operands(before: float, after: float):
-    return before + after, before
-
-
-def _follow_readers(before: float, after: float):
-    return before + after, after
-
-
-def _improve(assignment: _Assignment, forward, backward) -> None:
-    best = assignment.total()
-    for _ in range(_MAX_SWEEPS):
-        assignment.sweep(backward, _follow_readers)
-        assignment.sweep(forward, _follow_operands)
-        cost = assignment.total()
-        if cost >= best:
-            break
-        best = cost
-
-
-def _components(problem: _Problem) -> dict[int, int]:
-    """For each node that can choose, the number of the region it belongs to."""
-    parent = {i: i for i in problem.loops}
-
-    def root(i):
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    for name, readers in problem.readers.items():
-        group = readers + ([problem.maker[name]] if name in problem.maker else [])
-        for i in group[1:]:
-            parent[root(i)] = root(group[0])
-    return {i: root(i) for i in problem.loops}
-
-
-def _solve(problem: _Problem) -> dict[int, Layout]:
-    """The order of loops of every node that can choose.
-
-    Moving whole chains of nodes one at a time gets stuck, so it starts from several
-    assignments, and takes for each region the best that any of them led to.
-    """
-    forward = list(problem.loops)
-    backward = forward[::-1]
-    unmoved, greedy_down, greedy_up = (_Assignment(problem) for _ in range(3))
-    for i in forward:
-        unmoved.set(i, problem.choices[i][0])
-    greedy_down.sweep(forward, lambda before, after: before)
-    greedy_up.sweep(backward, lambda before, after: after)
-    region = _components(problem)
-    best: dict[int, tuple[float, _Assignment]] = {}
-    for assignment in (unmoved, greedy_down, greedy_up):
-        _improve(assignment, forward, backward)
-        costs = collections.Counter()
-        for name in problem.costs:
-            neighbours = [problem.maker[name]] if name in problem.maker else problem.readers.get(name, ())
-            if neighbours:
-                costs[region[neighbours[0]]] += assignment.value_cost(name)
-        for i in forward:
-            costs[region[i]] += assignment.chosen[i].penalty
-        for r in set(region.values()):
-            if r not in best or costs[r] < best[r][0]:
-                best[r] = costs[r], assignment
-    return {i: best[region[i]][1].chosen[i].order for i in forward}
+from ..ir import Dim, Graph, Node, Rewriter, Value
+from ..traits import TRAITS
+from ..traits.loops import Layout, layout_of, order_of
+from .layout_search import Aliases, Problem, identity, solve
 
 
 class _Mover:
     """Gives each value of the old graph in any layout, each move made once."""
 
-    def __init__(self, r: Rewriter, aliases: _Aliases):
+    def __init__(self, r: Rewriter, aliases: Aliases):
         self._r = r
         self._aliases = aliases
         self._at: dict[str, dict[Layout, tuple[Layout, Value]]] = collections.defaultdict(dict)
@@ -361,7 +29,7 @@ class _Mover:
             return self._constant(base, layout)
         known = self._at[base.name]
         if not known:
-            self.made(base.name, _identity(base), self._r[base.name])
+            self.made(base.name, identity(base), self._r[base.name])
         order = order_of(base.shape, layout)
         if order not in known:
             source_layout, source = next(iter(known.values()))
@@ -370,7 +38,7 @@ class _Mover:
         return self.reshaped(known[order][1], shape)
 
     def _constant(self, base: Value, layout: Layout) -> Value:
-        if layout == _identity(base):
+        if layout == identity(base):
             return self._r[base.name]
         key = base.name, layout
         if key not in self._shaped:
@@ -393,7 +61,7 @@ class _Mover:
 
 def _operand(mover: _Mover, value: Value, name: str, blocks, order: Layout) -> Value:
     if blocks is None:
-        return mover.get(name, _identity(value))
+        return mover.get(name, identity(value))
     moved = mover.get(name, layout_of(blocks, order))
     if all(len(block) == 1 for block in blocks) or any(len(block) > 1 for block in blocks):
         return moved
@@ -408,7 +76,7 @@ def choose_layout(graph: Graph) -> Graph:
 
     Lowering puts a Transpose before and after each operator that wants NHWC, and programs
     have permutes of their own. Here all of them are taken away, each operator that can work
-    on any axis order (``layout_rules``) gets one, and a Transpose comes back only where two
+    on any axis order (``traits.loops``) gets one, and a Transpose comes back only where two
     neighbours differ. The cost is the bytes that these move at the planned sizes; constants
     move for free, and so do axes of size 1::
 
@@ -432,14 +100,14 @@ def choose_layout(graph: Graph) -> Graph:
         %d: Float32[1, 8, 8, 2] = Conv2d(%a, %w)
         out %d
     """
-    if not any(node.op == "Transpose" for node in graph.nodes):
+    if not any(node.is_a(schema.Transpose) for node in graph.nodes):
         return graph
-    problem = _Problem(graph)
-    orders = {id(problem.nodes[i]): (problem.loops[i], order) for i, order in _solve(problem).items()}
+    problem = Problem(graph)
+    orders = {id(problem.nodes[i]): (problem.loops[i], order) for i, order in solve(problem).items()}
     r = Rewriter(graph)
     mover = _Mover(r, problem.aliases)
     for node in r.walk():
-        if node.op == "Transpose":
+        if node.is_a(schema.Transpose):
             continue
         loops, order = orders.get(id(node), (None, None))
         if loops is None or order == loops.identity:
@@ -453,15 +121,15 @@ def choose_layout(graph: Graph) -> Graph:
         old = graph.values[node.outputs[0]]
         layout = layout_of(loops.result, order)
         shape = tuple(old.shape[a] for a in layout)
-        attributes = RULES[node.op][1](node.attributes, order, shape)
+        attributes = TRAITS[type(node.attributes)].layout.reordered(node.attributes, order, shape)
         mover.made(old.name, layout, r.node(attributes, *inputs, shape=shape, dtype=old.dtype, name=old.name))
     r.debug_handle = 0
-    return r.finish([mover.get(o.value, _identity(graph.values[o.value])) for o in graph.outputs])
+    return r.finish([mover.get(o.value, identity(graph.values[o.value])) for o in graph.outputs])
 
 
 def _copy(r: Rewriter, mover: _Mover, node: Node) -> None:
     """Adds the node as it is, on operands in the layout they have in the old graph."""
     for name in node.inputs:
         if name is not None:
-            r.replace(name, mover.get(name, _identity(r.graph.values[name])))
+            r.replace(name, mover.get(name, identity(r.graph.values[name])))
     r.copy(node)

@@ -2,6 +2,7 @@
 import dataclasses
 import functools
 
+from ...serialization import schema
 from ..ir import Graph, Node, Rewriter, Value, dims
 
 
@@ -11,11 +12,11 @@ def _large(shape):
 
 def _source(r: Rewriter, x: Value) -> Value:
     """What holds the elements of ``x`` in the same order, one view earlier if there is one."""
-    view = r.producer(x)
-    if view is None or view.op not in ("Reshape", "Expand"):
+    view = r.producer(x, schema.Reshape, schema.Expand)
+    if view is None:
         return x
     source = r.values[view.inputs[0]]
-    return source if view.op == "Reshape" or _large(source.shape) == _large(x.shape) else x
+    return source if view.is_a(schema.Reshape) or _large(source.shape) == _large(x.shape) else x
 
 
 def _reshape(r: Rewriter, node: Node, x: Value) -> Value | None:
@@ -25,8 +26,8 @@ def _reshape(r: Rewriter, node: Node, x: Value) -> Value | None:
 
 def _transpose(r: Rewriter, node: Node, x: Value) -> Value | None:
     perm = node.attributes.perm
-    inner = r.producer(x)
-    if inner is not None and inner.op == "Transpose":
+    inner = r.producer(x, schema.Transpose)
+    if inner is not None:
         return r.transpose(r.values[inner.inputs[0]], [inner.attributes.perm[p] for p in perm])
     moved = [p for p in perm if x.shape[p] != 1]
     if moved == sorted(moved) and perm != tuple(range(x.rank)):
@@ -38,16 +39,16 @@ def _expand(r: Rewriter, node: Node, x: Value) -> Value | None:
     shape = node.attributes.shape
     if _large(shape) == _large(x.shape) and shape != x.shape:
         return r.reshape(_source(r, x), shape)
-    inner = r.producer(x)
-    if inner is None or inner.op != "Expand":
+    inner = r.producer(x, schema.Expand)
+    if inner is None:
         return None
     return r.node(node.attributes, r.values[inner.inputs[0]], shape=shape)
 
 
 def _slice(r: Rewriter, node: Node, x: Value) -> Value | None:
-    inner = r.producer(x)
+    inner = r.producer(x, schema.Slice)
     a = node.attributes
-    if inner is None or inner.op != "Slice" or inner.attributes.axis != a.axis:
+    if inner is None or inner.attributes.axis != a.axis:
         return None
     b = inner.attributes
     start = dims.simplify(b.start + a.start * b.step)
@@ -60,8 +61,8 @@ def _broadcasting(r: Rewriter, node: Node, *operands: Value) -> Value | None:
     old = r.graph.values[node.outputs[0]]
     found = list(operands)
     for i, x in enumerate(operands):
-        expand = r.producer(x)
-        if expand is None or expand.op != "Expand":
+        expand = r.producer(x, schema.Expand)
+        if expand is None:
             continue
         others = [v.shape for k, v in enumerate(found) if k != i]
         source = r.values[expand.inputs[0]]
@@ -75,8 +76,8 @@ def _broadcasting(r: Rewriter, node: Node, *operands: Value) -> Value | None:
 def _concat(r: Rewriter, node: Node, *xs: Value) -> Value | None:
     flat = []
     for x, name in zip(xs, node.inputs, strict=True):
-        inner = r.producer(x)
-        same = inner is not None and inner.op == "Concat" and inner.attributes == node.attributes
+        inner = r.producer(x, schema.Concat)
+        same = inner is not None and inner.attributes == node.attributes
         if same and r.graph.sole_user(name) is not None:
             flat += [r.values[i] for i in inner.inputs]
         else:
@@ -87,14 +88,14 @@ def _concat(r: Rewriter, node: Node, *xs: Value) -> Value | None:
 
 
 _RULES = {
-    "Reshape": _reshape,
-    "Transpose": _transpose,
-    "Expand": _expand,
-    "Slice": _slice,
-    "Binary": _broadcasting,
-    "Compare": _broadcasting,
-    "Where": _broadcasting,
-    "Concat": _concat,
+    schema.Reshape: _reshape,
+    schema.Transpose: _transpose,
+    schema.Expand: _expand,
+    schema.Slice: _slice,
+    schema.Binary: _broadcasting,
+    schema.Compare: _broadcasting,
+    schema.Where: _broadcasting,
+    schema.Concat: _concat,
 }
 
 
@@ -118,9 +119,8 @@ def collapse_views(graph: Graph) -> Graph:
     """
     r = Rewriter(graph)
     for node in r.walk():
-        new = None
-        if node.op in _RULES:
-            new = _RULES[node.op](r, node, *(r[i] for i in node.inputs))
+        rule = _RULES.get(type(node.attributes))
+        new = None if rule is None else rule(r, node, *(r[i] for i in node.inputs))
         if new is None:
             r.copy(node)
         else:

@@ -1,21 +1,25 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-from ...serialization.arrays import HALVES
-from ...serialization.schema import AdaptivePoolKind, DType, UnaryKind
+import numpy as np
+
+from ...serialization import schema
+from ...serialization.arrays import HALVES, convert
+from ...serialization.schema import DType
 from ..ir import Graph, Node, Rewriter, Value
+from ..traits import traits_of
 
 
-def _rounds(node: Node | None, x: Value | None) -> bool:
+def _rounds(node: Node, x: Value | None) -> bool:
     """Whether ``node`` casts the Float32 ``x`` to 16 bits."""
-    return node is not None and node.op == "Cast" and x.dtype == DType.Float32 and node.attributes.dtype in HALVES
+    return node.is_a(schema.Cast) and x.dtype == DType.Float32 and node.attributes.dtype in HALVES
 
 
-def _commutes(node: Node | None) -> bool:
-    """Whether it gives the same if its operand is rounded first and the result again: it picks or limits elements."""
-    if node is None:
-        return False
-    if node.op == "Unary":
-        return node.attributes.kind in (UnaryKind.Clamp, UnaryKind.Neg, UnaryKind.Abs, UnaryKind.Copy)
-    return node.op == "MaxPool2d" or (node.op == "AdaptivePool2d" and node.attributes.kind == AdaptivePoolKind.Max)
+def _commutes(node: Node, dtype: DType) -> bool:
+    """Whether it gives the same if its operand is rounded to ``dtype`` first and the result again."""
+    traits = traits_of(node.attributes)
+    if traits.commutes_with_rounding or traits.passes is None:
+        return traits.commutes_with_rounding
+    fixed = np.array(traits.passes, np.float32)
+    return bool((convert(convert(fixed, dtype), DType.Float32) == fixed).all())
 
 
 def drop_casts(graph: Graph) -> Graph:
@@ -41,10 +45,10 @@ def drop_casts(graph: Graph) -> Graph:
             r.copy(node)
             continue
         dtype = node.attributes.dtype
-        if maker.op == "Cast" and r.values[maker.inputs[0]].dtype == dtype:
+        if maker.is_a(schema.Cast) and r.values[maker.inputs[0]].dtype == dtype:
             r.replace(node.outputs[0], r.values[maker.inputs[0]])
             continue
-        source = _unrounded(r, maker, dtype) if _commutes(maker) else None
+        source = _unrounded(r, maker, dtype) if len(maker.inputs) == 1 and _commutes(maker, dtype) else None
         if source is not None:
             x = r.node(maker.attributes, source, shape=x.shape)
             r.replace(node.outputs[0], r.node(node.attributes, x, shape=x.shape, dtype=dtype))
@@ -55,11 +59,11 @@ def drop_casts(graph: Graph) -> Graph:
 
 def _unrounded(r: Rewriter, node: Node, dtype: DType) -> Value | None:
     """What the operand of ``node`` was before it was rounded to ``dtype`` and widened again."""
-    widening = r.producer(r.values[node.inputs[0]])
-    if widening is None or widening.op != "Cast" or r.values[widening.inputs[0]].dtype != dtype:
+    widening = r.producer(r.values[node.inputs[0]], schema.Cast)
+    if widening is None or r.values[widening.inputs[0]].dtype != dtype:
         return None
-    rounding = r.producer(r.values[widening.inputs[0]])
-    if rounding is None or rounding.op != "Cast":
+    rounding = r.producer(r.values[widening.inputs[0]], schema.Cast)
+    if rounding is None:
         return None
     source = r.values[rounding.inputs[0]]
     return source if source.dtype == DType.Float32 else None

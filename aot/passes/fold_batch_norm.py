@@ -3,10 +3,10 @@ import dataclasses
 
 import numpy as np
 
+from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, UnaryKind
 from ..ir import Graph, Node, Rewriter, Value
-
-_PRODUCTS = ("Linear", "Conv2d", "ConvTranspose2d")
+from ..traits import TRAITS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,9 +35,9 @@ def _affine(values, node: Node | None) -> _Affine | None:
         return None
     shape = values[node.outputs[0]].shape
     zero, one = np.zeros(()), np.ones(())
-    if node.op == "Unary" and node.attributes.kind == UnaryKind.Neg:
+    if node.is_a(schema.Unary) and node.attributes.kind == UnaryKind.Neg:
         return _Affine(node.inputs[0], -one, zero)
-    if node.op != "Binary" or node.attributes.clamp is not None or not shape:
+    if not node.is_a(schema.Binary) or node.attributes.clamp is not None or not shape:
         return None
     for x, c in (node.inputs, node.inputs[::-1]):
         vector = _vector(values[c], shape[-1])
@@ -58,7 +58,7 @@ def _affine(values, node: Node | None) -> _Affine | None:
 
 def _parameters(r: Rewriter, node: Node | None) -> tuple[np.ndarray, np.ndarray | None] | None:
     """Weight and bias of a product, if both are known ahead of time."""
-    if node is None or node.op not in _PRODUCTS:
+    if node is None or not TRAITS[type(node.attributes)].is_product:
         return None
     weight = r.values[node.inputs[1]]
     bias = r.values[node.inputs[2]] if len(node.inputs) > 2 and node.inputs[2] is not None else None
@@ -83,9 +83,9 @@ def _in_front(node: Node, weight, bias, affine: _Affine):
     """Weight and bias of the product after the affine map; None where padding must stay zero."""
     groups = getattr(node.attributes, "groups", 1)
     shifts = affine.shift.any()
-    if shifts and node.op == "ConvTranspose2d":
+    if shifts and node.is_a(schema.ConvTranspose2d):
         return None
-    if shifts and node.op == "Conv2d" and any(node.attributes.padding):
+    if shifts and node.is_a(schema.Conv2d) and any(node.attributes.padding):
         return None
     outputs, *window, inputs = weight.shape
     grouped = weight.reshape(groups, outputs // groups, *window, inputs)

@@ -30,7 +30,8 @@ def fold_quantized_linear(graph: Graph) -> Graph:
     """
     r = Rewriter(graph)
     for node in r.walk():
-        found = _FOLDS[node.op](r, node) if node.op in _FOLDS else None
+        rule = _FOLDS.get(type(node.attributes))
+        found = None if rule is None else rule(r, node)
         if found is None:
             r.copy(node)
         else:
@@ -38,18 +39,12 @@ def fold_quantized_linear(graph: Graph) -> Graph:
     return r.finish()
 
 
-def _producer(r: Rewriter, x: Value | None, op: str) -> Node | None:
-    """What makes ``x`` if that is such an operator."""
-    node = None if x is None else r.producer(x)
-    return node if node is not None and node.op == op else None
-
-
 def _operands(r: Rewriter, node: Node) -> list[Value | None]:
     return [None if i is None else r.values[i] for i in node.inputs]
 
 
 def _unreshaped(r: Rewriter, x: Value) -> Value:
-    while (node := _producer(r, x, "Reshape")) is not None:
+    while (node := r.producer(x, schema.Reshape)) is not None:
         x = r.values[node.inputs[0]]
     return x
 
@@ -115,7 +110,7 @@ def _integers(r: Rewriter, weight: Value) -> tuple[np.ndarray, np.ndarray, np.nd
     if weight.quantization is not None and weight.constant is not None:
         q, scale, zero = weight.constant.array, weight.quantization.scale, weight.quantization.zero_point
     else:
-        widened = _producer(r, weight, "Dequantize")
+        widened = r.producer(weight, schema.Dequantize)
         operands = [] if widened is None else _operands(r, widened)
         if not operands or any(v.constant is None for v in operands):
             return None
@@ -132,7 +127,7 @@ def _whole_rows(axes: int, rank: int) -> bool:
 
 def _is_static(r: Rewriter, x: Value) -> bool:
     """Whether ``x`` has parameters that are constants: ``fold_quantization`` computes with its integers."""
-    widened = _producer(r, _unreshaped(r, x), "Dequantize")
+    widened = r.producer(_unreshaped(r, x), schema.Dequantize)
     return widened is not None and all(r.values[i].constant is not None for i in widened.inputs[1:])
 
 
@@ -173,8 +168,8 @@ def _without_offsets(r: Rewriter, y: Value, x: Value, offsets: np.ndarray, clamp
 
 def rounded_source(r: Rewriter, x: Value, fits: Callable[[int, int], bool]) -> Value | None:
     """The value that was rounded to 8 bits to give ``x``, with parameters for so many last axes of so many that fit."""
-    widened = _producer(r, x, "Dequantize")
-    rounded = None if widened is None else _producer(r, r.values[widened.inputs[0]], "Quantize")
+    widened = r.producer(x, schema.Dequantize)
+    rounded = None if widened is None else r.producer(r.values[widened.inputs[0]], schema.Quantize)
     if rounded is None or rounded.inputs[1:] != widened.inputs[1:]:
         return None
     return _source_of(r, rounded, fits)
@@ -184,7 +179,7 @@ def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> 
     """The operand of a Quantize to all of Int8 with parameters that were chosen for it."""
     a = rounded.attributes
     source, scale, zero_point = _operands(r, rounded)
-    chosen = _producer(r, _unreshaped(r, scale), "ChooseQParams")
+    chosen = r.producer(_unreshaped(r, scale), schema.ChooseQParams)
     if (a.dtype, a.min, a.max) != (DType.Int8, -128, 127) or chosen is None:
         return None
     zero = _unreshaped(r, zero_point)
@@ -223,7 +218,7 @@ def _scaled(r: Rewriter, a: Value, b: Value) -> Value | None:
     scale = _vector(b, a.shape[-1])
     if scale is None:
         return None
-    product = _producer(r, a, "Linear")
+    product = r.producer(a, schema.Linear)
     if product is None:
         found = _integer_product(r, a)
         if found is None:
@@ -250,15 +245,15 @@ def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:
 
     torchao writes int_mm(q, w) * scale, before 0.18 (int_mm(q + 128, w) - 128 * sum(w)) * scale.
     """
-    scaled = _producer(r, a, "Binary")
+    scaled = r.producer(a, schema.Binary)
     if scaled is None or scaled.attributes.kind != BinaryKind.Mul:
         return None
     integer, scale = _operands(r, scaled)
-    cast = _producer(r, integer, "Cast")
+    cast = r.producer(integer, schema.Cast)
     if cast is None:
         return None
     product, correction = r.values[cast.inputs[0]], None
-    difference = _producer(r, product, "Binary")
+    difference = r.producer(product, schema.Binary)
     if difference is not None and difference.attributes.kind == BinaryKind.Sub:
         product, correction = _operands(r, difference)
     found = _integer_sum(r, product)
@@ -273,7 +268,7 @@ def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:
         if correction.constant is None or not np.array_equal(correction.array.reshape(-1), expected):
             return None
         q = _unshifted(r, q)
-    rounded = None if q is None else _producer(r, q, "Quantize")
+    rounded = None if q is None else r.producer(q, schema.Quantize)
     if rounded is None or _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
         return None
     source = _source_of(r, rounded, _whole_rows)
@@ -285,22 +280,22 @@ def _integer_sum(r: Rewriter, total: Value) -> tuple[Value, np.ndarray] | None:
     waiting, source, weights = [total], None, []
     while waiting:
         part = waiting.pop()
-        both = _producer(r, part, "Binary")
+        both = r.producer(part, schema.Binary)
         if both is not None:
             if both.attributes.kind != BinaryKind.Add or both.attributes.clamp is not None:
                 return None
             waiting += reversed(_operands(r, both))
             continue
-        back = _producer(r, part, "Cast")
-        linear = None if back is None else _producer(r, r.values[back.inputs[0]], "Linear")
+        back = r.producer(part, schema.Cast)
+        linear = None if back is None else r.producer(r.values[back.inputs[0]], schema.Linear)
         if linear is None or linear.attributes.clamp is not None:
             return None
         widened, weight, *bias = _operands(r, linear)
-        cast = _producer(r, widened, "Cast")
+        cast = r.producer(widened, schema.Cast)
         if cast is None or any(bias) or weight.constant is None:
             return None
         x = r.values[cast.inputs[0]]
-        cut = _producer(r, x, "Slice")
+        cut = r.producer(x, schema.Slice)
         if cut is not None:
             a, begin = cut.attributes, sum(w.shape[1] for w in weights)
             if (a.axis, a.start, a.size, a.step) != (x.rank - 1, begin, weight.shape[1], 1):
@@ -316,20 +311,20 @@ def _integer_sum(r: Rewriter, total: Value) -> tuple[Value, np.ndarray] | None:
 
 def _unshifted(r: Rewriter, x: Value) -> Value | None:
     """q where x is UInt8(Int32(q) + 128), perhaps with other sizes."""
-    cast = _producer(r, x, "Cast")
-    total = None if cast is None or x.dtype != DType.UInt8 else _producer(r, r.values[cast.inputs[0]], "Binary")
+    cast = r.producer(x, schema.Cast)
+    total = None if cast is None or x.dtype != DType.UInt8 else r.producer(r.values[cast.inputs[0]], schema.Binary)
     if total is None or total.attributes.kind != BinaryKind.Add:
         return None
     x, offset = _operands(r, total)
     if offset.constant is None or offset.array.size != 1 or int(offset.array.reshape(-1)[0]) != _OFFSET:
         return None
-    cast = _producer(r, x, "Cast")
+    cast = r.producer(x, schema.Cast)
     return None if cast is None else _unreshaped(r, r.values[cast.inputs[0]])
 
 
 def _biased(r: Rewriter, node: Node, a: Value, b: Value) -> Value | None:
     """A product that adds the bias itself, also if there is a Reshape between."""
-    product = _producer(r, _unreshaped(r, a), "QuantizedLinear")
+    product = r.producer(_unreshaped(r, a), schema.QuantizedLinear)
     if product is None or a.rank == 0 or product.attributes.clamp is not None:
         return None
     x, weight, scale, bias, *zero = _operands(r, product)
@@ -345,4 +340,4 @@ def _biased(r: Rewriter, node: Node, a: Value, b: Value) -> Value | None:
     return y if y.shape == a.shape else r.reshape(y, a.shape)
 
 
-_FOLDS = {"Linear": _linear, "BatchMatMul": _batch_matmul, "Binary": _binary}
+_FOLDS = {schema.Linear: _linear, schema.BatchMatMul: _batch_matmul, schema.Binary: _binary}

@@ -3,12 +3,11 @@ import dataclasses
 
 import numpy as np
 
+from ...serialization import schema
 from ...serialization.schema import DType
 from ..ir import Graph, Node, Quantization, Rewriter, Value
+from ..traits import traits_of
 from .fold_quantized_linear import rounded_source
-
-_CONVOLUTIONS = ("Conv2d", "ConvTranspose2d")
-_MOVES = ("Reshape", "Transpose")
 
 
 def fold_rounded_images(graph: Graph) -> Graph:
@@ -27,7 +26,7 @@ def fold_rounded_images(graph: Graph) -> Graph:
     """
     r = Rewriter(graph)
     for node in r.walk():
-        found = _convolution(r, node) if node.op in _CONVOLUTIONS else None
+        found = _convolution(r, node) if node.is_a(schema.Conv2d, schema.ConvTranspose2d) else None
         if found is None:
             r.copy(node)
         else:
@@ -42,7 +41,7 @@ def _convolution(r: Rewriter, node: Node) -> Value | None:
         return None
     moves = []
     moved = x
-    while (producer := r.producer(moved)) is not None and producer.op in _MOVES:
+    while (producer := r.producer(moved)) is not None and traits_of(producer.attributes).rearranges:
         moves.append(producer)
         moved = r.values[producer.inputs[0]]
     source = rounded_source(r, moved, lambda axes, rank: axes >= rank - 1)

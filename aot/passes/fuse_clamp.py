@@ -3,11 +3,10 @@ import dataclasses
 import math
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, Clamp, DType, PadMode, UnaryKind
+from ...serialization.schema import Clamp, DType, UnaryKind
 from ..ir import Graph, Node, Rewriter
+from ..traits import TRAITS, traits_of
 
-# Products and sums: what a microkernel can limit while it stores.
-_BINARY = (BinaryKind.Add, BinaryKind.Sub, BinaryKind.Mul, BinaryKind.Div)
 _MAX_VIEWS = 8
 
 
@@ -22,7 +21,7 @@ def compose(inner: Clamp | None, outer: Clamp) -> Clamp | None:
 
 
 def is_clamp(node: Node | None) -> bool:
-    return node is not None and node.op == "Unary" and node.attributes.kind == UnaryKind.Clamp
+    return node is not None and node.is_a(schema.Unary) and node.attributes.kind == UnaryKind.Clamp
 
 
 def _merge_clamps(graph: Graph) -> Graph:
@@ -40,34 +39,21 @@ def _merge_clamps(graph: Graph) -> Graph:
     return r.finish()
 
 
-def _carries(node: Node) -> bool:
-    """Whether the operator can limit its own result."""
-    if node.op == "Binary":
-        return node.attributes.kind in _BINARY
-    return node.op in ("Linear", "Conv2d", "ConvTranspose2d", "QuantizedLinear")
-
-
 def _lets_through(node: Node, clamp: Clamp) -> bool:
-    """Whether a clamp of the result is the same as a clamp of the operand."""
-    a = node.attributes
-    if node.op in ("Reshape", "Transpose", "Slice"):
-        return True
-    if node.op == "MaxPool2d":  # no window lies in the padding alone
-        p = a.padding
-        narrow = max(p.top, p.bottom) < a.kernel.height and max(p.left, p.right) < a.kernel.width
-        return narrow and tuple(a.dilation) == (1, 1)
-    return node.op == "Pad" and (a.mode != PadMode.Constant or clamp.min <= a.value <= clamp.max)
+    """Whether a clamp of the result is the same as a clamp of the one operand."""
+    fixed = traits_of(node.attributes).passes
+    return len(node.inputs) == 1 and fixed is not None and all(clamp.min <= x <= clamp.max for x in fixed)
 
 
 def _source(graph: Graph, node: Node) -> tuple[Node, list[Node]] | None:
-    """The node that can carry the clamp ``node``, and the views between them, nearest first."""
+    """The node that can carry the clamp ``node``, and what lets it through between them, nearest first."""
     views = []
     name = node.inputs[0]
     while len(views) <= _MAX_VIEWS and graph.sole_user(name) is not None:
         producer = graph.producers.get(name)
         if producer is None or graph.values[name].dtype != DType.Float32:
             return None
-        if _carries(producer):
+        if TRAITS[type(producer.attributes)].absorbs_clamp:
             return producer, views
         if not _lets_through(producer, node.attributes.clamp):
             return None

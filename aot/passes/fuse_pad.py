@@ -1,9 +1,10 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import dataclasses
-import math
 
+from ...serialization import schema
 from ...serialization.schema import Padding2D, PadMode
 from ..ir import Graph, Node, Rewriter
+from ..traits import TRAITS
 
 
 def _added(padding: Padding2D, pad: Node) -> Padding2D:
@@ -25,19 +26,20 @@ def _fits(kernel, padding: Padding2D) -> bool:
 
 def _with_pad(node: Node, pad: Node | None):
     """The attributes of ``node`` when it pads itself, or None."""
-    if pad is None or pad.op != "Pad" or len(pad.attributes.before) != 4 or pad.attributes.mode != PadMode.Constant:
+    if pad is None or len(pad.attributes.before) != 4 or pad.attributes.mode != PadMode.Constant:
+        return None
+    if pad.attributes.value != TRAITS[type(node.attributes)].pads_with:
         return None
     if any(amounts[axis] for amounts in (pad.attributes.before, pad.attributes.after) for axis in (0, 3)):
         return None
-    a, value = node.attributes, pad.attributes.value
-    if node.op == "Conv2d" and value == 0:
-        return dataclasses.replace(a, padding=_added(a.padding, pad))
-    if node.op == "MaxPool2d" and value == -math.inf and _fits(a.kernel, _added(a.padding, pad)):
-        return dataclasses.replace(a, padding=_added(a.padding, pad))
-    if node.op == "AvgPool2d" and value == 0 and _fits(a.kernel, _added(a.padding, pad)):
+    a = node.attributes
+    padding = _added(a.padding, pad)
+    if node.is_a(schema.AvgPool2d, schema.MaxPool2d) and not _fits(a.kernel, padding):
+        return None
+    if node.is_a(schema.AvgPool2d):
         counted = _added(a.padding_counted or Padding2D(0, 0, 0, 0), pad)
-        return dataclasses.replace(a, padding=_added(a.padding, pad), padding_counted=counted)
-    return None
+        return dataclasses.replace(a, padding=padding, padding_counted=counted)
+    return dataclasses.replace(a, padding=padding)
 
 
 def fuse_pad(graph: Graph) -> Graph:
@@ -54,7 +56,7 @@ def fuse_pad(graph: Graph) -> Graph:
     """
     r = Rewriter(graph)
     for node in r.walk():
-        pad = r.producer(r[node.inputs[0]]) if node.inputs and node.inputs[0] else None
+        pad = r.producer(r[node.inputs[0]], schema.Pad) if node.inputs else None
         attributes = _with_pad(node, pad)
         if attributes is None:
             r.copy(node)

@@ -3,10 +3,8 @@ import collections
 import dataclasses
 import math
 
-from ...serialization.schema import BinaryKind
 from ..ir import Graph, Node, Rewriter, Value
-
-_COMMUTATIVE = {k for k in BinaryKind if k.name in ("Add", "Mul", "BitAnd", "BitOr", "BitXor")}
+from ..traits import traits_of
 
 
 def _signs(x):
@@ -18,10 +16,10 @@ def _signs(x):
 
 def _key(graph: Graph, node: Node, inputs: tuple[str | None, ...]):
     a = node.attributes
-    if node.op == "Binary" and a.kind in _COMMUTATIVE:
+    if traits_of(a).commutative:
         inputs = tuple(sorted(inputs))
     signs = tuple(_signs(getattr(a, f.name)) for f in dataclasses.fields(a))
-    return node.op, a, signs, inputs, tuple(graph.values[o].quantization for o in node.outputs)
+    return a, signs, inputs, tuple(graph.values[o].quantization for o in node.outputs)
 
 
 def merge_duplicates(graph: Graph) -> Graph:

@@ -1,13 +1,14 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 import dataclasses
 
+from ...serialization import schema
 from ..ir import Graph, Node, Rewriter, Value
 
 
 def _through_reshape(r: Rewriter, value: Value) -> tuple[Value, Node | None]:
     """What a reshape makes ``value`` from, else itself, and the node that makes that."""
     node = r.producer(value)
-    if node is not None and node.op == "Reshape":
+    if node is not None and node.is_a(schema.Reshape):
         value = r.values[node.inputs[0]]
         node = r.producer(value)
     return value, node
@@ -15,10 +16,10 @@ def _through_reshape(r: Rewriter, value: Value) -> tuple[Value, Node | None]:
 
 def _merged(r: Rewriter, node: Node, x: Value, values: Value) -> Value | None:
     written, inner = _through_reshape(r, values)
-    if inner is None or inner.op != "SliceScatter":
+    if inner is None or not inner.is_a(schema.SliceScatter):
         return None
     seen, part = _through_reshape(r, r.values[inner.inputs[0]])
-    if part is None or part.op != "Slice" or part.inputs[0] != x.name or seen.shape != values.shape:
+    if part is None or not part.is_a(schema.Slice) or part.inputs[0] != x.name or seen.shape != values.shape:
         return None
     outer, axis, piece = node.attributes, part.attributes.axis, r.values[inner.inputs[1]]
     rest = [i for i in range(x.rank) if i != axis]
@@ -57,7 +58,7 @@ def merge_slice_scatters(graph: Graph) -> Graph:
     """
     r = Rewriter(graph)
     for node in r.walk():
-        if node.op != "SliceScatter":
+        if not node.is_a(schema.SliceScatter):
             r.copy(node)
             continue
         x, values = (r[i] for i in node.inputs)

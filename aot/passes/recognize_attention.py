@@ -38,17 +38,17 @@ def _scores(graph: Graph, name: str) -> tuple[float, Node, str | None] | None:
             continue
         scaled = _scaled(graph, scores)
         matmul = private(graph, scaled.factors[0])
-        if matmul is not None and matmul.op == "BatchMatMul" and matmul.attributes.transpose_b:
+        if matmul is not None and matmul.is_a(schema.BatchMatMul) and matmul.attributes.transpose_b:
             return scaled.scale, matmul, mask
     return None
 
 
 def _attention(r: Rewriter, node: Node) -> Value | None:
     graph = r.graph
-    if node.op != "BatchMatMul" or node.attributes.transpose_b:
+    if not node.is_a(schema.BatchMatMul) or node.attributes.transpose_b:
         return None
     softmax = private(graph, node.inputs[0])
-    if softmax is None or softmax.op != "Softmax" or softmax.attributes.log:
+    if softmax is None or not softmax.is_a(schema.Softmax) or softmax.attributes.log:
         return None
     weights = graph.values[softmax.outputs[0]]
     if softmax.attributes.axis != weights.rank - 1:
@@ -70,11 +70,11 @@ def _ungrouped(r: Rewriter, x: Value, queries: Value) -> Value | None:
     """The heads of key or value before each was repeated for a group of queries."""
     if x.rank < 3 or x.shape[-3] != queries.shape[-3]:
         return None
-    reshape = r.producer(x)
-    if reshape is None or reshape.op != "Reshape":
+    reshape = r.producer(x, schema.Reshape)
+    if reshape is None:
         return None
-    expand = r.producer(r.values[reshape.inputs[0]])
-    if expand is None or expand.op != "Expand":
+    expand = r.producer(r.values[reshape.inputs[0]], schema.Expand)
+    if expand is None:
         return None
     source, shape = r.values[expand.inputs[0]], expand.attributes.shape
     *batch, heads, copies, length, size = shape if len(shape) == x.rank + 1 else (0,) * 4
@@ -145,7 +145,7 @@ def recognize_attention(graph: Graph) -> Graph:
             r.copy(node)
         else:
             r.replace(name, new)
-        if new is not None or node.op == "Attention":
+        if new is not None or node.is_a(schema.Attention):
             for simplify in (_grouped, _without_mask):
                 r.replace(name, simplify(r, r[name]) or r[name])
     return r.finish()

@@ -9,8 +9,8 @@ from .terms import binary, is_unary, number
 
 def _mean_of(graph: Graph, name: str) -> tuple[str, tuple[int, ...]] | None:
     """The operand and axes, the last ones, of a mean that keeps its dimensions."""
-    node = graph.producers.get(name)
-    if node is None or node.op != "Reduce":
+    node = graph.producer(name, schema.Reduce)
+    if node is None:
         return None
     a, rank = node.attributes, graph.values[node.inputs[0]].rank
     if a.kind != ReduceKind.Mean or not a.keep_dims:
@@ -77,10 +77,10 @@ def _scaled(r: Rewriter, node: Node) -> Value | None:
     if kind not in (BinaryKind.Mul, BinaryKind.Add):
         return None
     for name, other in (node.inputs, node.inputs[::-1]):
-        norm, constant = r.producer(r[name]), r[other]
-        if norm is None or norm.op not in ("LayerNorm", "RmsNorm") or constant.constant is None:
+        norm, constant = r.producer(r[name], schema.LayerNorm, schema.RmsNorm), r[other]
+        if norm is None or constant.constant is None:
             continue
-        if len(norm.outputs) > 1 or (norm.op == "RmsNorm" and kind == BinaryKind.Add):
+        if len(norm.outputs) > 1 or (norm.is_a(schema.RmsNorm) and kind == BinaryKind.Add):
             continue
         x = r.values[norm.inputs[0]]
         shape = x.shape[x.rank - norm.attributes.axes :]
@@ -121,7 +121,7 @@ def recognize_layer_norm(graph: Graph) -> Graph:
     r = Rewriter(graph)
     for node in r.walk():
         new = None
-        if node.op == "Binary" and graph.values[node.outputs[0]].dtype == DType.Float32:
+        if node.is_a(schema.Binary) and graph.values[node.outputs[0]].dtype == DType.Float32:
             found = _normalized(graph, node)
             if found is not None:
                 x, attributes = found

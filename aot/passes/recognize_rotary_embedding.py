@@ -25,8 +25,8 @@ class _Part(NamedTuple):
 
 def _slice(graph: Graph, name: str) -> Node | None:
     """The slice of a last axis, of known size, that makes ``name``."""
-    node = graph.producers.get(name)
-    if node is None or node.op != "Slice" or node.attributes.axis != graph.values[name].rank - 1:
+    node = graph.producer(name, schema.Slice)
+    if node is None or node.attributes.axis != graph.values[name].rank - 1:
         return None
     sizes = (graph.values[node.inputs[0]].shape[-1], node.attributes.start, node.attributes.size)
     return node if all(isinstance(i, int) for i in sizes) else None
@@ -42,7 +42,7 @@ def _window(graph: Graph, name: str) -> _Window:
 def _parts(graph: Graph, name: str) -> list[_Part]:
     """Each part that ``name`` may be."""
     node = graph.producers.get(name)
-    if node is not None and node.op == "Reshape":
+    if node is not None and node.is_a(schema.Reshape):
         return _column(graph, node)
     node = _slice(graph, name)
     if node is None or node.attributes.step > 2:
@@ -59,8 +59,8 @@ def _column(graph: Graph, node: Node) -> list[_Part]:
     cut = _slice(graph, node.inputs[0])
     if cut is None or cut.attributes.size != 1 or graph.values[cut.inputs[0]].shape[-1] != 2:
         return []
-    split = graph.producers.get(cut.inputs[0])
-    if split is None or split.op != "Reshape":
+    split = graph.producer(cut.inputs[0], schema.Reshape)
+    if split is None:
         return []
     half = graph.values[node.outputs[0]].shape
     whole = graph.values[split.inputs[0]].shape
@@ -73,18 +73,18 @@ def _joined(graph: Graph, name: str) -> tuple[str, str, bool] | None:
     """Two values that ``name`` has as its halves or, if the third is true, in turn."""
     node = graph.producers.get(name)
     shape = graph.values[name].shape
-    pairs = node is not None and node.op == "Reshape"
+    pairs = node is not None and node.is_a(schema.Reshape)
     if pairs:
         node = graph.producers.get(node.inputs[0])
-    if node is None or node.op != "Concat" or len(node.inputs) != 2 or not shape:
+    if node is None or not node.is_a(schema.Concat) or len(node.inputs) != 2 or not shape:
         return None
     joined = graph.values[node.outputs[0]].shape
     if node.attributes.axis != len(joined) - 1 or not isinstance(shape[-1], int):
         return None
     first, second = node.inputs
     if pairs:
-        columns = [graph.producers.get(i) for i in node.inputs]
-        if any(c is None or c.op != "Reshape" for c in columns):
+        columns = [graph.producer(i, schema.Reshape) for i in node.inputs]
+        if None in columns:
             return None
         first, second = (c.inputs[0] for c in columns)
     half = (*shape[:-1], shape[-1] // 2)
@@ -185,7 +185,7 @@ def _rotary(r: Rewriter, node: Node) -> Value | None:
             return None
         if all(_broadcasts(graph.values[i], output.shape, output.shape[-1]) for i in angles):
             return _node(r, r[x], [r[i] for i in angles], pairs)
-    if node.op not in ("Concat", "Reshape"):
+    if not node.is_a(schema.Concat, schema.Reshape):
         return None
     found = _from_parts(graph, node)
     if found is None:

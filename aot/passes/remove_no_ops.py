@@ -6,6 +6,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, Size2D, UnaryKind
 from ..ir import Graph, Rewriter, Value
+from ..traits import TRAITS
 
 _ONE = Size2D(1, 1)
 
@@ -67,16 +68,16 @@ def _average_pool(a, x):
 
 # What a node passes through unchanged, or None; the shape is checked for all of them.
 _PASSED = {
-    "Unary": _unary,
-    "Binary": _binary,
-    "Reshape": lambda a, x: x,
-    "Expand": lambda a, x: x,
-    "Transpose": lambda a, x: x if a.perm == tuple(range(x.rank)) else None,
-    "Concat": _concat,
-    "Slice": _slice,
-    "Pad": lambda a, x: None if any(a.before) or any(a.after) else x,
-    "AvgPool2d": _average_pool,
-    "MaxPool2d": _max_pool,
+    schema.Unary: _unary,
+    schema.Binary: _binary,
+    schema.Reshape: lambda a, x: x,
+    schema.Expand: lambda a, x: x,
+    schema.Transpose: lambda a, x: x if a.perm == tuple(range(x.rank)) else None,
+    schema.Concat: _concat,
+    schema.Slice: _slice,
+    schema.Pad: lambda a, x: None if any(a.before) or any(a.after) else x,
+    schema.AvgPool2d: _average_pool,
+    schema.MaxPool2d: _max_pool,
 }
 
 
@@ -96,13 +97,14 @@ def remove_no_ops(graph: Graph) -> Graph:
     for node in r.walk():
         old = graph.values[node.outputs[0]]
         inputs = [r[i] for i in node.inputs]
-        passed = _PASSED[node.op](node.attributes, *inputs) if node.op in _PASSED else None
+        rule = _PASSED.get(type(node.attributes))
+        passed = None if rule is None else rule(node.attributes, *inputs)
         if passed is not None and (passed.shape, passed.dtype) == (old.shape, old.dtype):
-            clamp = getattr(node.attributes, "clamp", None) if node.op == "Binary" else None
+            clamp = node.attributes.clamp if TRAITS[type(node.attributes)].absorbs_clamp else None
             if clamp is not None:
                 passed = r.node(schema.Unary(kind=UnaryKind.Clamp, clamp=clamp), passed, shape=old.shape)
             r.replace(old.name, passed)
-        elif node.op == "Concat" and 1 < len(_nonempty(node.attributes, inputs)) < len(inputs):
+        elif node.is_a(schema.Concat) and 1 < len(_nonempty(node.attributes, inputs)) < len(inputs):
             rest = _nonempty(node.attributes, inputs)
             r.replace(old.name, r.node(node.attributes, *rest, shape=old.shape))
         else:

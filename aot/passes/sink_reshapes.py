@@ -1,13 +1,13 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+from ...serialization import schema
 from ..ir import Graph, Node, Rewriter, Value
-
-_MAX_RANK = 6
+from ..traits import TRAITS
 
 
 def _source(r: Rewriter, name: str) -> Value | None:
     """What the reshape that makes ``name`` for one reader reads."""
-    reshape = r.producer(r[name])
-    if reshape is None or reshape.op != "Reshape" or r.graph.sole_user(name) is None:
+    reshape = r.producer(r[name], schema.Reshape)
+    if reshape is None or r.graph.sole_user(name) is None:
         return None
     return r.values[reshape.inputs[0]]
 
@@ -29,7 +29,7 @@ def _sunk(r: Rewriter, node: Node) -> Value | None:
     if not moving or None in sources.values():
         return None
     before = sources[moving[0]].shape
-    if any(s.shape != before for s in sources.values()) or not 0 < len(before) <= _MAX_RANK:
+    if any(s.shape != before for s in sources.values()) or not before:
         return None
     operands = []
     for name in node.inputs:
@@ -63,7 +63,7 @@ def sink_reshapes(graph: Graph) -> Graph:
     """
     r = Rewriter(graph)
     for node in r.walk():
-        new = _sunk(r, node) if node.op in ("Unary", "Binary") else None
+        new = _sunk(r, node) if TRAITS[type(node.attributes)].elementwise else None
         if new is None:
             r.copy(node)
         else:

@@ -4,6 +4,7 @@
 import dataclasses
 import math
 
+from ...serialization import schema
 from ...serialization.schema import BinaryKind, Clamp, DType, UnaryKind
 from ..ir import Graph, Node
 from .fuse_clamp import compose, is_clamp
@@ -15,12 +16,12 @@ _MAX_NODES = 16  # a pattern is small; this bounds the time for each node of a g
 
 
 def is_unary(node: Node | None, kind: UnaryKind) -> bool:
-    return node is not None and node.op == "Unary" and node.attributes.kind == kind
+    return node is not None and node.is_a(schema.Unary) and node.attributes.kind == kind
 
 
 def binary(node: Node | None) -> BinaryKind | None:
     """The kind of a Binary that does nothing else."""
-    if node is None or node.op != "Binary" or node.attributes.clamp is not None:
+    if node is None or not node.is_a(schema.Binary) or node.attributes.clamp is not None:
         return None
     return node.attributes.kind
 
@@ -96,7 +97,7 @@ def polynomial(graph: Graph, name: str, x: str) -> Polynomial | None:
         node = graph.producers.get(name)
         if node is None or budget[0] <= 0:
             return None
-        if node.op == "Unary" and node.attributes.kind in (UnaryKind.Square, UnaryKind.Neg):
+        if node.is_a(schema.Unary) and node.attributes.kind in (UnaryKind.Square, UnaryKind.Neg):
             a = visit(node.inputs[0])
             if a is None:
                 return None

@@ -10,8 +10,8 @@ from ..ir import Graph, Node, Rewriter, Value
 def _transposed_operand(r: Rewriter, node: Node) -> Value | None:
     """Flips ``transpose_b`` where the second operand gets a cheaper or no transpose by it."""
     a, b = (r[i] for i in node.inputs)
-    transpose = r.producer(b)
-    if transpose is None or transpose.op != "Transpose":
+    transpose = r.producer(b, schema.Transpose)
+    if transpose is None:
         return None
     *leading, rows, columns = transpose.attributes.perm
     if rows != b.rank - 1:  # rows of contiguous elements are cheap to move
@@ -38,8 +38,8 @@ def _one_matrix(array: np.ndarray) -> np.ndarray | None:
 def _weight(r: Rewriter, node: Node) -> Value | None:
     """A Linear where the second operand is one constant matrix."""
     a, b = (r[i] for i in node.inputs)
-    expand = r.producer(b)
-    if expand is not None and expand.op == "Expand":
+    expand = r.producer(b, schema.Expand)
+    if expand is not None:
         b = r.values[expand.inputs[0]]
     matrix = None if b.constant is None or b.quantization is not None else _one_matrix(b.array)
     if matrix is None or a.rank < 2:
@@ -65,7 +65,7 @@ def transpose_matmul(graph: Graph) -> Graph:
     r = Rewriter(graph)
     for node in r.walk():
         new = None
-        if node.op == "BatchMatMul":
+        if node.is_a(schema.BatchMatMul):
             new = _weight(r, node) or _transposed_operand(r, node)
         if new is None:
             r.copy(node)

@@ -1,4 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import pytest
 from executorch.backends.et_xnnpack.aot.passes.drop_casts import drop_casts
 
 
@@ -39,6 +40,54 @@ def test_rounding_before_what_picks_or_limits(check):
         %c: Float32[1, 4, 4, 2] = Unary(%x) kind=Clamp clamp=(0, 0.3)
         %f: Float32[1, 2, 2, 2] = MaxPool2d(%c) kernel=(2, 2) stride=(2, 2) padding=(0, 0, 0, 0) dilation=(1, 1)
         %y: Float16[1, 2, 2, 2] = Cast(%f) dtype=Float16
+        out %y
+        """,
+    )
+
+
+def test_rounding_before_what_moves(check):
+    check(
+        drop_casts,
+        """
+        in %x: Float32[1, 2, 2, 2]
+        %a: Float16[1, 2, 2, 2] = Cast(%x) dtype=Float16
+        %b: Float32[1, 2, 2, 2] = Cast(%a) dtype=Float32
+        %c: Float32[1, 2, 2] = Reduce(%b) kind=Max axes=(3)
+        %d: Float16[1, 2, 2] = Cast(%c) dtype=Float16
+        %e: Float32[1, 2, 2] = Cast(%d) dtype=Float32
+        %f: Float32[1, 2, 3] = Pad(%e) before=(0, 0, 0) after=(0, 0, 1) value=0.5
+        %y: Float16[1, 2, 3] = Cast(%f) dtype=Float16
+        out %y
+        """,
+        """
+        in %x: Float32[1, 2, 2, 2]
+        %c: Float32[1, 2, 2] = Reduce(%x) kind=Max axes=(3)
+        %f: Float32[1, 2, 3] = Pad(%c) before=(0, 0, 0) after=(0, 0, 1) value=0.5
+        %y: Float16[1, 2, 3] = Cast(%f) dtype=Float16
+        out %y
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "Float32[4] = Unary(%b) kind=Square",
+        "Float32[4] = Unary(%b) kind=LeakyRelu alpha=0.1",
+        "Float32[5] = Pad(%b) before=(0) after=(1) value=0.1",
+        "Float32[4] = Scan(%b) kind=Sum axis=0",
+    ],
+)
+def test_keeps_roundings_before_what_computes(check, node):
+    size = "5" if "Pad" in node else "4"
+    check(
+        drop_casts,
+        f"""
+        in %x: Float32[4]
+        %a: Float16[4] = Cast(%x) dtype=Float16
+        %b: Float32[4] = Cast(%a) dtype=Float32
+        %c: {node}
+        %y: Float16[{size}] = Cast(%c) dtype=Float16
         out %y
         """,
     )

@@ -3,13 +3,13 @@ import math
 
 import pytest
 from executorch.backends.et_xnnpack.aot.passes.fuse_clamp import compose, fuse_clamp
-from executorch.backends.et_xnnpack.serialization.schema import Clamp
+from executorch.backends.et_xnnpack.serialization.schema import BinaryKind, Clamp
 from hypothesis import given
 from hypothesis import strategies as st
 
 CONV = "stride=(1, 1) padding=(0, 0, 0, 0) dilation=(1, 1)"
 PRODUCERS = [
-    ("Float32[1, 2, 2, 2]", "Binary(%x, %x) kind=Sub"),
+    *(("Float32[1, 2, 2, 2]", f"Binary(%x, %x) kind={kind.name}") for kind in BinaryKind if "Bit" not in kind.name),
     ("Float32[1, 2, 2, 2]", "Linear(%x, %l, none)"),
     ("Float32[1, 2, 2, 2]", f"Conv2d(%x, %w) {CONV}"),
     ("Float32[1, 2, 2, 2]", f"ConvTranspose2d(%x, %w) {CONV} output_padding=(0, 0)"),
@@ -59,6 +59,19 @@ def test_fuses_through_views(check):
     )
 
 
+def test_fuses_through_what_picks_numbers(check):
+    rest = """
+        {head}
+        %e: Float32[2, 2, 2, 2] = Expand(%y) shape=(2, 2, 2, 2)
+        %u: Float32[2, 4, 4, 2] = Resize2d(%e) kind=Nearest shape=(4, 4)
+        %a: Float32[2, 1, 1, 2] = AdaptivePool2d(%u) kind=Max output=(1, 1)
+        %m: Float32[2, 2] = Reduce(%a) kind=Max axes=(1, 2)
+    """
+    y = "%y: Float32[1, 2, 2, 2] = Linear(%x, %l)"
+    before = rest.format(head=f"{HEAD}{y}") + "%z: Float32[2, 2] = Unary(%m) kind=Clamp clamp=(0, 6)\nout %z"
+    check(fuse_clamp, before, rest.format(head=f"{HEAD}{y} clamp=(0, 6)") + "out %m")
+
+
 KEPT = {
     "another reader": "%y: Float32[1, 2, 2, 2] = Linear(%x, %l)\nout %y",
     "a padding outside the range": """
@@ -67,7 +80,7 @@ KEPT = {
         %y: Float32[1, 2, 2, 2] = Pad(%j) before=(0, 0, 0, 0) after=(0, 0, 0, 1) value=-1
     """,
     "an operator that cannot": "%y: Float32[1, 2, 2, 2] = Unary(%x) kind=Exp",
-    "an input": "%y: Float32[1, 2, 2, 2] = Binary(%x, %x) kind=Maximum",
+    "an input": "in %y: Float32[1, 2, 2, 2]",
     "a single value": "%y: Float32[1, 2, 2, 2] = Linear(%x, %l) clamp=(-5, 0)",
 }
 

@@ -11,7 +11,7 @@ from executorch.backends.et_xnnpack.aot.ir import Builder, Range, dims
 from executorch.backends.et_xnnpack.aot.passes import PIPELINE, optimize
 from executorch.backends.et_xnnpack.aot.passes.choose_layout import choose_layout
 from executorch.backends.et_xnnpack.aot.passes.drop_unused import drop_unused
-from executorch.backends.et_xnnpack.aot.passes.layout_rules import penalty
+from executorch.backends.et_xnnpack.aot.traits.loops import penalty
 from executorch.backends.et_xnnpack.aot.verify import check_border, verify
 from executorch.backends.et_xnnpack.serialization import schema
 from executorch.backends.et_xnnpack.serialization.schema import (

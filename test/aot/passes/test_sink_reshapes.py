@@ -18,6 +18,14 @@ R = f"%r: {SHORT} = Reshape(%x) shape=(s0, 8, 4)"
 SUNK = {
     "unary": (f"{R}\n%o: {SHORT} = Unary(%r) kind=Exp", f"%a: {LONG} = Unary(%x) kind=Exp"),
     "channels": (f"{R}\n%o: {SHORT} = Binary(%r, %c)", f"%a: {LONG} = Binary(%x, %v)"),
+    "compare": (
+        f"{R}\n%o: Bool[s0, 8, 4] = Compare(%r, %n) kind=Less",
+        "%a: Bool[s0, 1, 8, 4] = Compare(%x, %two) kind=Less",
+    ),
+    "cast": (
+        f"{R}\n%o: Float16[s0, 8, 4] = Cast(%r) dtype=Float16",
+        "%a: Float16[s0, 1, 8, 4] = Cast(%x) dtype=Float16",
+    ),
     "number": (f"{R}\n%o: {SHORT} = Binary(%n, %r)", f"%a: {LONG} = Binary(%two, %x)"),
     "two": (
         f"{R}\n%q: {SHORT} = Reshape(%y) shape=(s0, 8, 4)\n%o: {SHORT} = Binary(%r, %q)",
@@ -40,7 +48,8 @@ KEPT = {
 @pytest.mark.parametrize("case", SUNK.values(), ids=SUNK)
 def test_sinks(check, case):
     before, after = case
-    after += f"\n%o: {SHORT} = Reshape(%a) shape=(s0, 8, 4)"
+    dtype = after.partition(": ")[2].partition("[")[0]
+    after += f"\n%o: {dtype}[s0, 8, 4] = Reshape(%a) shape=(s0, 8, 4)"
     check(sink_reshapes, f"{HEAD}{before}\nout %o", f"{HEAD}{after}\nout %o")
 
 

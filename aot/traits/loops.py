@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Which operators can work on permuted axes, and what their attributes become.
+"""Rules of operators that can work on permuted axes, and what their attributes become.
 
 A *layout* of a value is a permutation: axis ``i`` in memory is axis ``layout[i]`` of the
 value as the graph has it. An operator works over *loops*. Each loop covers a block of
@@ -17,7 +17,8 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 
-from ..ir import Dim, Graph, Node, Value
+from ...serialization import schema
+from ..ir import Dim, Node, Value
 
 Layout = tuple[int, ...]
 Blocks = tuple[tuple[int, ...], ...]
@@ -140,7 +141,9 @@ def _images(node: Node, operands: list[Value], result: Value) -> Loops:
     return Loops((_singles(first.rank), *(None for _ in rest)), _singles(result.rank), pinned_first=1)
 
 
-def _batches(node: Node, operands: list[Value], result: Value) -> Loops:
+def _batches(node: Node, operands: list[Value], result: Value) -> Loops | None:
+    if operands[0].rank != operands[1].rank:
+        return None
     return Loops((_singles(result.rank),) * 2, _singles(result.rank), 2)
 
 
@@ -165,44 +168,27 @@ def _unchanged(a, order: Layout, shape):
     return a
 
 
-#: For each operator: its loops, and its attributes (given the order of loops and the
-#: new shape of the result).
-RULES: dict[str, tuple[Callable, Callable]] = {
-    "Unary": (_same, _unchanged),
-    "Binary": (_broadcast, _unchanged),
-    "Compare": (_broadcast, _unchanged),
-    "Where": (_broadcast, _unchanged),
-    "Cast": (_same, _unchanged),
-    "Quantize": (_broadcast, _unchanged),
-    "Dequantize": (_broadcast, _unchanged),
-    "Concat": (_same, _axis),
-    "Slice": (_same, _axis),
-    "Softmax": (_same, _axis),
-    "Pad": (_same, _pad),
-    "Expand": (_broadcast, _shape),
-    "Reshape": (_reshape, _shape),
-    "Reduce": (_reduce, _axes),
-    "LayerNorm": (_rows(lambda node: node.attributes.axes), _unchanged),
-    "RmsNorm": (_rows(lambda node: node.attributes.axes), _unchanged),
-    "GroupNorm": (_images, _axis),
-    "Linear": (_rows(lambda node: 1), _unchanged),
-    "QuantizedLinear": (_rows(lambda node: 1), _unchanged),
-    "BatchMatMul": (_batches, _unchanged),
-}
+@dataclasses.dataclass(frozen=True)
+class LayoutRule:
+    """How an operator works on permuted axes."""
+
+    loops: Callable[[Node, list[Value], Value], Loops | None]  #: of a node, its operands and its result
+    reordered: Callable = _unchanged  #: its attributes, given those it has, the order of loops, the result's new shape
 
 
-def loops_of(graph: Graph, node: Node) -> Loops | None:
-    """What ``node`` allows; None if nothing."""
-    if node.op not in RULES or len(node.outputs) != 1:
-        return None
-    operands = [graph.values[i] for i in node.inputs if i is not None]
-    if node.op == "BatchMatMul" and operands[0].rank != operands[1].rank:
-        return None
-    return RULES[node.op][0](node, operands, graph.values[node.outputs[0]])
+SAME = LayoutRule(_same)
+BROADCAST = LayoutRule(_broadcast)
+AXIS = LayoutRule(_same, _axis)
+PAD = LayoutRule(_same, _pad)
+EXPAND = LayoutRule(_broadcast, _shape)
+RESHAPE = LayoutRule(_reshape, _shape)
+REDUCE = LayoutRule(_reduce, _axes)
+LAST_AXIS = LayoutRule(_rows(lambda node: 1))
+LAST_AXES = LayoutRule(_rows(lambda node: node.attributes.axes))
+IMAGES = LayoutRule(_images, _axis)
+MATRICES = LayoutRule(_batches)
 
 
 def penalty(node: Node, order: Layout) -> float:
     """Extra passes over the result that ``order`` costs the operator itself."""
-    if node.op == "Softmax" and order[-1] != node.attributes.axis:
-        return 2.0
-    return 0.0
+    return 2.0 if node.is_a(schema.Softmax) and order[-1] != node.attributes.axis else 0.0
