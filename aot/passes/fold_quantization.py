@@ -5,13 +5,15 @@ import math
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType, PadMode, ReduceKind, UnaryKind
+from ...serialization.schema import DType, ReduceKind, UnaryKind
 from ..ir import Graph, Node, Quantization, Rewriter, Value
+from ..traits import traits_of
+
+#: A bias is stored as a multiple of the product of the scales of operand and weight, if that is below so many steps
+#: of the result.
+_COARSEST_PRODUCT = 256
 
 _LIMITS = {DType.Int8: (-128, 127), DType.UInt8: (0, 255), DType.Int32: (0, 0)}
-
-#: Move elements, whatever these stand for.
-_MOVES = ("Reshape", "Transpose", "Slice", "Expand")
 
 
 class _Refused(Exception):
@@ -23,40 +25,55 @@ def _require(condition: bool, reason: str) -> None:
         raise _Refused(reason)
 
 
+def _require_possible(quantization: Quantization) -> None:
+    problem = problem_of(quantization)
+    _require(problem is None, f"{problem}")
+
+
+def _require_quantized(operands: list[Value], target: Quantization | None) -> None:
+    _require(target is not None, "its result is not quantized")
+    for x in operands:
+        _require(x.quantization is not None, "an operand is not quantized")
+        if x.constant is not None:
+            _require_possible(x.quantization)
+
+
 def _is_normal(scale: float) -> bool:
     return math.isfinite(scale) and scale >= np.finfo(np.float32).tiny
 
 
 def problem_of(quantization: Quantization) -> str | None:
-    """Why the runtime would not take it; None if it does."""
+    """Why a program cannot hold such integers as numbers, as a sentence; None if it can."""
     low, high = _LIMITS[quantization.dtype]
     if sum(count != 1 for count in quantization.scale.shape) > 1:
-        return "a scale for each block of several axes"
+        return "the scales belong to blocks along several axes"
     if not all(_is_normal(float(s)) for s in quantization.scale.ravel()):
-        return "a scale that is not a positive, finite and normal number"
+        return "a scale is not a positive, finite and normal number"
     if not ((quantization.zero_point >= low) & (quantization.zero_point <= high)).all():
-        return f"a zero point that is no {quantization.dtype.name}"
+        return f"a zero point is outside the range of {quantization.dtype.name}"
     return None
 
 
 def _stored_as(graph: Graph, node: Node) -> Quantization:
     """What a Quantize or Dequantize does, if that is known and one for the tensor. Raises _Refused."""
     a = node.attributes
-    dtype = a.dtype if node.op == "Quantize" else graph.values[node.inputs[0]].dtype
+    dtype = a.dtype if node.is_a(schema.Quantize) else graph.values[node.inputs[0]].dtype
     scale, zero_point = (graph.values[i] for i in node.inputs[1:])
-    _require(scale.constant is not None and zero_point.constant is not None, "a scale that is computed at run time")
-    _require(scale.array.size == zero_point.array.size == 1, "a scale for each channel")
-    _require(dtype in (DType.Int8, DType.UInt8), f"numbers of {dtype.name}")
-    if node.op == "Quantize":
-        _require((a.min, a.max) == _LIMITS[dtype], f"a range of {a.min} to {a.max} of {dtype.name}")
+    is_known = scale.constant is not None and zero_point.constant is not None
+    _require(is_known, "the scale or zero point is computed at run time")
+    _require(scale.array.size == zero_point.array.size == 1, "an activation has more than one scale")
+    _require(dtype in (DType.Int8, DType.UInt8), f"the integers are {dtype.name}, not Int8 or UInt8")
+    if node.is_a(schema.Quantize):
+        whole = (a.min, a.max) == _LIMITS[dtype]
+        _require(whole, f"the range is {a.min} to {a.max}, not all of {dtype.name}")
     quantization = Quantization.per_tensor(dtype, scale.array.item(), zero_point.array.item())
-    _require(problem_of(quantization) is None, f"{problem_of(quantization)}")
+    _require_possible(quantization)
     return quantization
 
 
 def _quantizes(graph: Graph, node: Node) -> Quantization | None:
     try:
-        return _stored_as(graph, node) if node.op == "Quantize" else None
+        return _stored_as(graph, node) if node.is_a(schema.Quantize) else None
     except _Refused:
         return None
 
@@ -67,6 +84,21 @@ def _number(quantization: Quantization, value: float) -> float:
     scale, zero_point = np.float32(quantization.scale.item()), quantization.zero_point.item()
     q = min(max(np.round(np.float32(value) / scale) + zero_point, low), high)
     return float((np.float32(q) - zero_point) * scale)
+
+
+def _picks(node: Node) -> bool:
+    """Whether it moves elements of one operand, whatever these stand for."""
+    return len(node.inputs) == 1 and traits_of(node.attributes).picks
+
+
+def _passes(node: Node) -> bool:
+    """Whether it does with integers that stand for numbers what it does with the numbers."""
+    return len(node.inputs) == 1 and traits_of(node.attributes).passes is not None
+
+
+def _quantizes_itself(node: Node) -> bool:
+    """Whether it is a convolution that may quantize its images when it runs, and multiply integers."""
+    return node.is_a(schema.Conv2d, schema.ConvTranspose2d) and node.attributes.dynamic_quantization
 
 
 class _Folder:
@@ -92,9 +124,9 @@ class _Folder:
         return wanted.pop() if len(wanted) == 1 else None
 
     def _wanted(self, user: Node, name: str) -> Quantization | None:
-        if user.op == "Quantize":
+        if user.is_a(schema.Quantize):
             return _quantizes(self.graph, user) if user.inputs[0] == name else None
-        if user.op in _MOVES:
+        if _picks(user):
             return self._targets[user.outputs[0]]
         return None
 
@@ -136,7 +168,7 @@ class _Folder:
 
     def _visit(self, node: Node) -> None:
         r, name = self.r, node.outputs[0]
-        if node.op == "Quantize":
+        if node.is_a(schema.Quantize):
             try:
                 quantization = _stored_as(self.graph, node)
                 self._numbers[name] = self._stored(r[node.inputs[0]], quantization)
@@ -145,7 +177,7 @@ class _Folder:
                 r.replace(node.inputs[0], self._as_float(r[node.inputs[0]]))
             r.copy(node)
             return
-        if node.op == "Dequantize":
+        if node.is_a(schema.Dequantize):
             known = self._numbers.get(node.inputs[0])
             try:
                 quantization = _stored_as(self.graph, node)
@@ -163,23 +195,23 @@ class _Folder:
                 )
                 r.replace(name, value)
             return
-        if node.op in _MOVES and node.inputs[0] in self._numbers:
+        if _picks(node) and node.inputs[0] in self._numbers:
             self._numbers[name] = self._moved(node, self._numbers[node.inputs[0]])
             r.copy(node)
             return
         inputs = [r[i] for i in node.inputs]
         if len(node.outputs) == 1 and self.graph.values[name].dtype == DType.Float32:
             touched = any(i is not None and i.quantization is not None and i.constant is None for i in inputs)
-            if touched or (node.op == "Concat" and self._targets[name] is not None):
+            if touched or (node.is_a(schema.Concat) and self._targets[name] is not None):
                 try:
                     r.replace(name, self._fold(node, inputs, self._targets[name]))
                     return
                 except _Refused as refusal:
                     self._refuse(node, str(refusal))
-            elif any(i is not None and i.quantization is not None for i in inputs):
-                self._refuse_unless_rounded(node, inputs)
+            elif any(i is not None and i.quantization is not None for i in inputs) and not _quantizes_itself(node):
+                self._refuse(node, "only a constant operand is quantized")
         elif any(i is not None and i.quantization is not None for i in inputs):
-            self._refuse(node, "not an operator on integers")
+            self._refuse(node, "its result is not one tensor of Float32")
         self._keep(node, inputs)
 
     def _keep(self, node: Node, inputs: list[Value | None]) -> None:
@@ -194,23 +226,17 @@ class _Folder:
     def _refuse(self, node: Node, reason: str) -> None:
         self._refused.append((node.outputs[0], node.op, reason))
 
-    def _refuse_unless_rounded(self, node: Node, inputs: list[Value | None]) -> None:
-        """The images of a convolution with integer weights may be rounded when it runs."""
-        if not getattr(node.attributes, "dynamic_quantization", False):
-            self._refuse(node, "a constant is quantized, but no other operand")
-        elif inputs[1].shape[0] == 1 or (inputs[1].shape[3] == 1 and node.attributes.groups > 1):
-            self._refuse(node, "no rounded images for one channel of a group in, or one out; the weight stays integers")
-
     def _moved(self, node: Node, x: Value) -> Value:
         old = self.graph.values[node.outputs[0]]
         return self.r.node(node.attributes, x, shape=old.shape, name=old.name, quantization=x.quantization)
 
     def _fold(self, node: Node, inputs: list[Value | None], target: Quantization | None) -> Value:
         """The result of the node on integers. Raises _Refused."""
-        rule = getattr(self, "_fold_" + node.op, None)
-        if rule is None and node.op not in _MOVES:
-            raise _Refused("no rule for this operator on integers")
-        return self._moved(node, inputs[0]) if rule is None else rule(node, inputs, target)
+        rule = _RULES.get(type(node.attributes))
+        if rule is not None:
+            return rule(self, node, inputs, target)
+        _require(_passes(node), "it has no form that reads integers")
+        return self._passed(node, inputs, target)
 
     def _node(self, node: Node, inputs, quantization: Quantization | None, attributes=None) -> Value:
         old = self.graph.values[node.outputs[0]]
@@ -218,30 +244,28 @@ class _Folder:
             attributes or node.attributes, *inputs, shape=old.shape, name=old.name, quantization=quantization
         )
 
-    def _fold_Concat(self, node, inputs, target):
+    def _concat(self, node, inputs, target):
         if target is None:
             target = inputs[0].quantization
             _require(
                 target is not None and all(i.quantization == target for i in inputs),
-                "operands and result that are not all quantized the same",
+                "its operands and result are not all quantized with one scale and zero point",
             )
-        _require(target.is_per_tensor, "a scale for each channel")
+        _require(target.is_per_tensor, "its operand has more than one scale")
         return self._node(node, [self._stored(i, target) for i in inputs], target)
 
-    def _fold_Pad(self, node, inputs, target):
+    def _passed(self, node, inputs, target):
+        """The operator on integers as they are. The numbers among its attributes must be such integers, or the
+        result is stored again anyway."""
         (x,) = inputs
-        a = node.attributes
-        exact = a.mode != PadMode.Constant or _number(x.quantization, a.value) == a.value
-        if not exact and target is not None and target != x.quantization:
+        others = [v for v in traits_of(node.attributes).passes if _number(x.quantization, v) != v]
+        if others and target is not None and target != x.quantization:
             return self._node(node, [self._stored(x, target)], target)
-        _require(exact or target is not None, f"a border of {a.value}, which is no integer times the scale")
+        _require(not others or target is not None, f"it pads with {others}, which its quantized operand cannot hold")
         return self._node(node, inputs, x.quantization)
 
-    def _fold_MaxPool2d(self, node, inputs, target):
-        return self._node(node, inputs, inputs[0].quantization)
-
-    def _fold_Unary(self, node, inputs, target):
-        _require(inputs[0].quantization.is_per_tensor, "a scale for each channel")
+    def _unary(self, node, inputs, target):
+        _require(inputs[0].quantization.is_per_tensor, "its operand has more than one scale")
         a = node.attributes
         (x,) = inputs
         if a.kind == UnaryKind.Clamp and target in (None, x.quantization) and self._is_wide(x.quantization, a.clamp):
@@ -261,73 +285,62 @@ class _Folder:
         attributes = schema.Unary(kind=UnaryKind.Clamp, clamp=clamp)
         return self.r.node(attributes, x, shape=x.shape, quantization=x.quantization)
 
-    def _require_result(self, target, dtype=DType.Int8):
-        _require(target is not None, "a result that is not quantized")
-        _require(target.dtype == dtype, f"a result of {target.dtype.name}")
-
-    def _require_operand(self, x: Value, what: str):
-        _require(x.quantization is not None, f"{what} that is not quantized")
-        _require(x.quantization.dtype == DType.Int8, f"{what} of {x.quantization.dtype.name}")
-        _require(x.quantization.is_per_tensor, f"{what} with a scale for each channel")
-
-    def _fold_Binary(self, node, inputs, target):
-        kind = node.attributes.kind
-        _require(kind in (BinaryKind.Add, BinaryKind.Sub, BinaryKind.Mul), f"{kind.name} of integers")
-        self._require_result(target)
-        for x in inputs:
-            self._require_operand(x, "an operand")
-        a, b, y = (q.scale.item() for q in (inputs[0].quantization, inputs[1].quantization, target))
-        if kind == BinaryKind.Mul:
-            _require(2**-16 <= a * b / y < 2**8, "scales that differ too much")
-        else:
-            _require(all(2**-10 <= s / y < 2**8 for s in (a, b)), "scales that differ too much")
+    def _binary(self, node, inputs, target):
+        _require_quantized(inputs, target)
         attributes = dataclasses.replace(node.attributes, clamp=None)
         return self._clamped(self._node(node, inputs, target, attributes), node.attributes.clamp)
 
     def _product(self, node, inputs, target):
         x, weight, bias = (*inputs, None)[:3]
-        self._require_result(target)
-        self._require_operand(x, "an operand")
-        _require(weight.constant is not None and weight.quantization is not None, "a weight that is not quantized")
-        w = weight.quantization
-        _require(w.dtype == DType.Int8, f"a weight of {w.dtype.name}")
-        _require(problem_of(w) is None, f"{problem_of(w)}")
-        _require(not w.zero_point.any(), "a weight with a zero point")
-        axes = [axis for axis, count in enumerate(w.scale.shape) if count != 1]
-        _require(axes in ([], [0]), "a weight with a scale for each index of an axis that is summed over")
-        scale = w.scale.ravel() * np.float32(x.quantization.scale.item())
-        ratio = scale / np.float32(target.scale.item())
-        _require(bool(((ratio >= 2**-32) & (ratio < 256)).all()), "scales that differ too much")
-        clamp = node.attributes.clamp
-        if clamp is not None:
-            _require(_number(target, clamp.min) < _number(target, clamp.max), "a clamp to one number")
+        _require_quantized([x], target)
+        _require(weight.constant is not None and weight.quantization is not None, "the weight is not quantized")
+        _require_possible(weight.quantization)
         operands = [x, weight]
         if bias is not None:
-            operands.append(self._bias(bias, scale))
+            operands.append(self._bias(bias, x.quantization, weight.quantization, target))
         return self._node(node, operands, target)
 
-    def _bias(self, bias: Value, scale: np.ndarray) -> Value:
-        _require(bias.constant is not None, "a bias that is not constant")
-        _require(all(_is_normal(float(s)) for s in scale), "scales whose product is too small")
+    def _bias(self, bias: Value, x: Quantization, weight: Quantization, target: Quantization) -> Value:
+        """The bias as integers of the products of x and weight, where these are fine enough that rounding it changes
+        nothing; else the bias as it is."""
+        by_output = all(count == 1 for count in weight.scale.shape[1:])
+        scale = weight.scale.ravel() * np.float32(x.scale.item())
+        fine = scale / np.float32(target.scale.item()) < _COARSEST_PRODUCT
+        if bias.constant is None or not by_output or not fine.all() or not all(_is_normal(float(s)) for s in scale):
+            return self._as_float(bias)
         with np.errstate(over="ignore", invalid="ignore"):
             q = np.round(bias.array.astype(np.float64) / scale)
-        _require(bool((np.abs(q) < 2**31).all()), "a bias that is too large for its scale")
+        if not (np.abs(q) < 2**31).all():  # also for NaN
+            return bias
         quantization = Quantization(DType.Int32, scale, np.zeros(scale.shape, np.int32))
         return self.r.constant(q.astype(np.int32), bias.name, quantization)
 
-    _fold_Conv2d = _fold_ConvTranspose2d = _fold_Linear = _product
-
     def _in_float(self, node, inputs, target):
-        """The runtime converts operands and result by itself."""
-        _require(target is not None, "a result that is not quantized")
-        _require(all(i is None or i.quantization is None or i.quantization.is_per_tensor for i in inputs), "channels")
+        """Operands and result are integers in memory; the runtime computes with the numbers that they stand for."""
+        if target is None and _passes(node):
+            return self._passed(node, inputs, target)
+        _require_quantized([x for x in inputs if x is not None], target)
         return self._node(node, inputs, target)
 
-    _fold_AvgPool2d = _fold_AdaptivePool2d = _fold_Resize2d = _in_float
-
-    def _fold_Reduce(self, node, inputs, target):
-        _require(node.attributes.kind in (ReduceKind.Mean, ReduceKind.Sum), "a reduction of integers")
+    def _reduce(self, node, inputs, target):
+        is_sum = node.attributes.kind in (ReduceKind.Mean, ReduceKind.Sum)
+        _require(is_sum or _passes(node), f"{node.attributes.kind.name} has no form that reads integers")
         return self._in_float(node, inputs, target)
+
+
+#: What becomes of an operator that reads integers; those that pass them on need no rule.
+_RULES = {
+    schema.Unary: _Folder._unary,
+    schema.Binary: _Folder._binary,
+    schema.Conv2d: _Folder._product,
+    schema.ConvTranspose2d: _Folder._product,
+    schema.Linear: _Folder._product,
+    schema.Concat: _Folder._concat,
+    schema.AvgPool2d: _Folder._in_float,
+    schema.AdaptivePool2d: _Folder._in_float,
+    schema.Resize2d: _Folder._in_float,
+    schema.Reduce: _Folder._reduce,
+}
 
 
 def fold_quantization(graph: Graph, refused: list[tuple[str, str, str]] | None = None) -> Graph:
@@ -352,7 +365,7 @@ def fold_quantization(graph: Graph, refused: list[tuple[str, str, str]] | None =
         out %o
     """
     refused = [] if refused is None else refused
-    touched = any(node.op in ("Quantize", "Dequantize") for node in graph.nodes)
+    touched = any(node.is_a(schema.Quantize, schema.Dequantize) for node in graph.nodes)
     if not touched and all(value.quantization is None for value in graph.values.values()):
         return graph
     return _Folder(graph, refused).run()

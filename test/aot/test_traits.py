@@ -2,15 +2,18 @@
 """Each fact in the table of traits holds: it is compared with what the interpreter computes, and with what the
 runtime accepts."""
 
+import ast
 import dataclasses
 import itertools
 import math
+from pathlib import Path
 
 import interpreter
 import numpy as np
 import pytest
 import torch
 from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import aot
 from executorch.backends.et_xnnpack.aot.fold import evaluate
 from executorch.backends.et_xnnpack.aot.ir import parse
 from executorch.backends.et_xnnpack.aot.passes.fuse_pad import fuse_pad
@@ -353,3 +356,11 @@ def test_the_runtime_limits_results_where_the_table_says_so(example):
     if example.traits.absorbs_clamp:
         clamped = example.text if "clamp=" in example.text else example.text.replace("\nout", " clamp=(-0.1, 0.1)\nout")
         assert accepts(parse(clamped))
+
+
+def test_operators_are_not_compared_by_name():
+    """Types tell them apart, so that a name that is wrong or old is an error."""
+    for path in Path(aot.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        names = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value in ATTRIBUTES]
+        assert names == [], f"{path} has names of operators"
