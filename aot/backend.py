@@ -4,7 +4,6 @@
 from collections.abc import Mapping
 from typing import final
 
-from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
@@ -12,9 +11,11 @@ from torch.export import ExportedProgram
 from ..serialization.arrays import DTYPES, HALVES, convert
 from ..serialization.schema import DType
 from ..serialization.serialize import serialize, stored, weight_key
-from .lower import array_of, lower
+from .lowering import lower
+from .lowering.dtypes import array_of
 from .passes import optimize
 from .placeholders import Placeholders
+from .private.executorch import external_file, named_data
 from .report import Refusal, Report
 
 _WEIGHT_ALIGNMENT = 64  # bytes; a cache line, and enough for every SIMD load
@@ -43,40 +44,36 @@ class EtXnnpackBackend(BackendDetails):
         serialized = serialize(optimize(lower(edge_program), in_float))
         if isinstance(compile_specs, ReportedSpecs) and compile_specs.report is not None:
             compile_specs.report.in_float.extend(Refusal(*reason) for reason in in_float)
-        store = NamedDataStore()
-        tags = _external_tags(edge_program)
-        for key, data in serialized.weights.items():
-            tag = tags.get(key, tags.get(None))
-            store.add_named_data(key, data, alignment=_WEIGHT_ALIGNMENT, external_tag=tag)
+        files = _external_files(edge_program)
+        weights = ((key, data, files.get(key, files.get(None))) for key, data in serialized.weights.items())
         return PreprocessResult(
             processed_bytes=serialized.blob,
             debug_handle_map=serialized.debug_handles,
-            data_store_output=store.get_named_data_store_output(),
+            data_store_output=named_data(weights, _WEIGHT_ALIGNMENT),
         )
 
 
-def _external_tags(program: ExportedProgram) -> dict[str | None, str]:
-    """By key, the file that a weight belongs to as ExecuTorch's pass
-    ``delegate_external_constants_pass_unlifted`` has tagged it.
+def _external_files(program: ExportedProgram) -> dict[str | None, str]:
+    """By key, the file that a weight belongs to.
 
     Under None that of weights which passes made of others, if all have the same.
     """
-    tags = {}
-    all_tags = set()
+    files = {}
+    all_files = set()
     placeholders = Placeholders(program)
     for node in program.graph.nodes:
         tensor = placeholders.constant_tensor(node)
         if tensor is not None:
-            tag = (node.meta.get("custom") or {}).get("delegate_constant_tag")
-            all_tags.add(tag)
-            if tag is not None:
+            file = external_file(node)
+            all_files.add(file)
+            if file is not None:
                 array = array_of(tensor)
-                tags[weight_key(stored(array)[0])] = tag
+                files[weight_key(stored(array)[0])] = file
                 if DTYPES.get(array.dtype) in HALVES:  # what passes widen may be stored as bfloat16
-                    tags[weight_key(stored(convert(array, DType.Float32))[0])] = tag
-    if len(all_tags) == 1 and None not in all_tags:
-        tags[None] = all_tags.pop()
-    return tags
+                    files[weight_key(stored(convert(array, DType.Float32))[0])] = file
+    if len(all_files) == 1 and None not in all_files:
+        files[None] = all_files.pop()
+    return files
 
 
 def runtime_specs(options: Mapping[str, bool | int | str]) -> list[CompileSpec]:

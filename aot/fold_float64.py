@@ -6,13 +6,12 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 
 import torch
-import torch.utils._pytree as pytree
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
 from torch.fx import Node as FxNode
 
 from .placeholders import Placeholders
+from .private.torch import OpOverload, fake_of, is_fake, is_mutable, leaves, qualified_name
 
 _aten = torch.ops.aten
 _WIDE = (torch.float64, torch.complex64, torch.complex128)  # what no delegate holds
@@ -65,7 +64,7 @@ def _known(program: ExportedProgram, placeholders: Placeholders) -> set[FxNode]:
 def _constant(placeholders: Placeholders, node: FxNode) -> torch.Tensor | None:
     """The tensor behind a placeholder, if it is a number of the program or a buffer that is never written."""
     tensor = placeholders.fixed_number(node)
-    return tensor if isinstance(tensor, torch.Tensor) and not isinstance(tensor, FakeTensor) else None
+    return tensor if isinstance(tensor, torch.Tensor) and not is_fake(tensor) else None
 
 
 def _is_pure(node: FxNode) -> bool:
@@ -78,16 +77,16 @@ def _is_pure(node: FxNode) -> bool:
     if node.target is operator.getitem:
         return True
     return (
-        isinstance(node.target, torch._ops.OpOverload)
+        isinstance(node.target, OpOverload)
         and node.target.namespace == "aten"
-        and not node.target._schema.is_mutable
+        and not is_mutable(node.target)
         and torch.Tag.nondeterministic_seeded not in node.target.tags
-        and node.target._schema.name.removeprefix("aten::") not in _UNDEFINED
+        and qualified_name(node.target)[0].removeprefix("aten::") not in _UNDEFINED
     )
 
 
 def _values(node: FxNode) -> list[object]:
-    return pytree.tree_leaves(node.meta.get("val"))
+    return leaves(node.meta.get("val"))
 
 
 def _is_wide(node: FxNode) -> bool:
@@ -161,7 +160,7 @@ def _replace(program: ExportedProgram, values: Mapping[FxNode, torch.Tensor]) ->
         value = value.detach().clone()
         with graph.inserting_before(following):
             placeholder = graph.placeholder(name)
-        placeholder.meta["val"] = node.meta["val"].fake_mode.from_tensor(value, static_shapes=True)
+        placeholder.meta["val"] = fake_of(value, beside=node.meta["val"])
         program.constants[name] = value
         specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(placeholder.name), placeholder.target))
         node.replace_all_uses_with(placeholder, delete_user_cb=lambda user: user.op != "output")

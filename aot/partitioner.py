@@ -18,16 +18,16 @@ from torch.fx import Node as FxNode
 
 from . import ops
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
+from .custom_ops import custom_op, needs_custom_op
 from .fold_float64 import fold_float64
-from .keep_order import keep_output_last
-from .lower import Support, is_size, target_name
+from .lowering import Support, is_size, target_name, try_group
 from .placeholders import Placeholders
 from .prepare import prepare
-from .private import keep_ranges
-from .report import NotFullyDelegated, ProgramReport, Refusal, Report, method_being_lowered, nodes_between
+from .private.executorch import method_being_lowered
+from .private.shape_env import keep_ranges
+from .private.torch import OpOverload, keep_output_last
+from .report import NotFullyDelegated, ProgramReport, Refusal, Report, nodes_between
 from .selection import Selection
-from .trial import try_group
-from .twins import needs_twin, twin
 
 logger = logging.getLogger(__name__)
 
@@ -240,21 +240,21 @@ class EtXnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take.
 
-        Also folds float64 and gives operators that ExecuTorch would not let pass their twins, in ``ep`` itself:
-        no earlier hook sees a program whose operators write to nothing, no later one these operators.
+        Also folds float64 and replaces operators that ExecuTorch would not let pass by custom ones, in ``ep``
+        itself: no earlier hook sees a program whose operators write to nothing, no later one these operators.
         """
         self._is_new = True
         fold_float64(ep)
         support = Support(ep, self.selection.reason)
-        taken: dict[torch._ops.OpOverload, bool] = {}
+        taken: dict[OpOverload, bool] = {}
         for node in ep.graph.nodes:
-            if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload):
+            if node.op == "call_function" and isinstance(node.target, OpOverload):
                 row = ops.ROWS.get(target_name(node))
                 if row is None or not (row.preserve or torch.Tag.core not in node.target.tags):
                     continue
                 ok = support.reason(node) is None and not support.is_constant(node)
-                if ok and self.min_partition_size == 1 and needs_twin(node.target):
-                    node.target = twin(node.target)
+                if ok and self.min_partition_size == 1 and needs_custom_op(node.target):
+                    node.target = custom_op(node.target)
                 else:
                     taken[node.target] = taken.get(node.target, True) and ok
         return [target for target, ok in taken.items() if ok], None

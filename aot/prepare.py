@@ -2,18 +2,17 @@
 """ATen program -> ATen program, before ExecuTorch decomposes it."""
 
 import copy
-import dataclasses
 import operator
 from collections.abc import Mapping
 
 import torch
-import torch.utils._pytree as pytree
-from torch.export import ExportedProgram, ModuleCallEntry
+from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, OutputKind, OutputSpec, TensorArgument
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .private import copied, own_sizes
+from .private.shape_env import own_sizes
+from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
 
 _aten = torch.ops.aten
 _SPLITS = (_aten.split.Tensor, _aten.split_with_sizes.default, _aten.chunk.default)
@@ -42,27 +41,9 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
         elif node.target is torch.sym_float:
             _to_quotient(node)
     module.recompile()
-    prepared = program._update(module, signature, state_dict=state, constants=constants)
-    prepared._module_call_graph = [_with_plain_outputs(entry) for entry in prepared.module_call_graph]
+    prepared = with_module(program, module, signature, state, constants)
+    return_tuples(prepared)
     return prepared
-
-
-def _with_plain_outputs(entry: ModuleCallEntry) -> ModuleCallEntry:
-    """Results of ``torch.median`` and its kin, returned as they are, become tuples: ExecuTorch cannot
-    write the names of their types into a program."""
-    if entry.signature is None:
-        return entry
-    signature = dataclasses.replace(entry.signature, out_spec=_plain(entry.signature.out_spec))
-    return dataclasses.replace(entry, signature=signature)
-
-
-def _plain(spec: pytree.TreeSpec) -> pytree.TreeSpec:
-    if spec.is_leaf():
-        return spec
-    children = [_plain(child) for child in spec.children()]
-    if getattr(spec.type, "__module__", None) == torch.return_types.__name__:
-        return pytree.TreeSpec(tuple, None, children)
-    return pytree.TreeSpec(spec.type, spec.context, children)
 
 
 def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
@@ -103,7 +84,7 @@ def _may_be_buffer(node, buffers: Mapping[str, str]) -> bool:
         return False
     if node.op == "placeholder":
         return node.name in buffers
-    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+    return isinstance(node.target, OpOverload) and is_mutable(node.target)
 
 
 def _split_to_slices(graph: Graph, node: FxNode) -> None:

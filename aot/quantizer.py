@@ -2,14 +2,14 @@
 """Decides for pt2e which values of a model become int8."""
 
 import torch
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer
 from torch.fx import GraphModule
 from torch.fx import Node as FxNode
-from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpecBase, SharedQuantizationSpec
-from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
+from torchao.quantization.pt2e.quantizer import QuantizationSpecBase, SharedQuantizationSpec
 
 from .ops import ROWS
 from .ops.registry import Int8, Row
+from .private.torch import OpOverload, tensor_parameters
+from .private.torchao import ScopedQuantizer, annotate, annotation_of
 
 #: What ExecuTorch decomposes into the operator of a row.
 _DECOMPOSED = {
@@ -32,7 +32,7 @@ _PRODUCTS = ("aten.conv", "aten.linear", "aten.add", "aten.mul")  # that take a 
 
 def _row(node: FxNode) -> Row | None:
     """The row of what ``node``, as ``torch.export`` gives it, becomes."""
-    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+    if node.op != "call_function" or not isinstance(node.target, OpOverload):
         return None
     namespace, name, overload = str(node.target).split(".")
     name = name.removesuffix("_")
@@ -48,22 +48,13 @@ def _is_float(node) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float32
 
 
-def _annotation(node: FxNode) -> QuantizationAnnotation | None:
-    annotation = node.meta.get(Q_ANNOTATION_KEY)
-    return annotation if annotation is not None and annotation._annotated else None
-
-
 def _stored(node: FxNode) -> QuantizationSpecBase | None:
     """How the result of ``node`` is quantized."""
-    annotation = _annotation(node)
+    annotation = annotation_of(node)
     return None if annotation is None else annotation.output_qspec
 
 
-def _annotate(node: FxNode, inputs: dict[FxNode, QuantizationSpecBase], output: QuantizationSpecBase) -> None:
-    node.meta[Q_ANNOTATION_KEY] = QuantizationAnnotation(inputs, output, _annotated=True)
-
-
-class EtXnnpackQuantizer(XNNPACKQuantizer):
+class EtXnnpackQuantizer(ScopedQuantizer):
     """ExecuTorch's ``XNNPACKQuantizer``, and after it every operator that et_xnnpack computes with int8.
 
     Configured in the same ways. What ``XNNPACKQuantizer`` annotates decides where integers begin. From
@@ -73,58 +64,45 @@ class EtXnnpackQuantizer(XNNPACKQuantizer):
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Makes tensors of numbers, but not of those that meet integers: they would become floats."""
-        kept = {node: node.args for node in model.graph.nodes if node.op == "call_function" and not _is_float(node)}
+        unchanged = {n: n.args for n in model.graph.nodes if n.op == "call_function" and not _is_float(n)}
         model = super().transform_for_annotation(model)
-        for node, arguments in kept.items():
+        for node, arguments in unchanged.items():
             node.args = arguments
         model.recompile()
         return model
 
     def annotate(self, model: GraphModule) -> GraphModule:
-        self._specs: dict[FxNode, QuantizationSpecBase] = {}  # of activations, by operator in the scope of a config
-        model = self._annotate_for_quantization_config(model)
+        model, self._specs = self.annotate_patterns(model)
         for node in self._specs:
             self._fuse_clamp(node)
         for node in model.graph.nodes:
-            if node in self._specs and _annotation(node) is None:
+            if node in self._specs and annotation_of(node) is None:
                 self._follow(node)
-        return model
-
-    def _annotate_all_patterns(self, model, quantization_config, filter_fn=None, operator_target=None):
-        super()._annotate_all_patterns(model, quantization_config, filter_fn, operator_target)
-        if quantization_config is None or quantization_config.input_activation.is_dynamic:
-            return model
-        filters = [f for f in (self.filter_fn, filter_fn) if f is not None]
-        for node in model.graph.nodes:
-            chosen = operator_target in (None, node.target, getattr(node.target, "overloadpacket", None))
-            if node.op == "call_function" and chosen and all(f(node) for f in filters):
-                self._specs.setdefault(node, quantization_config.input_activation)
         return model
 
     def _fuse_clamp(self, node: FxNode) -> None:
         """Quantizes the clamp instead of the product or sum that it reads."""
         row = _row(node)
-        if row is None or row.target not in _CLAMPS or _annotation(node) is not None:
+        if row is None or row.target not in _CLAMPS or annotation_of(node) is not None:
             return
         source = node.args[0]
-        annotation = _annotation(source)
+        annotation = annotation_of(source)
         takes_clamp = str(source.target).startswith(_PRODUCTS) and len(source.users) == 1
         if not takes_clamp or annotation is None or annotation.output_qspec is not self._specs[node]:
             return
         annotation.output_qspec = None
-        _annotate(node, {}, self._specs[node])
+        annotate(node, {}, self._specs[node])
 
     def _follow(self, node: FxNode) -> None:
         """Lets integers go on through ``node`` if they reach it."""
         row = _row(node)
         if row is None or row.int8 is None or not _is_float(node):
             return
-        tensors = [a.name for a in node.target._schema.arguments if a.type.isSubtypeOf(torch._C.TensorType.get())]
-        operands = dict.fromkeys(node.args[: len(tensors)])
+        operands = dict.fromkeys(node.args[: len(tensor_parameters(node.target))])
         if not all(_is_float(x) for x in operands) or not any(_stored(x) for x in operands):
             return
         if row.int8 == Int8.SAME:
             shared = SharedQuantizationSpec(node.args[0])
-            _annotate(node, {node.args[0]: shared}, shared)
+            annotate(node, {node.args[0]: shared}, shared)
         elif any(user.op != "output" for user in node.users):
-            _annotate(node, dict.fromkeys(operands, self._specs[node]), self._specs[node])
+            annotate(node, dict.fromkeys(operands, self._specs[node]), self._specs[node])

@@ -3,18 +3,16 @@
 
 import collections
 import dataclasses
-import inspect
 import json
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
-from executorch.exir.backend import backend_api
 from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
 from torch.fx import Node as FxNode
 
-from .lower import is_size, target_name
+from .lowering.nodes import is_size, target_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,16 +121,6 @@ class ProgramReport(_Report):
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {report}" for name, report in self.methods.items())
-
-
-def method_being_lowered() -> str | None:
-    """The name of the method that ExecuTorch calls a partitioner for, which it does not tell; None if nobody does."""
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_globals.get("__name__") == backend_api.__name__ and "method_name" in frame.f_locals:
-            return frame.f_locals["method_name"]
-        frame = frame.f_back
-    return None
 
 
 def nodes_between(program: ExportedProgram, groups: Sequence[Iterable[FxNode]]) -> tuple[tuple[str, ...], ...]:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from torch.fx import Node as FxNode
 
 from . import ops
-from .lower import target_name
+from .lowering.nodes import target_name
+from .private.torch import sources
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,18 +74,9 @@ def _match(names: set[str], patterns: Sequence[str]) -> bool:
 
 
 def _operators(node: FxNode) -> Iterator[str]:
-    for name in _with_sources(node):
+    for name in (target_name(node), *sources(node)):
         yield name
         yield name.rpartition(".")[0]
-
-
-def _with_sources(node: FxNode) -> Iterator[str]:
-    yield target_name(node)
-    sources = list(node.meta.get("from_node", ()))
-    while sources:
-        source = sources.pop()
-        yield source.target
-        sources += source.from_node
 
 
 def _modules(node: FxNode) -> Iterator[str]:

@@ -144,7 +144,7 @@ def measure(engine: str, what: str, folder: str) -> int:
     import time
 
     import torch
-    from executorch.extension.pybindings import portable_lib
+    from engines import _executorch
 
     if engine == OURS:
         from executorch.backends import et_xnnpack
@@ -153,11 +153,10 @@ def measure(engine: str, what: str, folder: str) -> int:
             et_xnnpack.set_option("packed_cache_path", str(Path(folder) / "packed"))
     inputs = torch.load(Path(folder) / "inputs.pt")
     torch.set_num_threads(1)
-    portable_lib._unsafe_reset_threadpool(THREADS if what.endswith("threads") else 1)
+    _executorch.use_threads(THREADS if what.endswith("threads") else 1)
 
     def load():
-        program = portable_lib._load_program(str(Path(folder) / "model.pte"))
-        return program, program.load_method("forward")
+        return _executorch.load_method(Path(folder))
 
     if what == "call":
         print(json.dumps(_time_calls(load()[1], inputs)))

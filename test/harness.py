@@ -12,7 +12,7 @@ import interpreter
 import torch
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.et_xnnpack.aot.ir import Graph
-from executorch.backends.et_xnnpack.aot.lower import lower, target_name
+from executorch.backends.et_xnnpack.aot.lowering import lower, target_name
 from executorch.backends.et_xnnpack.aot.partitioner import Report
 from executorch.backends.et_xnnpack.aot.passes import optimize
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
@@ -36,9 +36,8 @@ class Lowered:
     @property
     def delegates(self) -> dict[str, LoweredBackendModule]:
         """The delegated parts by the name of their attribute."""
-        module = self.program.graph_module
-        found = {n: getattr(module, n) for n in vars(module)["_modules"]}
-        return {n: m for n, m in found.items() if isinstance(m, LoweredBackendModule)}
+        modules = self.program.graph_module.named_children()
+        return {name: module for name, module in modules if isinstance(module, LoweredBackendModule)}
 
     @property
     def outside(self) -> list[str]:

@@ -27,18 +27,34 @@ def lower(exported, folder: Path, partitioners, config=None) -> dict[str, object
 
 def load(folder: Path, threads: int):
     import torch
-    from executorch.extension.pybindings import portable_lib
 
     if threads not in _pools:  # programs that are loaded may hold on to the pool
         assert not _pools, "a process has one number of threads"
-        portable_lib._unsafe_reset_threadpool(threads)
+        use_threads(threads)
         _pools.append(threads)
     torch.set_num_threads(1)
-    program = portable_lib._load_program(str(folder / "model.pte"))
-    method = program.load_method("forward")
+    program, method = load_method(folder)
 
     def call(inputs):
         return method.call(inputs, clone_outputs=False)
 
     call.program = program  # keeps the weights of the method alive
     return call
+
+
+def use_threads(count: int) -> None:
+    """The pool that both delegates share, which ExecuTorch's documented ``Runtime`` cannot size."""
+    from executorch.extension.pybindings import portable_lib
+
+    portable_lib._unsafe_reset_threadpool(count)
+
+
+def load_method(folder: Path):
+    """The program, which keeps the weights alive, and its method.
+
+    That of the documented ``Runtime`` copies its outputs and checks more: a delegate is only part of the time.
+    """
+    from executorch.extension.pybindings import portable_lib
+
+    program = portable_lib._load_program(str(folder / "model.pte"))
+    return program, program.load_method("forward")

@@ -15,9 +15,11 @@ from torch.export import ExportedProgram
 from torch.fx import Graph as FxGraph
 from torch.fx import Node as FxNode
 
-from ..serialization.serialize import DimTable
-from .ir import Value, dims
-from .lower import Lowering, Unsupported, explain, is_size
+from ...serialization.serialize import DimTable
+from ..ir import Value, dims
+from .lower import Lowering
+from .nodes import is_size
+from .unsupported import Unsupported, explain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +101,7 @@ class _Trial(Lowering):
         if self.placeholders.constant_tensor(node) is not None:
             self.env[node] = self.stand_in(node)
         elif isinstance(tensor, torch.Tensor):  # also a buffer that the program writes to
-            self.env[node] = self._border_input(node, tensor)
+            self.env[node] = self._graph_input(node, tensor)
         else:
             super().placeholder(node)
 
@@ -108,7 +110,7 @@ class _Trial(Lowering):
             if is_size(result) or result in self.refused:
                 continue
             try:
-                self.border_output(result)
+                self.graph_output(result)
             except Exception as error:
                 self._refuse(result, explain(error, result))
 

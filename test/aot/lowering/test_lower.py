@@ -4,7 +4,7 @@
 import harness
 import pytest
 import torch
-from executorch.backends.et_xnnpack.aot.lower import Unsupported, lower
+from executorch.backends.et_xnnpack.aot.lowering import Unsupported, lower
 from executorch.exir import to_edge
 from samples import BATCH, Sample, all_samples, new, rand
 from torch import nn

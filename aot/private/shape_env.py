@@ -1,22 +1,21 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""What we use of PyTorch beyond its documented interface, by names of our own and with the reason.
+"""A ShapeEnv of its own for what is being lowered: the user's program keeps what it knows of its sizes.
 
-An update of PyTorch is checked here.
+Nothing documented copies one, and every copy of a program shares that of the original.
 """
 
 import contextlib
 import copy
-from collections.abc import Iterator
 
 import torch
-import torch.utils._pytree as pytree
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx import GraphModule
-from torch.fx import Node as FxNode
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._ordered_set import OrderedSet
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
+
+from .torch import leaves, map_leaves, nodes
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -57,28 +56,16 @@ def _own_containers(value):
     return own
 
 
-def copied(module: GraphModule) -> GraphModule:
-    """A copy whose nodes have the same names, which the signature of the program has, too.
-
-    FX gives a node another one if it is called like a builtin, such as ``input``.
-    """
-    own = copy.deepcopy(module)
-    for old, new in zip(_nodes(module), _nodes(own), strict=True):
-        new.name = old.name
-    own.recompile()
-    return own
-
-
 def own_sizes(module: GraphModule) -> None:
     """Gives ``module``, a copy of what the user has, a ShapeEnv of its own if it has symbolic sizes."""
     owner = _Owner()
-    nodes = list(_nodes(module))
-    values = [value for node in nodes for value in pytree.tree_leaves(node.meta.get("val"))]
+    all_nodes = list(nodes(module))
+    values = [value for node in all_nodes for value in leaves(node.meta.get("val"))]
     if not any(isinstance(env, ShapeEnv) and not isinstance(env, _OwnShapeEnv) for env in map(_shape_env, values)):
         return
-    for node in nodes:
+    for node in all_nodes:
         if "val" in node.meta:
-            node.meta["val"] = pytree.tree_map(owner, node.meta["val"])
+            node.meta["val"] = map_leaves(owner, node.meta["val"])
 
 
 def keep_ranges(module: GraphModule) -> None:
@@ -89,18 +76,11 @@ def keep_ranges(module: GraphModule) -> None:
     input as a promise: ExecuTorch would refuse every call on the other side.
     """
     own_sizes(module)
-    for node in _nodes(module):
-        for value in pytree.tree_leaves(node.meta.get("val")):
+    for node in nodes(module):
+        for value in leaves(node.meta.get("val")):
             env = _shape_env(value)
             if env is not None:
                 env.keeps_ranges = True
-
-
-def _nodes(module: GraphModule) -> Iterator[FxNode]:
-    """Those of control flow, too."""
-    for part in module.modules():
-        if isinstance(part, GraphModule):
-            yield from part.graph.nodes
 
 
 def _shape_env(value) -> ShapeEnv | None:

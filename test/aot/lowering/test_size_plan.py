@@ -6,8 +6,8 @@ import random
 
 import pytest
 import sympy
-from executorch.backends.et_xnnpack.aot import size_plan
 from executorch.backends.et_xnnpack.aot.ir import Range, dims, parse
+from executorch.backends.et_xnnpack.aot.lowering import size_plan
 
 A, B, C = (dims.symbol(name) for name in ("s0", "s1", "s2"))
 SLICE = """

@@ -14,10 +14,10 @@ from fractions import Fraction
 
 import sympy
 
-from ..serialization import schema
-from ..serialization.arrays import NUMPY_DTYPES
-from ..serialization.scaled import Scaled
-from .ir import Graph, Range, Value, dims
+from ...serialization import schema
+from ...serialization.arrays import NUMPY_DTYPES
+from ...serialization.scaled import Scaled
+from ..ir import Graph, Range, Value, dims
 
 Box = dict[sympy.Symbol, tuple[int, int]]  #: the values that each symbol may still take
 

@@ -1,0 +1,41 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Custom operators that stand for ATen operators.
+
+An ATen operator outside PyTorch's core set that nothing decomposes does not pass ExecuTorch's
+check of the Edge dialect, whoever takes it later. A custom operator, which calls it, does.
+"""
+
+import functools
+
+import torch
+
+from .private.executorch import decomposed_operators
+from .private.torch import OpOverload, has_aliases, qualified_name, signature_text
+
+_LIBRARY = torch.library.Library("et_xnnpack", "DEF")
+_custom_ops: dict[OpOverload, OpOverload] = {}
+_aten_ops: dict[OpOverload, OpOverload] = {}
+
+
+@functools.cache
+def needs_custom_op(operator: OpOverload) -> bool:
+    """Whether ExecuTorch would refuse a program with ``operator`` in it."""
+    allowed = operator.namespace != "aten" or {torch.Tag.core, torch.Tag.view_copy} & set(operator.tags)
+    return not allowed and not has_aliases(operator) and operator not in decomposed_operators()
+
+
+def custom_op(operator: OpOverload) -> OpOverload:
+    """The custom operator that calls ``operator``, an ATen operator without aliases."""
+    if operator not in _custom_ops:
+        name, overload = qualified_name(operator)
+        name = name.removeprefix("aten::")
+        _LIBRARY.define(signature_text(operator).removeprefix("aten::"))
+        _LIBRARY.impl(f"{name}.{overload}" if overload else name, operator, "CompositeExplicitAutograd")
+        _custom_ops[operator] = getattr(getattr(torch.ops.et_xnnpack, name), overload or "default")
+        _aten_ops[_custom_ops[operator]] = operator
+    return _custom_ops[operator]
+
+
+def aten_of(operator: OpOverload) -> OpOverload:
+    """The ATen operator that a custom operator stands for; any other operator as it is."""
+    return _aten_ops.get(operator, operator)

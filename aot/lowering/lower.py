@@ -1,0 +1,228 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Edge program -> ``ir.Graph``, node by node, by the rows of ``ops``."""
+
+import dataclasses
+import inspect
+import operator
+
+import numpy as np
+import torch
+from executorch.exir.tensor import dim_order_from_stride
+from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
+from torch.fx import Node as FxNode
+
+from ...serialization.arrays import HALVES, NUMPY_DTYPES
+from ...serialization.schema import DType
+from .. import ops
+from ..ir import Graph, Input, Value
+from ..placeholders import Placeholders
+from ..private.executorch import debug_handle
+from ..private.torch import leaves, parameters
+from .dtypes import array_of, computed
+from .nodes import aten_operator, is_size, is_wide_scale, target_name
+from .row_context import RowContext
+from .size_plan import plan_sizes, widen
+from .unsupported import Unsupported
+
+
+def _reason_without_row(node: FxNode) -> str:
+    operator = aten_operator(node)
+    if operator is not None and torch.Tag.nondeterministic_seeded in operator.tags:
+        return "draws random numbers, which ExecuTorch does anew at each call"
+    return "no row for this operator"
+
+
+class Lowering(RowContext):
+    """Translates the nodes of one program in their order."""
+
+    def __init__(self, program: ExportedProgram):
+        super().__init__(program)
+        self.program = program
+        self.placeholders = Placeholders(program)
+        self.env: dict[FxNode, object] = {}  #: what each node became: a value or several
+
+    def _read(self, node: FxNode):
+        if isinstance(node.meta.get("val"), (int, torch.SymInt)):
+            return self.dim(node.meta["val"])
+        if isinstance(node.meta.get("val"), (float, torch.SymFloat)):
+            raise Unsupported("a number that is computed at run time")
+        return self.env[node]
+
+    def _argument(self, argument):
+        if isinstance(argument, FxNode):
+            return self._read(argument)
+        if isinstance(argument, (list, tuple)):
+            return [self._argument(a) for a in argument]
+        return argument
+
+    def _bind(self, row, node: FxNode) -> dict[str, object]:
+        """The arguments that the row names, defaults filled in."""
+        bound = {}
+        for position, parameter in enumerate(parameters(aten_operator(node))):
+            if position < len(node.args):
+                bound[parameter.name] = node.args[position]
+            elif parameter.name in node.kwargs:
+                bound[parameter.name] = node.kwargs[parameter.name]
+            else:
+                bound[parameter.name] = parameter.default_value
+        names = inspect.signature(row.lower).parameters
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in names.values())
+        return {k: self._argument(v) for k, v in bound.items() if takes_all or k in names}
+
+    def lower_node(self, node: FxNode):
+        """The value (or tuple of values) that ``node`` becomes. Raises Unsupported."""
+        if node.target is operator.getitem:
+            value = self.env[node.args[0]][node.args[1]]
+            if value is None:
+                raise Unsupported("this result of the operator is not computed")
+            return value
+        if is_wide_scale(node):
+            return self._read(node.args[0])
+        name = target_name(node)
+        row = ops.ROWS.get(name)
+        if row is None:
+            raise Unsupported(_reason_without_row(node))
+        self.fx_node = node
+        self.debug_handle = debug_handle(node)
+        arguments = self._bind(row, node)
+        self._check_dtypes(row, arguments, node)
+        if DType.Int64 not in row.dtypes and self._has_half(arguments, node):
+            return self._lower_wide(row, arguments, node)
+        before = len(self.nodes), len(self.values)
+        try:
+            return row.lower(self, **arguments)
+        except Unsupported:
+            if not self._has_half(arguments, node):
+                raise
+        self._forget(*before)
+        return self._lower_wide(row, arguments, node)
+
+    def _has_half(self, arguments, node: FxNode) -> bool:
+        results = leaves(node.meta["val"])
+        tensors = [v for v in leaves(arguments) if isinstance(v, Value)]
+        halves = (torch.float16, torch.bfloat16)
+        return any(t.dtype in HALVES for t in tensors) or any(getattr(r, "dtype", None) in halves for r in results)
+
+    def _lower_wide(self, row, arguments, node: FxNode):
+        """As PyTorch computes with 16-bit floats: in float32, rounded where the operator ends."""
+
+        def widened(x):
+            if isinstance(x, list):
+                return [widened(i) for i in x]
+            return self.widened(x) if isinstance(x, Value) else x
+
+        arguments = {name: widened(x) for name, x in arguments.items()}
+        self._wide = True
+        try:
+            result = row.lower(self, **arguments)
+        finally:
+            self._wide = False
+
+        def narrowed(value, tensor):
+            return (
+                value if value is None or row.result_dtypes is not None else self.cast(value, self._meta(tensor).dtype)
+            )
+
+        if not isinstance(result, (tuple, list)):
+            return narrowed(result, self.fx_node.meta["val"])
+        return [narrowed(v, t) for v, t in zip(result, node.meta["val"], strict=False)]
+
+    def _forget(self, nodes: int, values: int) -> None:
+        """Takes back what was added after there were so many of them."""
+        for node in self.nodes[nodes:]:
+            for name in node.outputs:
+                del self._producers[name]
+        del self.nodes[nodes:]
+        while len(self.values) > values:
+            self.values.popitem()
+
+    def _check_dtypes(self, row, arguments, node: FxNode) -> None:
+        values = list(arguments.values())
+        while values:
+            value = values.pop()
+            if isinstance(value, list):
+                values.extend(value)
+            elif isinstance(value, Value):
+                self.require(computed(value.dtype) in row.dtypes, f"an operand of type {value.dtype.name}")
+        result = node.meta["val"]
+        if row.result_dtypes is not None:
+            return
+        for value in result if isinstance(result, (tuple, list)) else [result]:
+            if value is not None:
+                dtype = self._meta(value).dtype
+                self.require(computed(dtype) in row.dtypes, f"a result of type {dtype.name}")
+
+    def placeholder(self, node: FxNode) -> None:
+        tensor = self.placeholders.constant_tensor(node)
+        value = node.meta["val"]
+        state = self.placeholders.mutated_buffer(node)
+        if state is not None:  # the delegate owns it
+            self._meta(value)
+            self.env[node] = self.state(state, array_of(self.placeholders.tensor(state)))
+        elif tensor is not None:
+            self._meta(tensor)
+            self.env[node] = self.constant(array_of(tensor), node.name)
+        elif isinstance(value, torch.Tensor):
+            self.env[node] = self._graph_input(node, value)
+        else:
+            self.inputs.append(Input(None, expr=self.dim(value)))
+
+    def _graph_input(self, node: FxNode, tensor: torch.Tensor) -> Value:
+        meta = self._meta(tensor)
+        order = tuple(dim_order_from_stride(tensor.stride()))
+        if order == tuple(range(meta.rank)):
+            value = self.value(meta.dtype, meta.shape, node.name)
+            self.input(value)
+            return value
+        physical = self.value(meta.dtype, [meta.shape[a] for a in order], node.name)
+        self.input(physical, order)
+        self.fx_node = None
+        return self.transpose(physical, [order.index(a) for a in range(meta.rank)])
+
+    def stand_in(self, node: FxNode) -> Value:
+        """A constant of the right type without its data, which partitioners do not get."""
+        meta = self._meta(node.meta["val"])
+        zero = np.zeros((), NUMPY_DTYPES[meta.dtype])
+        return self.constant(np.broadcast_to(zero, meta.shape), node.name)
+
+    def graph_output(self, node: FxNode) -> None:
+        value = self.env[node]
+        dtype = self._meta(node.meta["val"]).dtype
+        self.require(value.dtype == dtype, f"a result {value.dtype.name} that must be {dtype.name}")
+        order = tuple(dim_order_from_stride(node.meta["val"].stride()))
+        if order == tuple(range(value.rank)):
+            self.output(value)
+        else:
+            self.fx_node = None
+            self.output(self.transpose(value, order), order)
+
+    def build(self) -> Graph:
+        graph = self.build_plain()
+        conditions = self._sizes.conditions()
+        graph = dataclasses.replace(graph, ranges=widen(graph.ranges, self._sizes.assumed, conditions))
+        return dataclasses.replace(graph, ranges=plan_sizes(graph, conditions))
+
+    def build_plain(self) -> Graph:
+        """The graph, planned for the bounds of its sizes, whether or not that is possible."""
+        self.ranges = dict(self._sizes.ranges)
+        return super().build()
+
+
+def lower(program: ExportedProgram) -> Graph:
+    """The graph of a program that the partitioner has taken whole. Raises Unsupported."""
+    lowering = Lowering(program)
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            lowering.placeholder(node)
+        elif node.op == "output":
+            for spec, result in zip(program.graph_signature.output_specs, node.args[0], strict=True):
+                if spec.kind == OutputKind.BUFFER_MUTATION:
+                    lowering.update(spec.target, lowering.env[result])
+                else:
+                    lowering.graph_output(result)
+        elif is_size(node):
+            continue  # sizes are expressions of the graph's inputs
+        else:
+            lowering.env[node] = lowering.lower_node(node)
+    return lowering.build()

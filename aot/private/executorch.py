@@ -1,0 +1,66 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What ExecuTorch does with a program before, while and after we get it."""
+
+import functools
+import inspect
+from collections.abc import Iterable
+
+from executorch.exir._serialize._named_data_store import NamedDataStore, NamedDataStoreOutput
+from executorch.exir.backend import backend_api
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.tracer import _default_decomposition_table
+from torch.fx import Node as FxNode
+
+from .torch import OpOverload
+
+
+def operator_of_edge(target):
+    """The operator of PyTorch that an operator of the Edge dialect stands for; anything else as it is.
+
+    Rows go by the names of ATen operators, and only these have a schema.
+    """
+    return target._op if isinstance(target, EdgeOpOverload) else target
+
+
+@functools.cache
+def decomposed_operators() -> frozenset[OpOverload]:
+    """What ``to_edge_transform_and_lower`` decomposes where no partitioner keeps it.
+
+    It does not say so. An operator outside PyTorch's core set that is not among these fails its checks.
+    """
+    return frozenset(_default_decomposition_table())
+
+
+def method_being_lowered() -> str | None:
+    """The name of the method that ExecuTorch calls a partitioner for; None if nobody does.
+
+    A partitioner gets a program without its name, which a report of several methods needs.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == backend_api.__name__ and "method_name" in frame.f_locals:
+            return frame.f_locals["method_name"]
+        frame = frame.f_back
+    return None
+
+
+def debug_handle(node: FxNode) -> int:
+    """The number by which ExecuTorch's profiler knows ``node``; 0 if it has none."""
+    return node.meta.get("debug_handle", 0) or 0
+
+
+def external_file(node: FxNode) -> str | None:
+    """The file that ExecuTorch's pass ``delegate_external_constants_pass_unlifted`` chose for a weight."""
+    return (node.meta.get("custom") or {}).get("delegate_constant_tag")
+
+
+def named_data(items: Iterable[tuple[str, bytes, str | None]], alignment: int) -> NamedDataStoreOutput:
+    """What ``PreprocessResult`` takes as ``data_store_output``; the class that makes it is private.
+
+    items: key, content, and the external file that it goes to, if any
+    alignment: of each content, in bytes
+    """
+    store = NamedDataStore()
+    for key, data, file in items:
+        store.add_named_data(key, data, alignment=alignment, external_tag=file)
+    return store.get_named_data_store_output()

@@ -1,0 +1,90 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What PyTorch knows about symbolic sizes.
+
+The documented interface of ``torch.SymInt`` is that of an integer: it can be computed with and compared, and a
+comparison becomes a promise of the program. We must read what is known without adding to it.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import sympy
+import torch
+from torch.utils._sympy.functions import (
+    CleanDiv,
+    FloorDiv,
+    FloorToInt,
+    IntTrueDiv,
+    Max,
+    Min,
+    Mod,
+    PythonMod,
+    ToFloat,
+    TruncToInt,
+)
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
+
+
+def expression(size: torch.SymInt | torch.SymFloat | torch.SymBool) -> sympy.Expr:
+    """``size`` in terms of the symbols of its program.
+
+    The blob has such expressions, and ``str(size)``, the documented way to them, would have to be parsed.
+    """
+    return size.node.expr
+
+
+class Symbols:
+    """The ShapeEnv of ``size``: what its program knows of the symbols in it.
+
+    ``ExportedProgram.range_constraints`` has the bounds of most symbols, but neither their examples nor what the
+    program checks of several at once.
+    """
+
+    def __init__(self, size: torch.SymInt):
+        self._env = size.node.shape_env
+
+    @property
+    def identity(self) -> int:
+        """The same for all sizes of one program."""
+        return id(self._env)
+
+    def bounds(self, symbol: sympy.Symbol) -> ValueRanges:
+        """What export assumes of the symbol, both ends included."""
+        return self._env.var_to_range[symbol]
+
+    def example(self, symbol: sympy.Symbol) -> int | None:
+        """The size that the program was exported with; None for one that was read off a tensor."""
+        example = self._env.backed_var_to_val.get(symbol)
+        return None if example is None else int(example)
+
+    def is_unbacked(self, symbol: sympy.Symbol) -> bool:
+        """Whether it was read off a tensor."""
+        return self._env.is_unbacked_symint(symbol)
+
+    def checks(self) -> Iterator[sympy.Basic]:
+        """What the program checks of sizes that were read off tensors, by ``torch._check`` or by itself."""
+        for checks in self._env.deferred_runtime_asserts.values():
+            for check in checks:
+                yield check.expr.xreplace(self._env.replacements)
+
+
+def bounds_of(expr: sympy.Expr, bounds: Mapping[sympy.Symbol, ValueRanges]) -> ValueRanges:
+    """The bounds of an expression in PyTorch's own functions, which SymPy knows nothing about."""
+    return bound_sympy(expr, bounds)
+
+
+__all__ = [
+    "CleanDiv",
+    "FloorDiv",
+    "FloorToInt",
+    "IntTrueDiv",
+    "Max",
+    "Min",
+    "Mod",
+    "PythonMod",
+    "Symbols",
+    "ToFloat",
+    "TruncToInt",
+    "ValueRanges",
+    "bounds_of",
+    "expression",
+]

@@ -1,0 +1,96 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What ``aot/private/executorch.py`` assumes of ExecuTorch."""
+
+import pytest
+import torch
+from executorch.backends.et_xnnpack.aot.custom_ops import needs_custom_op
+from executorch.backends.et_xnnpack.aot.private import executorch as private
+from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.exir.backend.partitioner import Partitioner, PartitionResult
+from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
+from torch import nn
+
+aten = torch.ops.aten
+
+
+class CumProd(nn.Module):
+    """Outside PyTorch's core set, and nothing decomposes it."""
+
+    def forward(self, x):
+        return x.cumprod(0)
+
+
+def exported(module):
+    return torch.export.export(module, (torch.rand(3, 4),))
+
+
+def calls(program):
+    return [node for node in program.graph.nodes if node.op == "call_function"]
+
+
+def test_an_operator_of_the_edge_dialect_stands_for_one_of_aten():
+    edge = to_edge(exported(nn.ReLU())).exported_program()
+    (node,) = calls(edge)
+    assert node.target is not aten.relu.default, "the Edge dialect has no operators of its own any more"
+    assert private.operator_of_edge(node.target) is aten.relu.default
+    assert private.operator_of_edge(aten.relu.default) is aten.relu.default
+    assert private.operator_of_edge(len) is len
+
+
+def test_operators_that_are_decomposed_are_known():
+    assert aten.linear.default in private.decomposed_operators()
+    assert aten.linear.default not in {n.target for n in calls(to_edge(exported(nn.Linear(4, 4))).exported_program())}
+    assert aten.relu.default not in private.decomposed_operators()
+
+
+def test_what_nothing_decomposes_is_refused():
+    assert needs_custom_op(aten.cumprod.default)
+    with pytest.raises(Exception, match="cumprod"):
+        to_edge_transform_and_lower(exported(CumProd()))
+
+
+class Names(Partitioner):
+    """Delegates nothing, and writes down for which methods it is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def partition(self, exported_program):
+        self.names.append(private.method_being_lowered())
+        return PartitionResult(exported_program, {})
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_method_is_known_while_it_is_partitioned(at_once):
+    partitioner = Names()
+    programs = {"encode": exported(nn.ReLU()), "decode": exported(nn.Linear(4, 4))}
+    if at_once:
+        to_edge_transform_and_lower(programs, partitioner=[partitioner])
+    else:
+        to_edge(programs).to_backend(partitioner)
+    assert set(partitioner.names) == {"encode", "decode"}, "ExecuTorch keeps the name of the method elsewhere now"
+    assert private.method_being_lowered() is None
+
+
+def test_nodes_have_handles_for_the_profiler():
+    edge = to_edge(exported(nn.Sequential(nn.ReLU(), nn.Tanh()))).exported_program()
+    handles = [private.debug_handle(node) for node in calls(edge)]
+    assert all(handles) and len(set(handles)) == 2
+    assert private.debug_handle(exported(nn.ReLU()).graph.output_node()) == 0
+
+
+def test_weights_know_their_file():
+    module = torch.export.export(nn.Linear(4, 4), (torch.rand(3, 4),)).module()
+    delegate_external_constants_pass_unlifted(module=module, gen_tag_fn=lambda node: "weights")
+    edge = to_edge(torch.export.export(module, (torch.rand(3, 4),))).exported_program()
+    names = edge.graph_signature.inputs_to_parameters
+    files = {node.name in names: private.external_file(node) for node in edge.graph.find_nodes(op="placeholder")}
+    assert files == {True: "weights", False: None}
+
+
+def test_named_data_keeps_content_alignment_and_file():
+    output = private.named_data([("a", b"1234", None), ("b", b"5678", "file")], alignment=64)
+    (a,), (b,) = output.pte_data.items(), output.external_data["file"].items()
+    assert (a[0], output.buffers[a[1].buffer_index], a[1].alignment) == ("a", b"1234", 64)
+    assert (b[0], output.buffers[b[1].buffer_index], b[1].alignment) == ("b", b"5678", 64)
