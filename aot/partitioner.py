@@ -260,6 +260,8 @@ class EtXnnpackPartitioner(Partitioner):
         return [target for target, ok in taken.items() if ok], None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        # Before anything looks at shapes: the order of strides, for one, is found by comparing sizes.
+        keep_ranges(exported_program.graph_module)
         computing = [n for n in exported_program.graph.nodes if n.op == "call_function" and not is_size(n)]
         groups, reasons = self._stable_groups(exported_program, computing)
         grouped = {node for group in groups for node in group}
@@ -293,7 +295,6 @@ class EtXnnpackPartitioner(Partitioner):
             tag_constant_data(exported_program)
             _leave_parameters(exported_program)
             _tag_states(exported_program)
-            keep_ranges(exported_program.graph_module)
             keep_output_last(exported_program.graph_module)
         return PartitionResult(exported_program, tags)
 

@@ -5,10 +5,12 @@ import copy
 
 import pytest
 import torch
+import torch.nn.functional as F
 import torch.utils._pytree as pytree
-from executorch.backends.et_xnnpack import EtXnnpackPartitioner, count_delegation
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner, NotFullyDelegated, count_delegation
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.exir.backend.backend_api import to_backend
 from torch import nn
 from torch.export import Dim
 
@@ -41,7 +43,27 @@ class Cache(nn.Module):
         return self.past.sum(0) + x, self.past
 
 
-class Twins(nn.Module):
+class Resized(nn.Module):
+    """Sizes that are computed from others, and what is computed in float64 of constants."""
+
+    def forward(self, x):
+        y = F.interpolate(x, scale_factor=1.5, mode="bilinear")
+        positions = 100.0 ** torch.arange(4, dtype=torch.float64)
+        return y * positions.float()[:, None, None]
+
+
+class Positions(nn.Module):
+    """Integers that are read off a tensor, which know of each other."""
+
+    def forward(self, x, part):
+        start, length = part.tolist()
+        torch._check(start >= 0)
+        torch._check(length >= 0)
+        torch._check(start + length <= x.shape[0])
+        return torch.relu(x.narrow(0, start, length)) + 1
+
+
+class OutsideCore(nn.Module):
     """Operators outside PyTorch's core set, which no other partitioner takes."""
 
     def forward(self, x):
@@ -58,7 +80,13 @@ CASES = {
     "cache": (Cache(), (torch.rand(3, 4), torch.tensor(1)), ({0: Dim("length", min=1, max=8)}, None)),
     "branch": (Branch(), (torch.rand(3, 4),), ({0: Dim("rows", min=1, max=40)},)),
     "static": (Image(), (torch.rand(3, 4, 6, 5),), None),
-    "twins": (Twins(), (torch.rand(3, 4),), ({0: Dim("rows", min=1, max=40)},)),
+    "resized": (
+        Resized(),
+        (torch.rand(2, 4, 6, 5),),
+        ({0: Dim("batch", min=1, max=9), 2: Dim("height", min=4, max=64)},),
+    ),
+    "positions": (Positions(), (torch.rand(6, 4), torch.tensor([1, 4])), None),
+    "outside core": (OutsideCore(), (torch.rand(3, 4),), ({0: Dim("rows", min=1, max=40)},)),
 }
 
 #: How often PyTorch counts, and results that it keeps to give them again.
@@ -73,7 +101,9 @@ _COUNTED = {
 
 
 all_programs = pytest.mark.parametrize("name", CASES)
-portable_programs = pytest.mark.parametrize("name", [name for name in CASES if name != "twins"])
+#: Where ``to_backend`` checks "positions", it makes new symbols in the program that it is called with.
+edge_programs = pytest.mark.parametrize("name", [name for name in CASES if name not in ("outside core", "positions")])
+portable_programs = pytest.mark.parametrize("name", [name for name in CASES if name != "outside core"])
 
 
 def _export(name):
@@ -114,6 +144,7 @@ def _snapshot(program):
         "constraints": dict(program.range_constraints),
         "state": {k: (id(v), v.clone()) for k, v in program.state_dict.items()},
         "constants": {k: id(v) for k, v in program.constants.items()},
+        "kinds": [type(e) for e in _envs(program)],
         "envs": [{k: _contents(v) for k, v in vars(e).items() if k not in _COUNTED} for e in _envs(program)],
     }
 
@@ -123,8 +154,8 @@ def _assert_as_before(program, before):
     for key in before.keys() - {"state", "envs"}:
         assert after[key] == before[key], key
     assert after["state"].keys() == before["state"].keys()
-    for name, (place, content) in before["state"].items():
-        assert after["state"][name][0] == place
+    for name, (identity, content) in before["state"].items():
+        assert after["state"][name][0] == identity
         assert torch.equal(after["state"][name][1], content)
     for new, old in zip(after["envs"], before["envs"], strict=True):
         assert new.keys() == old.keys()
@@ -163,9 +194,30 @@ def test_another_partitioner_finds_the_program_as_it_was(name):
     assert _lower(exported, [XnnpackPartitioner()]) == _lower(alone, [XnnpackPartitioner()])
 
 
-@portable_programs
+@edge_programs
 def test_an_edge_program_stays_as_it_was(name):
-    edge = to_edge(_export(name))
-    before = _snapshot(edge.exported_program())
+    """And so does that which it was made of, whose sizes it shares."""
+    exported = _export(name)
+    edge = to_edge(exported)
+    before, before_edge = _snapshot(exported), _snapshot(edge.exported_program())
     edge.to_backend(EtXnnpackPartitioner()).to_executorch()
-    _assert_as_before(edge.exported_program(), before)
+    _assert_as_before(exported, before)
+    _assert_as_before(edge.exported_program(), before_edge)
+
+
+@edge_programs
+def test_a_program_of_the_lower_interface_stays_as_it_was(name):
+    edge = to_edge(_export(name)).exported_program()
+    before = _snapshot(edge)
+    to_backend(edge, EtXnnpackPartitioner())
+    _assert_as_before(edge, before)
+
+
+@portable_programs
+def test_a_refusal_changes_nothing(name):
+    exported = _export(name)
+    before = _snapshot(exported)
+    blocked = ["aten.*", "dim_order_ops.*"]
+    with pytest.raises(NotFullyDelegated):
+        _lower(exported, [EtXnnpackPartitioner(block_operators=blocked, require_full_delegation=True)])
+    _assert_as_before(exported, before)
