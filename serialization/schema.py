@@ -79,7 +79,7 @@ _ENUM_FIELDS = {
     ("EmbeddingBag", "kind"): BagKind,
     ("Pad", "mode"): PadMode,
     ("GridSample", "kind"): SampleKind,
-    ("GridSample", "border"): GridPaddingMode,
+    ("GridSample", "padding_mode"): GridPaddingMode,
     ("Recurrent", "kind"): RecurrentKind,
     ("ChooseQParams", "kind"): QParamsKind,
 }

@@ -76,7 +76,7 @@ def test_names_of_files_exist(document):
     names = [name for name in documents.inline_code(document) if re.fullmatch(r"[\w./-]+", name)]
     inside = [name for name in names if name.partition("/")[0] in FOLDERS and "/" in name]
     folder = (ROOT / document).parent
-    examples = {"test/aot/test_x.py", "aot/x.py", "test/runtime/x_test.cpp", "runtime/x.cpp"}
+    examples = {"test/aot/test_x.py", "aot/x.py", "test/runtime/base/x_test.cpp", "runtime/base/x.cpp"}
     wrong = {n for n in inside if not (ROOT / n).exists() and not (folder / n).exists()} - examples
     assert wrong == set()
 
