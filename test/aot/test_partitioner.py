@@ -1,8 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Which groups of nodes the partitioner makes, and what it reports."""
+"""Which groups of nodes the partitioner makes."""
 
 import dataclasses
-import json
 import time
 
 import harness
@@ -14,28 +13,8 @@ from executorch.backends.et_xnnpack.aot import ops
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.runtime import Runtime
+from partitions import IDS, Encoder, X, lower, outside, partition
 from torch import nn
-
-
-def lower(function, *inputs):
-    class Module(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.table = nn.Parameter(torch.rand(10, 4))
-
-        def forward(self, *args):
-            return function(self.table, *args)
-
-    return harness.lower_exported(torch.export.export(Module().eval(), inputs))
-
-
-def outside(table, ids):
-    """An operator that is not delegated."""
-    return table.scatter_reduce(0, ids, table, "mean")
-
-
-IDS = torch.tensor([[1, 2, 3], [4, 5, 6]])
-X = torch.rand(2, 4)
 
 
 def test_what_only_a_later_group_reads_is_computed_there():
@@ -117,14 +96,6 @@ def test_the_parts_of_a_split_stay_with_it():
 
     lowered = lower(function, IDS, torch.rand(4))
     assert len(lowered.delegates) <= 2, str(lowered.report)
-
-
-def test_every_operator_outside_has_a_reason():
-    def function(table, ids):
-        return outside(table * 2, ids)
-
-    lowered = lower(function, IDS)
-    assert sorted(lowered.outside) == sorted(r.target for r in lowered.report.refusals), str(lowered.report)
 
 
 # Structure ----------------------------------------------------------------------------
@@ -262,116 +233,7 @@ def test_constants_with_several_readers_are_in_the_group_of_the_rest():
     assert lowered.report.is_full
 
 
-# What lies between --------------------------------------------------------------------
-
-
-def test_random_numbers_of_fixed_size_do_not_cut():
-    lowered = lower(lambda table, x: (x.exp(), (torch.randn(2, 4) + x * 2).relu()), X)
-    assert len(lowered.delegates) == 1, str(lowered.report)
-    (refusal,) = lowered.report.refusals
-    assert (refusal.target, refusal.reason) == (
-        "aten.randn.default",
-        "draws random numbers, which ExecuTorch does anew at each call",
-    )
-    assert lowered.report.between == ((),)
-
-
-def test_a_report_says_what_lies_between_calls():
-    lowered = lower(lambda table, x: (x.exp() + F.dropout(x.exp()).abs()).sin(), X)
-    assert len(lowered.delegates) == 2, str(lowered.report)
-    (refusal,) = lowered.report.refusals
-    assert refusal.reason == "draws random numbers, which ExecuTorch does anew at each call"
-    assert lowered.report.between == ((), (refusal.node,))
-    assert lowered.report.to_dict()["between"] == [[], [refusal.node]]
-    assert f"before call 2: {refusal.node}" in str(lowered.report)
-
-
-def test_only_what_starts_a_path_between_calls_is_named():
-    def function(table, x):
-        ids = (x * 2).to(torch.int64)
-        y = outside(outside(table, ids), IDS)
-        return (y + 1).sin(), outside(table, ids)
-
-    lowered = lower(function, torch.rand(1, 3))
-    first, *_ = (r.node for r in lowered.report.refusals)
-    assert len(lowered.report.refusals) == 3
-    assert lowered.report.between == ((), (first,))
-
-
 # Options ------------------------------------------------------------------------------
-
-
-class Encoder(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.ModuleList([nn.Sequential(nn.Linear(4, 4), nn.GELU()) for _ in range(3)])
-        self.norm = nn.LayerNorm(4)
-
-    def forward(self, x):
-        for layer in self.layers:
-            x = x + layer(x)
-        return self.norm(x)
-
-
-def partition(**options):
-    """The report for an encoder, the lowered program and its outputs, compared with eager."""
-    module = Encoder().eval()
-    partitioner = EtXnnpackPartitioner(**options)
-    manager = to_edge_transform_and_lower(torch.export.export(module, (X,)), partitioner=[partitioner])
-    calls, outside = count_delegation(manager.exported_program())
-    assert calls == len(partitioner.report.delegated)
-    assert sum(outside.values()) == len(partitioner.report.refusals)
-    return partitioner.report, outside
-
-
-def test_a_report_is_data():
-    report, outside = partition()
-    assert report.is_full and not outside
-    assert report.to_dict() == {
-        "delegated": [
-            {"aten.linear.default": 3, "aten.gelu.default": 3, "aten.add.Tensor": 3, "aten.layer_norm.default": 1}
-        ],
-        "between": [[]],
-        "outside": [],
-        "in_float": [],
-        "unmatched": [],
-    }
-    assert report.methods == {"forward": report}
-
-
-def test_a_report_can_be_saved(tmp_path):
-    report, _ = partition(block_operators=["aten.gelu"])
-    report.save(tmp_path / "report.json")
-    report.save(tmp_path / "report.txt")
-    assert json.loads((tmp_path / "report.json").read_text()) == report.to_dict()
-    assert "3 x aten.gelu.default: its operator is in block_operators" in (tmp_path / "report.txt").read_text()
-
-
-def test_blocked_operators_stay_outside():
-    report, outside = partition(block_operators=["aten.gelu"])
-    assert outside == {"aten.gelu.default": 3}
-    assert {r.reason for r in report.refusals} == {"its operator is in block_operators"}
-
-
-def test_an_operator_also_stands_for_what_it_is_decomposed_into():
-    _, outside = partition(block_operators=["aten.linear.default"])
-    assert set(outside) == {"aten.permute_copy.default", "aten.addmm.default"}
-
-
-def test_only_allowed_operators_are_delegated():
-    report, _ = partition(allow_operators=["aten.linear", "aten.ad*"])
-    assert {t for targets in report.delegated for t in targets} == {"aten.linear.default", "aten.add.Tensor"}
-
-
-def test_blocked_modules_stay_outside_with_all_that_is_in_them():
-    report, outside = partition(block_modules=["layers.1"])
-    assert sorted(outside) == ["aten.addmm.default", "aten.gelu.default", "aten.permute_copy.default"]
-    assert len(report.delegated) == 2
-
-
-def test_only_allowed_modules_are_delegated():
-    report, _ = partition(allow_modules=["layers.?"])
-    assert {t for targets in report.delegated for t in targets} == {"aten.linear.default", "aten.gelu.default"}
 
 
 def test_small_groups_are_dropped():
@@ -433,42 +295,6 @@ def test_methods_are_partitioned_one_by_one():
     manager = to_edge_transform_and_lower(programs, partitioner=partitioners)
     for name in programs:
         assert count_delegation(manager.exported_program(name)) == (1, {})
-
-
-def test_one_report_covers_all_methods(tmp_path):
-    programs = {
-        "encode": torch.export.export(Encoder().eval(), (X,)),
-        "decode": torch.export.export(nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.Linear(4, 4)), (X,)),
-    }
-    partitioner = EtXnnpackPartitioner(block_operators=["aten.layer_norm"], block_modules=["layers.1"])
-    manager = to_edge_transform_and_lower(programs, partitioner=[partitioner])
-    report = partitioner.report
-    assert list(report.methods) == ["encode", "decode"]
-    assert not report.is_full and not report.methods["encode"].is_full and report.methods["decode"].is_full
-    for name, of_method in report.methods.items():
-        calls, outside = count_delegation(manager.exported_program(name))
-        assert (calls, sum(outside.values())) == (len(of_method.delegated), len(of_method.refusals))
-    assert report.delegated == report.methods["encode"].delegated + report.methods["decode"].delegated
-    assert report.refusals == report.methods["encode"].refusals
-    assert report.unmatched == () and "block_modules" in report.methods["decode"].unmatched[0]
-    assert "decode: 3 nodes in 1 delegate call, 0 outside" in str(report)
-    report.save(tmp_path / "report.json")
-    assert json.loads((tmp_path / "report.json").read_text())["methods"]["decode"]["outside"] == []
-    to_edge_transform_and_lower(programs["decode"], partitioner=[partitioner])
-    assert list(partitioner.report.methods) == ["forward"], "the report is of the last program"
-
-
-def test_what_the_options_name_and_the_program_lacks_is_told(caplog):
-    report, _ = partition(allow_modules=["layers.?", "layer.1", "no.such"], allow_operators=["aten.linear", "aten.erf"])
-    assert report.unmatched[0].startswith("nothing in the program is 'aten.erf' of allow_operators")
-    assert report.unmatched[1:] == (
-        "nothing in the program is 'layer.1' of allow_modules; did you mean 'layers.1'?",
-        "nothing in the program is 'no.such' of allow_modules",
-    )
-    assert report.unmatched[1] in caplog.text and report.unmatched[1] in str(report)
-    caplog.clear()
-    report, _ = partition(block_modules=["layers.1"], block_operators=["aten.erf"])
-    assert report.unmatched == () and "nothing in the program" not in caplog.text
 
 
 @pytest.mark.parametrize("example", (2, 20))
