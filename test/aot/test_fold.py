@@ -25,7 +25,7 @@ def compare(attributes, *arrays):
     found = evaluate(attributes, list(arrays))
     if found is None:
         return False
-    operator = interpreter._OPERATORS[type(attributes).__name__]
+    operator = interpreter.OPERATORS[type(attributes).__name__]
     expected = operator(attributes, *(torch.tensor(a) for a in arrays)).numpy()
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(found, expected, rtol=3e-7)

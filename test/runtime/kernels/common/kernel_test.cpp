@@ -178,6 +178,14 @@ Tensor run_once(const PlainCase& plain_case, size_t threads, bool at_end, Status
 
 } // namespace
 
+MakeKernel chosen(const OpImpl& op) {
+  return [&op](const NodeContext& node) {
+    ChoiceOptions options;
+    options.xnnpack = false;
+    return op.choose(node, Cpu::get(), options).make(node);
+  };
+}
+
 Tensor::Tensor(DType dtype, const Shape& shape) {
   type.dtype = dtype;
   type.shape = shape;

@@ -59,8 +59,11 @@ Tensor repeated(const Shape& shape, const std::vector<float>& values);
 
 using Attributes = flatbuffers::Offset<void>;
 
+// The kernel of ours that an op chooses for a node.
+MakeKernel chosen(const OpImpl& op);
+
 struct KernelCase {
-  std::unique_ptr<Kernel> (*make)(const NodeContext&);
+  MakeKernel make;
   schema::Attributes type;
   std::function<Attributes(flatbuffers::FlatBufferBuilder&)> attributes;
   std::vector<std::optional<Tensor>> inputs;

@@ -8,18 +8,9 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-// What an op computes Float32 with, if not with XNNPACK.
-MakeKernel kernel_of(const OpImpl& op) {
-  return [&op](const NodeContext& node) {
-    ChoiceOptions options;
-    options.xnnpack = false;
-    return op.choose(node, Cpu::get(), options).make(node);
-  };
-}
-
 KernelCase mean(const Tensor& x, const TensorType& y) {
   return {
-      [](const NodeContext& node) { return make_in_float(kernel_of(kReduceOp), node); },
+      [](const NodeContext& node) { return make_in_float(chosen(kReduceOp), node); },
       schema::Attributes::Reduce,
       [](auto& builder) {
         const std::vector<uint8_t> axes{1};
@@ -87,7 +78,7 @@ TEST(InFloatKernel, ScalesByChannel) {
       }
     }
     check_kernel(
-        {[](const NodeContext& node) { return make_in_float(kernel_of(kLinearOp), node); },
+        {[](const NodeContext& node) { return make_in_float(chosen(kLinearOp), node); },
          schema::Attributes::Linear,
          [](auto& builder) { return schema::CreateLinear(builder).Union(); },
          {x, weight, bias},
@@ -107,7 +98,7 @@ TEST(InFloatKernel, ScalesOfAMiddleAxis) {
     expected.data<float>()[i / 150 * 50 + i % 50] += numbers[i];
   }
   check_kernel(
-      {[](const NodeContext& node) { return make_in_float(kernel_of(kReduceOp), node); },
+      {[](const NodeContext& node) { return make_in_float(chosen(kReduceOp), node); },
        schema::Attributes::Reduce,
        [](auto& builder) {
          const std::vector<uint8_t> axes{1};

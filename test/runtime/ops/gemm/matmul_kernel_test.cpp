@@ -48,7 +48,7 @@ TEST(LinearKernel, ParametersOfLowPrecision) {
     parameters.type = stored;
     const Tensor expected = run_kernel(plain_case<LowPrecisionMatMul>(parameters, {x, w, bias}, {y}, {1}));
     check_kernel(
-        {make_linear, schema::Attributes::Linear, linear, {x, stored_as(w, stored), bias}, y, {}, 0, {1}},
+        {chosen(kLinearOp), schema::Attributes::Linear, linear, {x, stored_as(w, stored), bias}, y, {}, 0, {1}},
         expected,
         {1e-5f, 1e-6f});
   }
@@ -74,7 +74,7 @@ TEST(LinearKernel, WeightsOfIntegers) {
       }
       for (const Tensor& operand : {x, floats(x.shape(), a)}) {
         check_kernel(
-            {make_linear_of_integers,
+            {chosen(kLinearOp),
              schema::Attributes::Linear,
              [](auto& builder) { return schema::CreateLinear(builder).Union(); },
              {operand, weight, bias},
@@ -119,7 +119,7 @@ TEST(BatchMatMulKernel, Parameters) {
             is_low ? plain_case<LowPrecisionMatMul>(parameters, {a, b}, {y}, {1})
                    : plain_case<MatMul>(product, {a, b}, {y}));
         check_kernel(
-            {make_batch_matmul,
+            {chosen(kBatchMatMulOp),
              schema::Attributes::BatchMatMul,
              [=](auto& builder) { return schema::CreateBatchMatMul(builder, transpose_b).Union(); },
              {a, stored_as(b, stored)},
