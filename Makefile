@@ -30,7 +30,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-unpatched \
   sanitizers asan tsan clang clang-check aarch64 lint clean distclean
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
+	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
@@ -84,7 +85,7 @@ suite: build $(stamps)/test
 	$(call say,ExecuTorch's operator tests)
 	@$(bin)/python test/suite/run.py $(SUITE)
 
-test: unit python-test sanitizers clang-check
+test: unit python-test python-test-unpatched sanitizers clang-check
 	$(call say,All tests passed)
 
 build: $(stamps)/installed
@@ -100,6 +101,13 @@ microkernels: build
 python-test: build $(stamps)/test
 	$(call say,Python tests)
 	@$(bin)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+
+# Tests lower thousands of programs with a faster PyTorch (test/faster_export.py); these do it with that of users.
+unpatched_tests := aot/lowering aot/private aot/test_isolation.py aot/test_odd_programs.py aot/test_partitioner.py aot/test_report.py aot/test_recipes.py \
+  ops/test_item.py ops/test_decoder.py
+python-test-unpatched: build $(stamps)/test
+	$(call say,Python tests with PyTorch as it is)
+	@$(bin)/python -m pytest --unpatched -n auto --maxprocesses 4 --dist worksteal $(addprefix test/,$(unpatched_tests))
 
 sanitizers: asan tsan
 

@@ -11,7 +11,16 @@ sys.path[:0] = [str(here), str(here.parent / "benchmarks")]
 import faster_export  # noqa: E402
 import pytest  # noqa: E402
 
-faster_export.patch_torch()
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--unpatched", action="store_true", help="export and lower with PyTorch and ExecuTorch as users have them"
+    )
+
+
+def pytest_configure(config):
+    if not config.getoption("unpatched"):
+        faster_export.patch_torch()
 
 
 def pytest_collection_modifyitems(items):
@@ -29,6 +38,7 @@ def _one_run_of_several_processes(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _programs_do_not_pile_up():
+def _programs_do_not_pile_up(pytestconfig):
     yield
-    faster_export.forget_programs()
+    if not pytestconfig.getoption("unpatched"):
+        faster_export.forget_programs()
