@@ -13,8 +13,8 @@ from ...serialization import schema
 from ...serialization.arrays import HALVES, convert, number
 from ...serialization.schema import DType
 from ..fold import fold
-from ..traits import traits_of
 from ..ir import Builder, Value, dims
+from ..traits import traits_of
 from .dtypes import DTYPES, dtype_reason, number_dtype, promote
 from .sizes import Sizes
 from .unsupported import Unsupported

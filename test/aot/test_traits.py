@@ -308,7 +308,7 @@ def test_layout(example):
         layout = layout_of(loops.result, order)
         shape = [expected.shape[a] for a in layout]
         attributes = rule.reordered(node.attributes, order, shape)
-        found = interpreter._OPERATORS[node.op](attributes, *operands)
+        found = interpreter.OPERATORS[node.op](attributes, *operands)
         found = found[0] if isinstance(found, tuple) else found
         torch.testing.assert_close(found, expected.permute(layout), equal_nan=True)
 
