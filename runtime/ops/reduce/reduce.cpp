@@ -1,10 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/reduce/reduce.h"
+#include "reduce_kernel.h"
 
 #include <algorithm>
 
-#include "runtime/kernels/reduce/scan.h"
-#include "runtime/kernels/reduce/typed_reduce.h"
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
 
@@ -67,13 +65,6 @@ Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
     }
   }
   return set_output(outputs, dtype, y);
-}
-
-std::unique_ptr<Kernel> make_any_reduce(const NodeContext& node) {
-  const ReduceKind kind = node.attributes<schema::Reduce>().kind();
-  const bool adds_floats =
-      node.input(0).dtype == DType::Float32 && (kind == ReduceKind::Sum || kind == ReduceKind::Mean);
-  return adds_floats ? make_reduce(node) : make_typed_reduce(node);
 }
 
 Status check_axis(const NodeContext& node, unsigned axis) {
@@ -178,7 +169,7 @@ Choice choose_softmax(const NodeContext& node, const Cpu&, const ChoiceOptions& 
 }
 
 Choice choose_reduce(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
-  return choose_kernel(node, make_any_reduce, "The kernel is as fast as XNNPACK, which loses digits on long columns.");
+  return choose_kernel(node, make_reduce, "The kernel is as fast as XNNPACK, which loses digits on long columns.");
 }
 
 } // namespace

@@ -7,9 +7,10 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Reductions of every type and kind but the sum and the mean of floats.
-std::unique_ptr<Kernel> make_typed_reduce(const NodeContext& node);
-
+std::unique_ptr<Kernel> make_reduce(const NodeContext& node);
 std::unique_ptr<Kernel> make_arg_reduce(const NodeContext& node);
+std::unique_ptr<Kernel> make_scan(const NodeContext& node);
+std::unique_ptr<Kernel> make_sort(const NodeContext& node);
+std::unique_ptr<Kernel> make_softmax(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack
