@@ -1,15 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <cstddef>
+#include "pool_window.h"
 
 namespace executorch::backends::et_xnnpack {
-
-// The input positions begin, begin + step, ... below end that one output position
-// reads along one axis, and how many it counts.
-struct PoolWindow {
-  size_t begin, end, step, counted;
-};
 
 // One row of the output of one image, NHWC.
 struct PoolRow {

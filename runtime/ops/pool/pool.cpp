@@ -1,11 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/pool/pool.h"
+#include "pool_kernel.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "runtime/kernels/pool/max_pool_indices.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"

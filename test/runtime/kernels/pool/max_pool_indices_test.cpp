@@ -1,12 +1,14 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/pool/max_pool_indices.h>
 
+#include <array>
+
 #include "kernels/common/kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using Three = std::vector<uint32_t>;
+using Three = std::array<size_t, 3>;
 
 void check(const Tensor& x, const Three& kernel, const Three& stride, const Three& padding, const Three& dilation) {
   const Shape& in = x.shape();
@@ -21,7 +23,7 @@ void check(const Tensor& x, const Three& kernel, const Three& stride, const Thre
     float best = -kInfinity;
     int64_t place = -1;
     Index tap({kernel[0], kernel[1], kernel[2]});
-    for (size_t k = 0; k < size_t{kernel[0]} * kernel[1] * kernel[2]; ++k, tap.next()) {
+    for (size_t k = 0; k < kernel[0] * kernel[1] * kernel[2]; ++k, tap.next()) {
       size_t offset = at[0], where = 0;
       bool inside = true;
       for (size_t axis = 0; axis < 3; ++axis) {
@@ -42,21 +44,19 @@ void check(const Tensor& x, const Three& kernel, const Three& stride, const Thre
     values.data<float>()[i] = best;
     indices.data<int64_t>()[i] = place;
   }
-  KernelCase kernel_case{
-      make_max_pool_indices,
-      schema::Attributes::MaxPoolIndices,
-      [=](auto& builder) {
-        return schema::CreateMaxPoolIndicesDirect(builder, &kernel, &stride, &padding, &padding, &dilation).Union();
-      },
-      {x},
-      values.type};
-  kernel_case.more_outputs = {indices.type};
+  MaxPoolIndicesParameters p;
+  p.images = in[0];
+  p.channels = in[4];
+  for (size_t i = 0; i < 3; ++i) {
+    p.axes[i] = {in[i + 1], out[i + 1], false, kernel[i], stride[i], padding[i], dilation[i]};
+  }
+  PlainCase kernel_case = plain_case<MaxPoolIndices>(p, {x}, {values.type, indices.type});
   check_kernel(kernel_case, values);
   kernel_case.checked = 1;
   check_kernel(kernel_case, indices);
 }
 
-TEST(MaxPoolIndicesKernel, Windows) {
+TEST(MaxPoolIndices, Windows) {
   const Three ones{1, 1, 1}, zeros{0, 0, 0};
   check(random_floats({2, 1, 7, 6, 5}), {1, 2, 2}, {1, 2, 2}, zeros, ones);
   check(random_floats({2, 4, 7, 6, 3}), {2, 3, 3}, {1, 2, 3}, {1, 1, 1}, ones);
@@ -64,15 +64,31 @@ TEST(MaxPoolIndicesKernel, Windows) {
   check(random_floats({3, 1, 90, 80, 4}), {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, ones);
 }
 
-TEST(MaxPoolIndicesKernel, Ties) {
+TEST(MaxPoolIndices, Ties) {
   check(repeated({1, 2, 5, 6, 2}, {1}), {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1});
   check(repeated({1, 1, 5, 6, 2}, {-kInfinity}), {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1});
 }
 
-TEST(MaxPoolIndicesKernel, NotANumber) {
+TEST(MaxPoolIndices, NotANumber) {
   Tensor x = random_floats({1, 1, 6, 6, 2});
   x.data<float>()[14] = x.data<float>()[16] = kNaN;
   check(x, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1});
+}
+
+TEST(MaxPoolIndices, AdaptiveWindows) {
+  const Tensor x = iota(DType::Float32, {1, 1, 5, 7, 1}); // the last element of a window is the largest
+  MaxPoolIndicesParameters p;
+  p.images = p.channels = 1;
+  p.axes = {PoolAxis{1, 1, true}, PoolAxis{5, 2, true}, PoolAxis{7, 3, true}};
+  Tensor indices(DType::Int64, {1, 1, 2, 3, 1});
+  const int64_t rows[] = {2, 4}, columns[] = {2, 4, 6};
+  for (size_t i = 0; i < 6; ++i) {
+    indices.data<int64_t>()[i] = rows[i / 3] * 7 + columns[i % 3];
+  }
+  PlainCase kernel_case =
+      plain_case<MaxPoolIndices>(p, {x}, {{DType::Float32, indices.shape()}, {DType::Int64, indices.shape()}});
+  kernel_case.checked = 1;
+  check_kernel(kernel_case, indices);
 }
 
 } // namespace

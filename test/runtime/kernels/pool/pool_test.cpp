@@ -8,13 +8,21 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
+struct Size {
+  size_t height = 1, width = 1;
+};
+
+struct Padding {
+  size_t top = 0, right = 0, bottom = 0, left = 0;
+};
+
 struct Options {
-  schema::Size2D kernel{2, 2};
-  schema::Size2D stride{1, 1};
-  schema::Padding2D padding{0, 0, 0, 0};
-  schema::Padding2D counted{0, 0, 0, 0};
-  schema::Size2D dilation{1, 1};
-  uint32_t divisor = 0;
+  Size kernel{2, 2};
+  Size stride;
+  Padding padding;
+  Padding counted;
+  Size dilation;
+  size_t divisor = 0;
 };
 
 size_t positions(size_t size, size_t padding, size_t kernel, size_t stride, size_t dilation) {
@@ -26,14 +34,8 @@ Tensor reference(const Tensor& x, const Options& o, bool maximum) {
   const int64_t height = static_cast<int64_t>(x.shape()[1]), width = static_cast<int64_t>(x.shape()[2]);
   const Shape shape{
       x.shape()[0],
-      positions(
-          x.shape()[1],
-          o.padding.top() + o.padding.bottom(),
-          o.kernel.height(),
-          o.stride.height(),
-          o.dilation.height()),
-      positions(
-          x.shape()[2], o.padding.left() + o.padding.right(), o.kernel.width(), o.stride.width(), o.dilation.width()),
+      positions(x.shape()[1], o.padding.top + o.padding.bottom, o.kernel.height, o.stride.height, o.dilation.height),
+      positions(x.shape()[2], o.padding.left + o.padding.right, o.kernel.width, o.stride.width, o.dilation.width),
       x.shape()[3]};
   Tensor y(DType::Float32, shape);
   Index at(shape);
@@ -41,12 +43,13 @@ Tensor reference(const Tensor& x, const Options& o, bool maximum) {
     double sum = 0, highest = -kInfinity;
     size_t counted = 0;
     bool nan = false;
-    for (uint32_t kh = 0; kh < o.kernel.height(); ++kh) {
-      for (uint32_t kw = 0; kw < o.kernel.width(); ++kw) {
-        const int64_t h = static_cast<int64_t>(at[1] * o.stride.height() + kh * o.dilation.height()) - o.padding.top();
-        const int64_t w = static_cast<int64_t>(at[2] * o.stride.width() + kw * o.dilation.width()) - o.padding.left();
-        counted += h >= -static_cast<int64_t>(o.counted.top()) && h < height + o.counted.bottom() &&
-            w >= -static_cast<int64_t>(o.counted.left()) && w < width + o.counted.right();
+    const auto of = [](size_t number) { return static_cast<int64_t>(number); };
+    for (size_t kh = 0; kh < o.kernel.height; ++kh) {
+      for (size_t kw = 0; kw < o.kernel.width; ++kw) {
+        const int64_t h = of(at[1] * o.stride.height + kh * o.dilation.height) - of(o.padding.top);
+        const int64_t w = of(at[2] * o.stride.width + kw * o.dilation.width) - of(o.padding.left);
+        counted += h >= -of(o.counted.top) && h < height + of(o.counted.bottom) && w >= -of(o.counted.left) &&
+            w < width + of(o.counted.right);
         if (h >= 0 && h < height && w >= 0 && w < width) {
           const size_t offset =
               ((at[0] * x.shape()[1] + static_cast<size_t>(h)) * x.shape()[2] + static_cast<size_t>(w)) * x.shape()[3] +
@@ -64,43 +67,55 @@ Tensor reference(const Tensor& x, const Options& o, bool maximum) {
   return y;
 }
 
+PoolParameters parameters_of(PoolOp op, const Shape& x, const Shape& y, const Options& o) {
+  PoolParameters p;
+  p.op = op;
+  p.images = x[0];
+  p.channels = x[3];
+  p.height = {
+      x[1],
+      y[1],
+      false,
+      o.kernel.height,
+      o.stride.height,
+      o.padding.top,
+      o.dilation.height,
+      o.counted.top,
+      o.counted.bottom};
+  p.width = {
+      x[2],
+      y[2],
+      false,
+      o.kernel.width,
+      o.stride.width,
+      o.padding.left,
+      o.dilation.width,
+      o.counted.left,
+      o.counted.right};
+  p.divisor = o.divisor;
+  return p;
+}
+
 void check_average(const Shape& shape, const Options& o) {
   SCOPED_TRACE(shape.to_string());
   const Tensor x = random_floats(shape);
   const Tensor y = reference(x, o, false);
-  check_kernel(
-      {make_avg_pool2d,
-       schema::Attributes::AvgPool2d,
-       [&](auto& builder) {
-         return schema::CreateAvgPool2d(builder, &o.kernel, &o.stride, &o.padding, &o.counted, o.divisor).Union();
-       },
-       {x},
-       y.type},
-      y,
-      {1e-6f, 1e-6f});
+  check_kernel(plain_case<Pool>(parameters_of(PoolOp::Average, shape, y.shape(), o), {x}, {y.type}), y, {1e-6f, 1e-6f});
 }
 
 void check_maximum(const Tensor& x, const Options& o) {
   SCOPED_TRACE(x.type.to_string());
   const Tensor y = reference(x, o, true);
-  check_kernel(
-      {make_max_pool2d,
-       schema::Attributes::MaxPool2d,
-       [&](auto& builder) {
-         return schema::CreateMaxPool2d(builder, &o.kernel, &o.stride, &o.padding, &o.dilation).Union();
-       },
-       {x},
-       y.type},
-      y);
+  check_kernel(plain_case<Pool>(parameters_of(PoolOp::Max, x.shape(), y.shape(), o), {x}, {y.type}), y);
 }
 
-TEST(AvgPool2dKernel, Channels) {
+TEST(AvgPool, Channels) {
   for (const size_t channels : {0, 1, 3, 4, 15, 16, 17, 64, 83}) {
     check_average({2, 5, 6, channels}, {});
   }
 }
 
-TEST(AvgPool2dKernel, Padding) {
+TEST(AvgPool, Padding) {
   Options o;
   o.kernel = {3, 3};
   o.stride = {2, 2};
@@ -114,17 +129,17 @@ TEST(AvgPool2dKernel, Padding) {
   check_average({1, 7, 8, 5}, o);
 }
 
-TEST(AvgPool2dKernel, WholeImage) {
+TEST(AvgPool, WholeImage) {
   Options o;
   o.kernel = {50, 60};
   check_average({2, 50, 60, 20}, o);
 }
 
-TEST(AvgPool2dKernel, Empty) {
+TEST(AvgPool, Empty) {
   check_average({0, 5, 6, 4}, {});
 }
 
-TEST(MaxPool2dKernel, Windows) {
+TEST(MaxPool, Windows) {
   for (const size_t channels : {1, 3, 16, 17, 64, 83}) {
     check_maximum(random_floats({2, 5, 6, channels}), {});
   }
@@ -137,7 +152,7 @@ TEST(MaxPool2dKernel, Windows) {
   check_maximum(random_floats({1, 9, 10, 5}), o);
 }
 
-TEST(MaxPool2dKernel, Dilation) {
+TEST(MaxPool, Dilation) {
   Options o;
   o.kernel = {3, 2};
   o.dilation = {2, 3};
@@ -147,7 +162,7 @@ TEST(MaxPool2dKernel, Dilation) {
   check_maximum(random_floats({1, 9, 10, 5}), o);
 }
 
-TEST(MaxPool2dKernel, NotANumberWins) {
+TEST(MaxPool, NotANumberWins) {
   Tensor x = random_floats({1, 6, 6, 20});
   x.data<float>()[100] = kNaN;
   x.data<float>()[300] = kInfinity;
@@ -156,10 +171,10 @@ TEST(MaxPool2dKernel, NotANumberWins) {
   check_maximum(repeated({1, 4, 4, 17}, {-kInfinity}), {});
 }
 
-void check_adaptive(const Shape& shape, uint32_t height, uint32_t width) {
+void check_adaptive(const Shape& shape, size_t height, size_t width) {
   SCOPED_TRACE(shape.to_string() + " to " + std::to_string(height) + " x " + std::to_string(width));
   const Tensor x = random_floats(shape);
-  for (const auto kind : {schema::AdaptivePoolKind::Average, schema::AdaptivePoolKind::Max}) {
+  for (const PoolOp op : {PoolOp::Average, PoolOp::Max}) {
     Tensor y(DType::Float32, {shape[0], height, width, shape[3]});
     Index at(y.shape());
     for (size_t i = 0; i < y.numel(); ++i, at.next()) {
@@ -174,24 +189,16 @@ void check_adaptive(const Shape& shape, uint32_t height, uint32_t width) {
           highest = std::max(highest, value);
         }
       }
-      const bool average = kind == schema::AdaptivePoolKind::Average;
+      const bool average = op == PoolOp::Average;
       y.data<float>()[i] = static_cast<float>(average ? sum / static_cast<double>(count) : highest);
     }
-    check_kernel(
-        {make_adaptive_pool2d,
-         schema::Attributes::AdaptivePool2d,
-         [&](auto& builder) {
-           const schema::Size2D output(height, width);
-           return schema::CreateAdaptivePool2d(builder, kind, &output).Union();
-         },
-         {x},
-         y.type},
-        y,
-        {1e-6f, 1e-6f});
+    PoolParameters p = parameters_of(op, shape, y.shape(), {});
+    p.height.adaptive = p.width.adaptive = true;
+    check_kernel(plain_case<Pool>(p, {x}, {y.type}), y, {1e-6f, 1e-6f});
   }
 }
 
-TEST(AdaptivePool2dKernel, Sizes) {
+TEST(AdaptivePool, Sizes) {
   check_adaptive({2, 7, 7, 33}, 1, 1);
   check_adaptive({1, 7, 9, 5}, 3, 4);
   check_adaptive({1, 3, 4, 5}, 7, 9); // larger than the input

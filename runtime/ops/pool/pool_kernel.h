@@ -1,0 +1,15 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+
+#include "runtime/ops/kernel.h"
+
+namespace executorch::backends::et_xnnpack {
+
+std::unique_ptr<Kernel> make_avg_pool2d(const NodeContext& node);
+std::unique_ptr<Kernel> make_max_pool2d(const NodeContext& node);
+std::unique_ptr<Kernel> make_adaptive_pool2d(const NodeContext& node);
+std::unique_ptr<Kernel> make_max_pool_indices(const NodeContext& node);
+
+} // namespace executorch::backends::et_xnnpack
