@@ -2,9 +2,7 @@
 #include "quantize.h"
 
 #include <algorithm>
-#include <vector>
 
-#include "runtime/ops/op.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/move/strided_copy.h"
 
@@ -116,54 +114,9 @@ namespace {
 
 constexpr size_t kGrain = 32768; // elements
 
-// Cuts x into runs of neighbouring elements that share a scale.
-class Runs {
- public:
-  Runs() = default;
-  Runs(const Shape& x, const Shape& scale) : size_(x.numel()) {
-    size_t axes = scale.rank; // that are not within one block
-    while (axes > 0 && scale[axes - 1] == 1) {
-      --axes;
-    }
-    run_ = x.numel(axes, x.rank);
-    if (axes == 0) {
-      return;
-    }
-    run_ *= scale[axes - 1] == 0 ? 1 : x[axes - 1] / scale[axes - 1];
-    const Strides strides = dense_strides(scale);
-    for (size_t axis = 0; axis < axes; ++axis) {
-      const bool is_last = axis + 1 == axes;
-      const size_t block = is_last || scale[axis] == 0 ? 1 : x[axis] / scale[axis];
-      axes_.push_back({is_last ? scale[axis] : x[axis], block, strides[axis]});
-    }
-  }
-
-  size_t size() const {
-    return run_;
-  }
-  size_t count() const {
-    return size_ == 0 ? 0 : size_ / run_;
-  }
-  // Which scale run i has.
-  size_t scale(size_t i) const {
-    size_t result = 0;
-    for (size_t axis = axes_.size(); axis-- > 0; i /= axes_[axis].size) {
-      result += i % axes_[axis].size / axes_[axis].block * axes_[axis].stride;
-    }
-    return result;
-  }
-
- private:
-  struct Axis {
-    size_t size, block, stride;
-  };
-  size_t size_ = 0, run_ = 1;
-  std::vector<Axis> axes_;
-};
-
 // function(begin, count, scale): a piece of x that has one scale.
 template <typename Function>
-void for_pieces(const Runs& runs, pthreadpool_t pool, const Function& function) {
+void for_pieces(const ScaleRuns& runs, pthreadpool_t pool, const Function& function) {
   if (runs.count() == 0) {
     return;
   }
@@ -176,79 +129,41 @@ void for_pieces(const Runs& runs, pthreadpool_t pool, const Function& function) 
   });
 }
 
-QuantizeParameters quantize_parameters(const schema::Quantize& attributes, float scale, int32_t zero_point) {
-  return {
-      1.0f / scale,
-      static_cast<float>(zero_point),
-      static_cast<float>(attributes.min()),
-      static_cast<float>(attributes.max())};
+// Calls function(T()) with the type of quantized elements.
+template <typename Function>
+auto with_integer(DType dtype, const Function& function) {
+  switch (dtype) {
+    case DType::Int8:
+      return function(int8_t());
+    case DType::UInt8:
+      return function(uint8_t());
+    default:
+      return function(int32_t());
+  }
 }
 
-template <typename T>
-class Quantize final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    attributes_ = &node.attributes<schema::Quantize>();
-    runs_ = Runs(node.input(0).shape, node.input(1).shape);
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    const float* const x = arguments.input<float>(0);
-    T* const y = arguments.output<T>(0);
-    for_pieces(runs_, arguments.pool, [&](size_t begin, size_t count, size_t k) {
-      const float scale = arguments.input<float>(1)[k];
-      row_(x + begin, y + begin, count, quantize_parameters(*attributes_, scale, arguments.input<int32_t>(2)[k]));
-    });
-  }
-
- private:
-  const QuantizeRow<T> row_ = quantize_row<T>();
-  const schema::Quantize* attributes_ = nullptr; // of the blob, which outlives kernels
-  Runs runs_;
-};
-
-template <typename T>
-class Dequantize final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    runs_ = Runs(node.input(0).shape, node.input(1).shape);
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    const T* const x = arguments.input<T>(0);
-    float* const y = arguments.output<float>(0);
-    for_pieces(runs_, arguments.pool, [&](size_t begin, size_t count, size_t k) {
-      const auto zero_point = static_cast<float>(arguments.input<int32_t>(2)[k]);
-      row_(x + begin, y + begin, count, arguments.input<float>(1)[k], zero_point);
-    });
-  }
-
- private:
-  const DequantizeRow<T> row_ = dequantize_row<T>();
-  Runs runs_;
-};
+QuantizeParameters row_parameters(float scale, int32_t zero_point, int32_t min, int32_t max) {
+  return {1.0f / scale, static_cast<float>(zero_point), static_cast<float>(min), static_cast<float>(max)};
+}
 
 // Rows have one scale for all. An operand that does not move is as good as one element.
 template <typename T>
 class FusedQuantize final : public Row {
  public:
-  explicit FusedQuantize(const schema::Quantize& attributes) : attributes_(attributes) {}
+  FusedQuantize(int32_t min, int32_t max) : min_(min), max_(max) {}
 
   void run(const RowOperand* operands, void* y, size_t count) const override {
     T* const q = static_cast<T*>(y);
     const float scale = *static_cast<const float*>(operands[1].data);
     const int32_t zero_point = *static_cast<const int32_t*>(operands[2].data);
     const size_t different = operands[0].moves ? count : 1;
-    row_(
-        static_cast<const float*>(operands[0].data), q, different, quantize_parameters(attributes_, scale, zero_point));
+    row_(static_cast<const float*>(operands[0].data), q, different, row_parameters(scale, zero_point, min_, max_));
     std::fill(q + different, q + count, q[0]);
   }
 
  private:
   const QuantizeRow<T> row_ = quantize_row<T>();
-  const schema::Quantize& attributes_; // of the blob, which outlives kernels
+  const int32_t min_, max_;
 };
 
 template <typename T>
@@ -267,55 +182,84 @@ class FusedDequantize final : public Row {
   const DequantizeRow<T> row_ = dequantize_row<T>();
 };
 
-// Whether it stays so at any size.
-bool has_one_scale(const NodeContext& node) {
-  const Shape& scale = node.input(1).shape;
-  return scale.rank == 0 || (node.is_constant(1) && scale.numel() == 1);
-}
-
 } // namespace
 
-std::unique_ptr<Kernel> make_quantize(const NodeContext& node) {
-  if (node.output().dtype == DType::Int8) {
-    return std::make_unique<Quantize<int8_t>>();
+ScaleRuns::ScaleRuns(const Shape& x, const Shape& scale) : size_(x.numel()) {
+  size_t axes = scale.rank; // that are not within one block
+  while (axes > 0 && scale[axes - 1] == 1) {
+    --axes;
   }
-  return std::make_unique<Quantize<uint8_t>>();
+  run_ = x.numel(axes, x.rank);
+  if (axes == 0) {
+    return;
+  }
+  run_ *= scale[axes - 1] == 0 ? 1 : x[axes - 1] / scale[axes - 1];
+  const Strides strides = dense_strides(scale);
+  for (rank_ = 0; rank_ < axes; ++rank_) {
+    const bool is_last = rank_ + 1 == axes;
+    const size_t block = is_last || scale[rank_] == 0 ? 1 : x[rank_] / scale[rank_];
+    axes_[rank_] = {is_last ? scale[rank_] : x[rank_], block, strides[rank_]};
+  }
 }
 
-std::unique_ptr<Kernel> make_dequantize(const NodeContext& node) {
-  switch (node.input(0).dtype) {
-    case DType::Int8:
-      return std::make_unique<Dequantize<int8_t>>();
-    case DType::UInt8:
-      return std::make_unique<Dequantize<uint8_t>>();
-    default:
-      return std::make_unique<Dequantize<int32_t>>();
+size_t ScaleRuns::scale(size_t i) const {
+  size_t result = 0;
+  for (size_t axis = rank_; axis-- > 0; i /= axes_[axis].size) {
+    result += i % axes_[axis].size / axes_[axis].block * axes_[axis].stride;
   }
+  return result;
 }
 
-std::unique_ptr<Row> make_quantize_row(const NodeContext& node) {
-  if (!has_one_scale(node)) {
-    return nullptr;
-  }
-  const auto& attributes = node.attributes<schema::Quantize>();
-  if (node.output().dtype == DType::Int8) {
-    return std::make_unique<FusedQuantize<int8_t>>(attributes);
-  }
-  return std::make_unique<FusedQuantize<uint8_t>>(attributes);
+size_t QuantizeTensor::reshape(const QuantizeTensorParameters& parameters, size_t /*num_threads*/) {
+  parameters_ = parameters;
+  runs_ = ScaleRuns(parameters.shape, parameters.scale);
+  return 0;
 }
 
-std::unique_ptr<Row> make_dequantize_row(const NodeContext& node) {
-  if (!has_one_scale(node)) {
-    return nullptr;
+void QuantizeTensor::run(const KernelArguments& arguments) {
+  const auto run_as = [&](auto zero) {
+    using T = decltype(zero);
+    const QuantizeRow<T> row = quantize_row<T>();
+    const float* const x = arguments.input<float>(0);
+    T* const y = arguments.output<T>(0);
+    for_pieces(runs_, arguments.pool, [&](size_t begin, size_t count, size_t k) {
+      const float scale = arguments.input<float>(1)[k];
+      const int32_t zero_point = arguments.input<int32_t>(2)[k];
+      row(x + begin, y + begin, count, row_parameters(scale, zero_point, parameters_.min, parameters_.max));
+    });
+  };
+  parameters_.dtype == DType::Int8 ? run_as(int8_t()) : run_as(uint8_t());
+}
+
+size_t DequantizeTensor::reshape(const DequantizeTensorParameters& parameters, size_t /*num_threads*/) {
+  dtype_ = parameters.dtype;
+  runs_ = ScaleRuns(parameters.shape, parameters.scale);
+  return 0;
+}
+
+void DequantizeTensor::run(const KernelArguments& arguments) {
+  with_integer(dtype_, [&](auto zero) {
+    using T = decltype(zero);
+    const DequantizeRow<T> row = dequantize_row<T>();
+    const T* const x = arguments.input<T>(0);
+    float* const y = arguments.output<float>(0);
+    for_pieces(runs_, arguments.pool, [&](size_t begin, size_t count, size_t k) {
+      const auto zero_point = static_cast<float>(arguments.input<int32_t>(2)[k]);
+      row(x + begin, y + begin, count, arguments.input<float>(1)[k], zero_point);
+    });
+  });
+}
+
+std::unique_ptr<Row> make_quantize_row(DType dtype, int32_t min, int32_t max) {
+  if (dtype == DType::Int8) {
+    return std::make_unique<FusedQuantize<int8_t>>(min, max);
   }
-  switch (node.input(0).dtype) {
-    case DType::Int8:
-      return std::make_unique<FusedDequantize<int8_t>>();
-    case DType::UInt8:
-      return std::make_unique<FusedDequantize<uint8_t>>();
-    default:
-      return std::make_unique<FusedDequantize<int32_t>>();
-  }
+  return std::make_unique<FusedQuantize<uint8_t>>(min, max);
+}
+
+std::unique_ptr<Row> make_dequantize_row(DType dtype) {
+  return with_integer(
+      dtype, [](auto zero) -> std::unique_ptr<Row> { return std::make_unique<FusedDequantize<decltype(zero)>>(); });
 }
 
 } // namespace executorch::backends::et_xnnpack

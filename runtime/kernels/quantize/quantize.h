@@ -1,18 +1,16 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/shape.h"
+#include "runtime/kernels/common/arguments.h"
 #include "runtime/kernels/elementwise/row.h"
 
 namespace executorch::backends::et_xnnpack {
-
-std::unique_ptr<Kernel> make_quantize(const NodeContext& node);
-std::unique_ptr<Kernel> make_dequantize(const NodeContext& node);
-// Null unless one scale is for all.
-std::unique_ptr<Row> make_quantize_row(const NodeContext& node);
-std::unique_ptr<Row> make_dequantize_row(const NodeContext& node);
 
 // q = round(x * inverse_scale) + zero_point, half to even, within [min, max]; 0 for NaN.
 struct QuantizeParameters {
@@ -30,5 +28,67 @@ template <typename T>
 QuantizeRow<T> quantize_row();
 template <typename T>
 DequantizeRow<T> dequantize_row();
+
+// The runs of neighbouring elements of a tensor that share a scale.
+class ScaleRuns {
+ public:
+  ScaleRuns() = default;
+  // `scale` has rank 0, or the rank of x and sizes that divide those of x, where each element is for a block of x.
+  ScaleRuns(const Shape& x, const Shape& scale);
+
+  // Elements of one run.
+  size_t size() const {
+    return run_;
+  }
+  size_t count() const {
+    return size_ == 0 ? 0 : size_ / run_;
+  }
+  // Which scale run i has.
+  size_t scale(size_t i) const;
+
+ private:
+  struct Axis {
+    size_t size, block, stride;
+  };
+  size_t size_ = 0, run_ = 1, rank_ = 0;
+  std::array<Axis, kMaxRank> axes_{};
+};
+
+struct QuantizeTensorParameters {
+  DType dtype = DType::Int8; // of the output: Int8 or UInt8
+  int32_t min = 0, max = 0; // integers between which the output stays
+  Shape shape, scale; // of input and output; of scales and zero points, as of ScaleRuns
+};
+
+// Input 0 Float32, 1, scales, Float32, 2, zero points, Int32 -> output 0, integers.
+class QuantizeTensor {
+ public:
+  size_t reshape(const QuantizeTensorParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  QuantizeTensorParameters parameters_;
+  ScaleRuns runs_;
+};
+
+struct DequantizeTensorParameters {
+  DType dtype = DType::Int8; // of the input: Int8, UInt8 or Int32
+  Shape shape, scale;
+};
+
+// The other way round.
+class DequantizeTensor {
+ public:
+  size_t reshape(const DequantizeTensorParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  DType dtype_ = DType::Int8;
+  ScaleRuns runs_;
+};
+
+// The same for rows with one scale and zero point for all.
+std::unique_ptr<Row> make_quantize_row(DType dtype, int32_t min, int32_t max);
+std::unique_ptr<Row> make_dequantize_row(DType dtype);
 
 } // namespace executorch::backends::et_xnnpack

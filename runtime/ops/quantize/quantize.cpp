@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/quantize/quantize.h"
+#include "quantize_kernel.h"
 
 #include <limits>
 

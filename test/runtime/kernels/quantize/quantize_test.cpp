@@ -39,13 +39,8 @@ void check_quantize(DType dtype, const Tensor& x, const Shape& scale_shape, int3
     const float clamped = std::min(std::max(moved, static_cast<float>(min)), static_cast<float>(max));
     expected.data<T>()[i] = std::isnan(moved) ? T(0) : static_cast<T>(clamped);
   }
-  check_kernel(
-      {make_quantize,
-       schema::Attributes::Quantize,
-       [=](auto& builder) { return schema::CreateQuantize(builder, to_schema(dtype), min, max).Union(); },
-       {x, scale, zero_point},
-       expected.type},
-      expected);
+  const QuantizeTensorParameters parameters{dtype, min, max, x.shape(), scale_shape};
+  check_kernel(plain_case<QuantizeTensor>(parameters, {x, scale, zero_point}, {expected.type}), expected);
 }
 
 template <typename T>
@@ -59,13 +54,8 @@ void check_dequantize(const Tensor& x, const Shape& scale_shape) {
     const float moved = static_cast<float>(x.data<T>()[i]) - static_cast<float>(zero_point.data<int32_t>()[k]);
     expected.data<float>()[i] = moved * scale.data<float>()[k];
   }
-  check_kernel(
-      {make_dequantize,
-       schema::Attributes::Dequantize,
-       [](auto& builder) { return schema::CreateDequantize(builder).Union(); },
-       {x, scale, zero_point},
-       expected.type},
-      expected);
+  const DequantizeTensorParameters parameters{x.type.dtype, x.shape(), scale_shape};
+  check_kernel(plain_case<DequantizeTensor>(parameters, {x, scale, zero_point}, {expected.type}), expected);
 }
 
 struct Blocks {
@@ -88,7 +78,7 @@ const Blocks kBlocks[] = {
     {{300, 400}, {300, 1}},
 };
 
-TEST(QuantizeKernel, Blocks) {
+TEST(QuantizeTensor, Blocks) {
   for (const Blocks& blocks : kBlocks) {
     SCOPED_TRACE(blocks.x.to_string() + " by " + blocks.scale.to_string());
     check_quantize<int8_t>(DType::Int8, random_floats(blocks.x, -4, 4), blocks.scale, -128, 127);
@@ -97,29 +87,24 @@ TEST(QuantizeKernel, Blocks) {
   }
 }
 
-TEST(QuantizeKernel, Special) {
+TEST(QuantizeTensor, Special) {
   const Tensor x = repeated({101}, {0.0f, -0.0f, kNaN, kInfinity, -kInfinity, 1e30f, -1e30f, 0.5f});
   check_quantize<int8_t>(DType::Int8, x, {}, -128, 127);
   check_quantize<uint8_t>(DType::UInt8, x, {}, 3, 255);
 }
 
-TEST(QuantizeKernel, RoundsHalfToEven) {
+TEST(QuantizeTensor, RoundsHalfToEven) {
   Tensor x(DType::Float32, {100}), expected(DType::Int8, {100});
   for (int i = 0; i < 100; ++i) {
     x.data<float>()[i] = 0.25f * (static_cast<float>(i - 50) + 0.5f);
     expected.data<int8_t>()[i] = static_cast<int8_t>(std::nearbyint(static_cast<float>(i - 50) + 0.5f));
   }
   Tensor zero_point(DType::Int32, {});
-  check_kernel(
-      {make_quantize,
-       schema::Attributes::Quantize,
-       [](auto& builder) { return schema::CreateQuantize(builder, schema::DType::Int8, -128, 127).Union(); },
-       {x, floats({}, {0.25f}), zero_point},
-       expected.type},
-      expected);
+  const QuantizeTensorParameters parameters{DType::Int8, -128, 127, {100}, {}};
+  check_kernel(plain_case<QuantizeTensor>(parameters, {x, floats({}, {0.25f}), zero_point}, {expected.type}), expected);
 }
 
-TEST(DequantizeKernel, Blocks) {
+TEST(DequantizeTensor, Blocks) {
   for (const Blocks& blocks : kBlocks) {
     SCOPED_TRACE(blocks.x.to_string() + " by " + blocks.scale.to_string());
     check_dequantize<int8_t>(iota(DType::Int8, blocks.x), blocks.scale);
