@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/ops/op.h"
 #include "runtime/kernels/simd/isa.h"
-#include "runtime/kernels/gemm/matrix_product.h"
-#include "recurrent_cell.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/recurrent/recurrent.cpp"
@@ -22,8 +19,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
-
-using schema::RecurrentKind;
 
 HWY_INLINE Vector set(float value) {
   return hn::Set(kFloats, value);
@@ -112,15 +107,15 @@ void cell(const RecurrentCell& c) {
   }
 }
 
-RecurrentCellFunction choose_cell(RecurrentKind kind) {
-  switch (kind) {
-    case RecurrentKind::Lstm:
+RecurrentCellFunction choose_cell(RecurrentCellType type) {
+  switch (type) {
+    case RecurrentCellType::Lstm:
       return cell<Lstm>;
-    case RecurrentKind::Gru:
+    case RecurrentCellType::Gru:
       return cell<Gru>;
-    case RecurrentKind::Tanh:
+    case RecurrentCellType::Tanh:
       return cell<Tanh>;
-    case RecurrentKind::Relu:
+    case RecurrentCellType::Relu:
       break;
   }
   return cell<Relu>;
@@ -137,110 +132,84 @@ HWY_EXPORT(choose_cell);
 
 namespace {
 
-using schema::RecurrentKind;
-
 constexpr size_t kGrain = 4096; // elements
-
-class Recurrent final : public Kernel {
- public:
-  explicit Recurrent(RecurrentKind kind) : kind_(kind), cell_(ETX_DISPATCH(choose_cell)(kind)) {}
-
-  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
-    const Shape& x = node.input(0).shape;
-    const Shape& weight = node.input(1).shape;
-    steps_ = x[0];
-    batch_ = x[1];
-    gates_ = x[2];
-    output_ = weight[1];
-    hidden_ = node.has_input(5) ? node.input(5).shape[1] : output_;
-    projects_ = node.has_input(5);
-    reverse_ = node.attributes<schema::Recurrent>().reverse();
-
-    product_ = {};
-    product_.rows = batch_;
-    product_.columns = product_.c_stride = gates_;
-    product_.depth = product_.a_stride = product_.b_stride = output_;
-    product_.b_transposed = true;
-    projection_ = {};
-    projection_.rows = batch_;
-    projection_.columns = projection_.c_stride = output_;
-    projection_.depth = projection_.a_stride = projection_.b_stride = hidden_;
-    projection_.b_transposed = true;
-
-    const auto up = [](size_t floats) { return (floats + 15) / 16 * 16; };
-    products_ = 0;
-    zeros_ = products_ + up(batch_ * gates_);
-    cells_ = zeros_ + up(batch_ * std::max(output_, hidden_));
-    unprojected_ = cells_ + up(kind_ == RecurrentKind::Lstm ? batch_ * hidden_ : 0);
-    matrices_ = unprojected_ + up(projects_ ? batch_ * hidden_ : 0);
-    const size_t one = matrix_product_scratch(product_, num_threads);
-    const size_t other = projects_ ? matrix_product_scratch(projection_, num_threads) : 0;
-    return matrices_ * sizeof(float) + std::max(one, other);
-  }
-
-  void run(const KernelArguments& arguments) override {
-    float* const scratch = static_cast<float*>(arguments.scratch);
-    std::fill_n(scratch + zeros_, batch_ * std::max(output_, hidden_), 0.0f);
-    const float* h = arguments.input<float>(3) == nullptr ? scratch + zeros_ : arguments.input<float>(3);
-    const float* cells = arguments.input<float>(4) == nullptr ? scratch + zeros_ : arguments.input<float>(4);
-    for (size_t i = 0; i < steps_; ++i) {
-      const size_t step = reverse_ ? steps_ - 1 - i : i;
-      float* const y = arguments.output<float>(0) + step * batch_ * output_;
-      advance(arguments, arguments.input<float>(0) + step * batch_ * gates_, h, cells, y);
-      h = y;
-      cells = scratch + cells_;
-    }
-    std::memcpy(arguments.output<float>(1), h, batch_ * output_ * sizeof(float));
-    if (kind_ == RecurrentKind::Lstm) {
-      std::memcpy(arguments.output<float>(2), cells, batch_ * hidden_ * sizeof(float));
-    }
-  }
-
- private:
-  void advance(const KernelArguments& arguments, const float* x, const float* h, const float* cells, float* y) const {
-    float* const scratch = static_cast<float*>(arguments.scratch);
-    MatrixProduct product = product_;
-    product.a = h;
-    product.b = arguments.input<float>(1);
-    product.bias = arguments.input<float>(2);
-    product.c = scratch + products_;
-    multiply_matrices(product, scratch + matrices_, arguments.pool);
-    float* const out = projects_ ? scratch + unprojected_ : y;
-    const bool is_lstm = kind_ == RecurrentKind::Lstm;
-    parallel_for(arguments.pool, batch_, kGrain / hidden_ + 1, [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
-        RecurrentCell cell{};
-        cell.size = hidden_;
-        cell.x = x + row * gates_;
-        cell.product = product.c + row * gates_;
-        cell.state = (is_lstm ? cells : h) + row * hidden_;
-        cell.cell = scratch + cells_ + row * hidden_;
-        cell.h = out + row * hidden_;
-        cell_(cell);
-      }
-    });
-    if (projects_) {
-      MatrixProduct projection = projection_;
-      projection.a = out;
-      projection.b = arguments.input<float>(5);
-      projection.c = y;
-      multiply_matrices(projection, scratch + matrices_, arguments.pool);
-    }
-  }
-
-  const RecurrentKind kind_;
-  const RecurrentCellFunction cell_;
-  size_t steps_ = 0, batch_ = 0, gates_ = 0, hidden_ = 0, output_ = 0;
-  bool projects_ = false, reverse_ = false;
-  MatrixProduct product_, projection_;
-  // Parts of the scratch memory, in floats.
-  size_t products_ = 0, zeros_ = 0, cells_ = 0, unprojected_ = 0, matrices_ = 0;
-};
 
 } // namespace
 
-std::unique_ptr<Kernel> make_recurrent(const NodeContext& node) {
-  return std::make_unique<Recurrent>(node.attributes<schema::Recurrent>().kind());
+size_t Recurrent::reshape(const RecurrentParameters& parameters, size_t num_threads) {
+  p_ = parameters;
+  cell_ = ETX_DISPATCH(choose_cell)(p_.type);
+
+  product_ = {};
+  product_.rows = p_.batch;
+  product_.columns = product_.c_stride = p_.gates;
+  product_.depth = product_.a_stride = product_.b_stride = p_.output;
+  product_.b_transposed = true;
+  projection_ = {};
+  projection_.rows = p_.batch;
+  projection_.columns = projection_.c_stride = p_.output;
+  projection_.depth = projection_.a_stride = projection_.b_stride = p_.hidden;
+  projection_.b_transposed = true;
+
+  const auto up = [](size_t floats) { return (floats + 15) / 16 * 16; };
+  products_ = 0;
+  zeros_ = products_ + up(p_.batch * p_.gates);
+  cells_ = zeros_ + up(p_.batch * std::max(p_.output, p_.hidden));
+  unprojected_ = cells_ + up(p_.type == RecurrentCellType::Lstm ? p_.batch * p_.hidden : 0);
+  matrices_ = unprojected_ + up(p_.projects ? p_.batch * p_.hidden : 0);
+  const size_t one = matrix_product_scratch(product_, num_threads);
+  const size_t other = p_.projects ? matrix_product_scratch(projection_, num_threads) : 0;
+  return matrices_ * sizeof(float) + std::max(one, other);
+}
+
+void Recurrent::run(const KernelArguments& arguments) {
+  float* const scratch = static_cast<float*>(arguments.scratch);
+  std::fill_n(scratch + zeros_, p_.batch * std::max(p_.output, p_.hidden), 0.0f);
+  const float* h = arguments.input<float>(3) == nullptr ? scratch + zeros_ : arguments.input<float>(3);
+  const float* cells = arguments.input<float>(4) == nullptr ? scratch + zeros_ : arguments.input<float>(4);
+  for (size_t i = 0; i < p_.steps; ++i) {
+    const size_t step = p_.reverse ? p_.steps - 1 - i : i;
+    float* const y = arguments.output<float>(0) + step * p_.batch * p_.output;
+    advance(arguments, arguments.input<float>(0) + step * p_.batch * p_.gates, h, cells, y);
+    h = y;
+    cells = scratch + cells_;
+  }
+  std::memcpy(arguments.output<float>(1), h, p_.batch * p_.output * sizeof(float));
+  if (p_.type == RecurrentCellType::Lstm) {
+    std::memcpy(arguments.output<float>(2), cells, p_.batch * p_.hidden * sizeof(float));
+  }
+}
+
+void Recurrent::advance(
+    const KernelArguments& arguments, const float* x, const float* h, const float* cells, float* y) const {
+  float* const scratch = static_cast<float*>(arguments.scratch);
+  MatrixProduct product = product_;
+  product.a = h;
+  product.b = arguments.input<float>(1);
+  product.bias = arguments.input<float>(2);
+  product.c = scratch + products_;
+  multiply_matrices(product, scratch + matrices_, arguments.pool);
+  float* const out = p_.projects ? scratch + unprojected_ : y;
+  const bool is_lstm = p_.type == RecurrentCellType::Lstm;
+  parallel_for(arguments.pool, p_.batch, kGrain / p_.hidden + 1, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      RecurrentCell cell{};
+      cell.size = p_.hidden;
+      cell.x = x + row * p_.gates;
+      cell.product = product.c + row * p_.gates;
+      cell.state = (is_lstm ? cells : h) + row * p_.hidden;
+      cell.cell = scratch + cells_ + row * p_.hidden;
+      cell.h = out + row * p_.hidden;
+      cell_(cell);
+    }
+  });
+  if (p_.projects) {
+    MatrixProduct projection = projection_;
+    projection.a = out;
+    projection.b = arguments.input<float>(5);
+    projection.c = y;
+    multiply_matrices(projection, scratch + matrices_, arguments.pool);
+  }
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -5,6 +5,8 @@
 
 namespace executorch::backends::et_xnnpack {
 
+enum class RecurrentCellType { Lstm, Gru, Tanh, Relu };
+
 // One step of one row of the batch: the gates lie behind each other, `size` elements each.
 struct RecurrentCell {
   size_t size;

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/recurrent/recurrent.h"
+#include "recurrent_kernel.h"
 
 #include "runtime/ops/common/choose.h"
 

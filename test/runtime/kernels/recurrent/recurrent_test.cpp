@@ -6,7 +6,9 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using schema::RecurrentKind;
+using Cell = RecurrentCellType;
+
+constexpr Cell kCells[] = {Cell::Lstm, Cell::Gru, Cell::Tanh, Cell::Relu};
 
 struct Sizes3 {
   size_t steps, batch, hidden;
@@ -43,8 +45,7 @@ Tensor to_tensor(const Shape& shape, const std::vector<double>& values) {
 }
 
 // y, h and for Lstm c.
-std::vector<Tensor> reference(const KernelCase& kernel_case, RecurrentKind kind, bool reverse, size_t hidden) {
-  const auto& in = kernel_case.inputs;
+std::vector<Tensor> reference(const std::vector<std::optional<Tensor>>& in, Cell type, bool reverse, size_t hidden) {
   const size_t steps = in[0]->shape()[0], batch = in[0]->shape()[1], gates = in[0]->shape()[2];
   const size_t size = in[1]->shape()[1];
   const std::vector<double> bias = doubles(in[2], gates);
@@ -63,20 +64,20 @@ std::vector<Tensor> reference(const KernelCase& kernel_case, RecurrentKind kind,
         const auto q = [&](size_t gate) { return p[b * gates + gate * hidden + j] + bias[gate * hidden + j]; };
         double& cell = c[b * hidden + j];
         double& result = out[b * hidden + j];
-        switch (kind) {
-          case RecurrentKind::Lstm:
+        switch (type) {
+          case Cell::Lstm:
             cell = sigmoid(x(1) + q(1)) * cell + sigmoid(x(0) + q(0)) * std::tanh(x(2) + q(2));
             result = sigmoid(x(3) + q(3)) * std::tanh(cell);
             break;
-          case RecurrentKind::Gru: {
+          case Cell::Gru: {
             const double z = sigmoid(x(1) + q(1));
             result = (1 - z) * std::tanh(x(2) + sigmoid(x(0) + q(0)) * q(2)) + z * h[b * hidden + j];
             break;
           }
-          case RecurrentKind::Tanh:
+          case Cell::Tanh:
             result = std::tanh(x(0) + q(0));
             break;
-          case RecurrentKind::Relu:
+          case Cell::Relu:
             result = std::isnan(x(0)) ? x(0) : std::max(x(0) + q(0), 0.0);
             break;
         }
@@ -88,73 +89,71 @@ std::vector<Tensor> reference(const KernelCase& kernel_case, RecurrentKind kind,
   return {to_tensor({steps, batch, size}, y), to_tensor({batch, size}, h), to_tensor({batch, hidden}, c)};
 }
 
-void check(
-    RecurrentKind kind, Sizes3 s, bool reverse = false, bool given = false, size_t projected = 0, float range = 1) {
-  const size_t gates = kind == RecurrentKind::Lstm ? 4 : kind == RecurrentKind::Gru ? 3 : 1;
+void check(Cell type, Sizes3 s, bool reverse = false, bool given = false, size_t projected = 0, float range = 1) {
+  const size_t gates = type == Cell::Lstm ? 4 : type == Cell::Gru ? 3 : 1;
   const size_t size = projected == 0 ? s.hidden : projected;
-  const bool is_lstm = kind == RecurrentKind::Lstm;
-  KernelCase kernel_case{
-      make_recurrent,
-      schema::Attributes::Recurrent,
-      [=](auto& builder) { return schema::CreateRecurrent(builder, kind, reverse).Union(); },
-      {random_floats({s.steps, s.batch, gates * s.hidden}, -range, range),
-       random_floats({gates * s.hidden, size}, -0.3f, 0.3f),
-       std::nullopt,
-       std::nullopt},
-      {DType::Float32, {s.steps, s.batch, size}}};
-  kernel_case.more_outputs = {{DType::Float32, {s.batch, size}}};
+  const bool is_lstm = type == Cell::Lstm;
+  std::vector<std::optional<Tensor>> inputs{
+      random_floats({s.steps, s.batch, gates * s.hidden}, -range, range),
+      random_floats({gates * s.hidden, size}, -0.3f, 0.3f),
+      std::nullopt,
+      std::nullopt};
+  std::vector<TensorType> outputs{{DType::Float32, {s.steps, s.batch, size}}, {DType::Float32, {s.batch, size}}};
   if (is_lstm) {
-    kernel_case.inputs.resize(6);
-    kernel_case.more_outputs.push_back({DType::Float32, {s.batch, s.hidden}});
+    inputs.resize(6);
+    outputs.push_back({DType::Float32, {s.batch, s.hidden}});
   }
   if (given) {
-    kernel_case.inputs[2] = random_floats({gates * s.hidden});
-    kernel_case.inputs[3] = random_floats({s.batch, size});
+    inputs[2] = random_floats({gates * s.hidden});
+    inputs[3] = random_floats({s.batch, size});
     if (is_lstm) {
-      kernel_case.inputs[4] = random_floats({s.batch, s.hidden});
+      inputs[4] = random_floats({s.batch, s.hidden});
     }
   }
   if (projected != 0) {
-    kernel_case.inputs[5] = random_floats({projected, s.hidden}, -0.5f, 0.5f);
+    inputs[5] = random_floats({projected, s.hidden}, -0.5f, 0.5f);
   }
-  const std::vector<Tensor> expected = reference(kernel_case, kind, reverse, s.hidden);
+  const RecurrentParameters parameters{
+      type, s.steps, s.batch, gates * s.hidden, s.hidden, size, projected != 0, reverse};
+  PlainCase kernel_case = plain_case<Recurrent>(parameters, inputs, outputs);
+  const std::vector<Tensor> expected = reference(inputs, type, reverse, s.hidden);
   for (size_t i = 0; i < (is_lstm ? 3u : 2u); ++i) {
     kernel_case.checked = i;
     check_kernel(kernel_case, expected[i], {1e-5f, 1e-5f});
   }
 }
 
-TEST(RecurrentKernel, Sizes) {
-  for (const RecurrentKind kind : schema::EnumValuesRecurrentKind()) {
-    SCOPED_TRACE(schema::EnumNameRecurrentKind(kind));
+TEST(Recurrent, Sizes) {
+  for (const Cell type : kCells) {
+    SCOPED_TRACE(static_cast<int>(type));
     for (const size_t hidden : {1, 3, 4, 16, 17, 33}) {
-      check(kind, {3, 2, hidden});
-      check(kind, {2, 7, hidden}, true, true);
+      check(type, {3, 2, hidden});
+      check(type, {2, 7, hidden}, true, true);
     }
   }
 }
 
-TEST(RecurrentKernel, LargeBatch) {
-  for (const RecurrentKind kind : schema::EnumValuesRecurrentKind()) {
-    check(kind, {2, 150, 20}, false, true);
-    check(kind, {2, 30, 200}, false, true);
+TEST(Recurrent, LargeBatch) {
+  for (const Cell type : kCells) {
+    check(type, {2, 150, 20}, false, true);
+    check(type, {2, 30, 200}, false, true);
   }
 }
 
-TEST(RecurrentKernel, Projection) {
-  check(RecurrentKind::Lstm, {3, 2, 17}, false, false, 5);
-  check(RecurrentKind::Lstm, {3, 5, 7}, true, true, 9);
+TEST(Recurrent, Projection) {
+  check(Cell::Lstm, {3, 2, 17}, false, false, 5);
+  check(Cell::Lstm, {3, 5, 7}, true, true, 9);
 }
 
-TEST(RecurrentKernel, LargeGates) {
-  for (const RecurrentKind kind : {RecurrentKind::Lstm, RecurrentKind::Gru, RecurrentKind::Tanh}) {
-    check(kind, {3, 2, 19}, false, true, 0, 200);
+TEST(Recurrent, LargeGates) {
+  for (const Cell type : {Cell::Lstm, Cell::Gru, Cell::Tanh}) {
+    check(type, {3, 2, 19}, false, true, 0, 200);
   }
 }
 
-TEST(RecurrentKernel, NoSteps) {
-  check(RecurrentKind::Lstm, {0, 2, 5}, false, true);
-  check(RecurrentKind::Gru, {0, 2, 5});
+TEST(Recurrent, NoSteps) {
+  check(Cell::Lstm, {0, 2, 5}, false, true);
+  check(Cell::Gru, {0, 2, 5});
 }
 
 } // namespace
