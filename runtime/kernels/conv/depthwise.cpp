@@ -114,7 +114,7 @@ HWY_NOINLINE void convolve(
 }
 
 // What all pixels of one row of the output have in common.
-struct Row {
+struct OutputRow {
   const Depthwise& conv;
   const float* input; // where tap (0, 0) of the window of column 0 would be without padding
   Taps taps;
@@ -127,7 +127,7 @@ struct Row {
 
 // Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
 template <typename Weights, size_t kCount, size_t N>
-void convolve_inner(const Row& row, size_t begin, size_t end, size_t channels_begin, size_t channels_end) {
+void convolve_inner(const OutputRow& row, size_t begin, size_t end, size_t channels_begin, size_t channels_end) {
   const Taps all{0, row.conv.width.kernel};
   for (size_t channel = channels_begin; channel < channels_end; channel += N * kLanes) {
     for (size_t i = begin; i < end; i += kCount) {
@@ -139,7 +139,7 @@ void convolve_inner(const Row& row, size_t begin, size_t end, size_t channels_be
 }
 
 template <typename Weights>
-void convolve_pixel(const Row& row, size_t column, size_t channel) {
+void convolve_pixel(const OutputRow& row, size_t column, size_t channel) {
   const size_t channels = row.conv.channels;
   const Taps columns = taps_inside(row.conv.width, origin_of(row.conv.width, column));
   const float* input = row.input_at(column);
@@ -161,7 +161,7 @@ void convolve_row(const Depthwise& conv, size_t index) {
   const size_t channels = conv.channels;
   const ptrdiff_t top = origin_of(height, index % height.output);
   const float* image = conv.input + index / height.output * height.input * width.input * channels;
-  const Row row{
+  const OutputRow row{
       conv,
       image + top * static_cast<ptrdiff_t>(width.input * channels),
       taps_inside(height, top),

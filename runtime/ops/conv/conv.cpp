@@ -20,14 +20,14 @@ Status check_conv(const NodeContext& node) {
   ETX_CHECK(
       !attributes.dynamic_quantization() || (node.has_input(1) && node.input(1).quantization != nullptr),
       InvalidProgram,
-      "rounds images for a weight that is not quantized");
+      "dynamic quantization needs a weight that is quantized");
   ETX_RETURN_IF_ERROR(node.check_operands(2, 1));
   ETX_RETURN_IF_ERROR(node.check_float());
   ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
   ETX_CHECK(
       attributes.stride() != nullptr && attributes.padding() != nullptr && attributes.dilation() != nullptr,
       InvalidProgram,
-      "has no stride, padding or dilation");
+      "the node has no stride, padding or dilation");
   ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
   ETX_RETURN_IF_ERROR(check_rank(node, 1, 4));
   const Shape& x = node.input(0).shape;
@@ -252,14 +252,14 @@ StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, 
   ETX_CHECK(
       !overflow && full >= cut_off + (has_images ? 1 : 0),
       InvalidProgram,
-      "nothing of the output is left, or far too much");
+      "nothing of the output is left when the padding is cut off, or there is far too much of it");
   return static_cast<size_t>(full - cut_off);
 }
 
 Status infer_conv_transpose2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_conv<schema::ConvTranspose2d>(node));
   const schema::Size2D* output_padding = node.attributes<schema::ConvTranspose2d>().output_padding();
-  ETX_CHECK(output_padding != nullptr, InvalidProgram, "has no output padding");
+  ETX_CHECK(output_padding != nullptr, InvalidProgram, "the node has no output padding");
   const Window height = window_height<schema::ConvTranspose2d>(node);
   const Window width = window_width<schema::ConvTranspose2d>(node);
   ETX_RETURN_IF_ERROR(check_window(height));

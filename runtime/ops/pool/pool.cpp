@@ -82,14 +82,14 @@ Status infer_avg_pool2d(const NodeContext& node, Span<TensorType> outputs) {
       pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr &&
           pool.padding_counted() != nullptr,
       InvalidProgram,
-      "has no kernel, stride, padding or counted padding");
+      "the node has no kernel, stride, padding or counted padding");
   const schema::Padding2D& all = *pool.padding();
   const schema::Padding2D& counted = *pool.padding_counted();
   ETX_CHECK(
       counted.top() <= all.top() && counted.right() <= all.right() && counted.bottom() <= all.bottom() &&
           counted.left() <= all.left(),
       InvalidProgram,
-      "counts more padding than there is");
+      "the node counts more padding than there is");
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
 }
 
@@ -164,7 +164,7 @@ Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr && pool.dilation() != nullptr,
       InvalidProgram,
-      "has no kernel, stride, padding or dilation");
+      "the node has no kernel, stride, padding or dilation");
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
 }
 
@@ -223,8 +223,11 @@ Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) 
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
   ETX_CHECK(
-      pool.kind() <= schema::AdaptivePoolKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(pool.kind()));
-  ETX_CHECK(pool.output() != nullptr, InvalidProgram, "has no output size");
+      pool.kind() <= schema::AdaptivePoolKind::MAX,
+      InvalidProgram,
+      "the node has the unknown kind %d",
+      static_cast<int>(pool.kind()));
+  ETX_CHECK(pool.output() != nullptr, InvalidProgram, "the node has no output size");
   const Shape& x = node.input(0).shape;
   return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
 }
@@ -264,7 +267,10 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
   const auto& pool = node.attributes<schema::MaxPoolIndices>();
   for (const auto* sizes :
        {pool.kernel(), pool.stride(), pool.before(), pool.after(), pool.dilation(), pool.output()}) {
-    ETX_CHECK(sizes == nullptr || sizes->size() == 3, InvalidProgram, "has sizes that are not three");
+    ETX_CHECK(
+        sizes == nullptr || sizes->size() == 3,
+        InvalidProgram,
+        "the node has sizes for a number of axes that is not three");
   }
   Shape y = node.input(0).shape;
   ETX_CHECK(y.numel(1, 4) != 0, InvalidProgram, "the image %s is empty", y.to_string().c_str());

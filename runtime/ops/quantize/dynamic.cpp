@@ -20,7 +20,7 @@ Status check_type(const NodeContext& node, size_t i, DType dtype, const Shape& s
   ETX_CHECK(
       node.input(i) == type,
       InvalidProgram,
-      "input %zu is %s, must be %s",
+      "input %zu is %s, but must be %s",
       i,
       node.input(i).to_string().c_str(),
       type.to_string().c_str());
@@ -32,18 +32,26 @@ Status infer_quantized_linear(const NodeContext& node, Span<TensorType> outputs)
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
   const bool is_4bit = attributes.bits() == 4;
-  ETX_CHECK(is_4bit || attributes.bits() == 8, InvalidProgram, "weights of %u bits", unsigned{attributes.bits()});
+  ETX_CHECK(
+      is_4bit || attributes.bits() == 8,
+      InvalidProgram,
+      "there are no weights of %u bits, only of 4 or 8",
+      unsigned{attributes.bits()});
   ETX_RETURN_IF_ERROR(check_rank(node, 1, 2));
   ETX_RETURN_IF_ERROR(check_rank(node, 2, 2));
   Shape y = node.input(0).shape;
-  ETX_CHECK(y.rank >= 1 && y.last() >= 1, InvalidProgram, "input 0 is %s", node.input(0).to_string().c_str());
+  ETX_CHECK(
+      y.rank >= 1 && y.last() >= 1,
+      InvalidProgram,
+      "input 0 is %s, but must have a last axis that is not empty",
+      node.input(0).to_string().c_str());
   ETX_RETURN_IF_ERROR(check_type(node, 0, DType::Float32, y));
   const size_t columns = node.input(1).shape[0], depth = y.last(), groups = node.input(2).shape[1];
   const size_t unit = is_4bit ? 2 : 1; // weights in a byte
   ETX_CHECK(
       groups >= 1 && depth % groups == 0 && depth / groups % unit == 0,
       InvalidProgram,
-      "%zu groups of %zu weights of %u bits",
+      "%zu groups of %zu weights of %u bits cannot have whole bytes of the same number",
       groups,
       depth,
       unsigned{attributes.bits()});
@@ -129,20 +137,25 @@ Status infer_choose_qparams(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       attributes.kind() <= schema::QParamsKind::MAX,
       InvalidProgram,
-      "unknown kind %d",
+      "the node has the unknown kind %d",
       static_cast<int>(attributes.kind()));
   Shape y = node.input(0).shape;
-  ETX_CHECK(attributes.axes() <= y.rank, InvalidProgram, "%u axes of rank %zu", unsigned{attributes.axes()}, y.rank);
+  ETX_CHECK(
+      attributes.axes() <= y.rank,
+      InvalidProgram,
+      "it cannot work on %u axes of rank %zu",
+      unsigned{attributes.axes()},
+      y.rank);
   ETX_CHECK(
       attributes.min() < attributes.max() && attributes.min() >= INT16_MIN && attributes.max() <= UINT16_MAX,
       InvalidProgram,
-      "a range of %d to %d",
+      "a range of %d to %d is empty, or larger than 16 bits hold",
       attributes.min(),
       attributes.max());
   ETX_CHECK(
       attributes.epsilon() > 0 && std::isfinite(attributes.epsilon()),
       InvalidProgram,
-      "epsilon is %g",
+      "epsilon is %g, but must be positive and finite",
       static_cast<double>(attributes.epsilon()));
   std::fill(y.dims.begin() + (y.rank - attributes.axes()), y.dims.begin() + y.rank, 1);
   ETX_RETURN_IF_ERROR(set_output(outputs, DType::Int32, y, 1));

@@ -15,7 +15,7 @@ Status check_parameters(const NodeContext& node) {
   ETX_CHECK(
       scale.dtype == DType::Float32 && zero_point.dtype == DType::Int32 && scale.shape == zero_point.shape,
       InvalidProgram,
-      "scale %s and zero point %s",
+      "scale %s and zero point %s must be Float32 and Int32 of the same shape",
       scale.to_string().c_str(),
       zero_point.to_string().c_str());
   const Shape& x = node.input(0).shape;
@@ -25,7 +25,11 @@ Status check_parameters(const NodeContext& node) {
     divides = blocks != 0 ? x[axis] % blocks == 0 : x[axis] == 0;
   }
   ETX_CHECK(
-      divides, InvalidProgram, "a scale of shape %s for %s", scale.shape.to_string().c_str(), x.to_string().c_str());
+      divides,
+      InvalidProgram,
+      "a scale of shape %s does not divide an input of shape %s into blocks",
+      scale.shape.to_string().c_str(),
+      x.to_string().c_str());
   return {};
 }
 
@@ -33,13 +37,13 @@ Status check_range(DType dtype, int32_t min, int32_t max) {
   ETX_CHECK(
       dtype == DType::Int8 || dtype == DType::UInt8,
       InvalidProgram,
-      "to dtype %d, which is not Int8 or UInt8",
+      "it cannot quantize to dtype %d, which is not Int8 or UInt8",
       static_cast<int>(dtype));
   const bool is_signed = dtype == DType::Int8;
   ETX_CHECK(
       (is_signed ? INT8_MIN : 0) <= min && min <= max && max <= (is_signed ? INT8_MAX : UINT8_MAX),
       InvalidProgram,
-      "a range of %d to %d of %s",
+      "a range of %d to %d of %s is empty, or has integers that are not of this type",
       min,
       max,
       name_of(dtype));
@@ -49,7 +53,11 @@ Status check_range(DType dtype, int32_t min, int32_t max) {
 Status infer_quantize(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(3));
   const auto& attributes = node.attributes<schema::Quantize>();
-  ETX_CHECK(node.input(0).dtype == DType::Float32, InvalidProgram, "of %s", node.input(0).to_string().c_str());
+  ETX_CHECK(
+      node.input(0).dtype == DType::Float32,
+      InvalidProgram,
+      "it quantizes Float32, not an input of %s",
+      node.input(0).to_string().c_str());
   ETX_RETURN_IF_ERROR(check_range(to_dtype(attributes.dtype()), attributes.min(), attributes.max()));
   ETX_RETURN_IF_ERROR(check_parameters(node));
   return set_output(outputs, to_dtype(attributes.dtype()), node.input(0).shape);
@@ -61,7 +69,7 @@ Status infer_dequantize(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       dtype == DType::Int8 || dtype == DType::UInt8 || dtype == DType::Int32,
       InvalidProgram,
-      "of %s",
+      "it dequantizes Int8, UInt8 or Int32, not an input of %s",
       node.input(0).to_string().c_str());
   ETX_RETURN_IF_ERROR(check_parameters(node));
   return set_output(outputs, DType::Float32, node.input(0).shape);

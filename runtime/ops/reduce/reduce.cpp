@@ -12,7 +12,7 @@ namespace {
 using schema::ReduceKind;
 
 Status check_axes(const flatbuffers::Vector<uint8_t>* axes, size_t rank) {
-  ETX_CHECK(axes != nullptr && axes->size() != 0, InvalidProgram, "has no axes");
+  ETX_CHECK(axes != nullptr && axes->size() != 0, InvalidProgram, "the node has no axes");
   for (uint32_t i = 0; i < axes->size(); ++i) {
     const unsigned axis = axes->Get(i);
     ETX_CHECK(axis < rank, InvalidProgram, "axis %u is not below rank %zu", axis, rank);
@@ -43,13 +43,13 @@ Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       attributes.kind() <= schema::ReduceKind::MAX,
       InvalidProgram,
-      "unknown kind %d",
+      "the node has the unknown kind %d",
       static_cast<int>(attributes.kind()));
   const DType dtype = node.input(0).dtype;
   ETX_CHECK(
       reduces(attributes.kind(), dtype),
       InvalidProgram,
-      "%s of %s",
+      "there is no %s of %s",
       schema::EnumNameReduceKind(attributes.kind()),
       name_of(dtype));
   const Shape& x = node.input(0).shape;
@@ -75,7 +75,7 @@ Status check_axis(const NodeContext& node, unsigned axis) {
 
 Status check_number(const NodeContext& node) {
   const DType dtype = node.input(0).dtype;
-  ETX_CHECK(is_number(dtype), InvalidProgram, "of %s", name_of(dtype));
+  ETX_CHECK(is_number(dtype), InvalidProgram, "it takes numbers, not an input of %s", name_of(dtype));
   return {};
 }
 
@@ -85,7 +85,7 @@ Status infer_arg_reduce(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       attributes.kind() <= schema::ArgReduceKind::MAX,
       InvalidProgram,
-      "unknown kind %d",
+      "the node has the unknown kind %d",
       static_cast<int>(attributes.kind()));
   ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
   ETX_RETURN_IF_ERROR(check_number(node));
@@ -106,7 +106,7 @@ Status infer_scan(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       attributes.kind() <= schema::ScanKind::MAX,
       InvalidProgram,
-      "unknown kind %d",
+      "the node has the unknown kind %d",
       static_cast<int>(attributes.kind()));
   ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
   ETX_RETURN_IF_ERROR(check_number(node));
@@ -119,10 +119,15 @@ Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
   const unsigned axis = attributes.axis();
   ETX_RETURN_IF_ERROR(check_axis(node, axis));
   const DType dtype = node.input(0).dtype;
-  ETX_CHECK(is_number(dtype) || dtype == DType::Bool, InvalidProgram, "of %s", name_of(dtype));
+  ETX_CHECK(is_number(dtype) || dtype == DType::Bool, InvalidProgram, "it cannot sort an input of %s", name_of(dtype));
   const Shape& x = node.input(0).shape;
-  ETX_CHECK(x[axis] <= UINT32_MAX, InvalidProgram, "axis of %zu elements", x[axis]);
-  ETX_CHECK(attributes.count() <= x[axis], InvalidProgram, "the first %u of %zu", attributes.count(), x[axis]);
+  ETX_CHECK(x[axis] <= UINT32_MAX, InvalidProgram, "an axis of %zu elements is too long to be sorted", x[axis]);
+  ETX_CHECK(
+      attributes.count() <= x[axis],
+      InvalidProgram,
+      "it cannot give the first %u of %zu elements",
+      attributes.count(),
+      x[axis]);
   Shape y = x;
   if (attributes.count() != 0) {
     y[axis] = attributes.count();

@@ -86,7 +86,7 @@ ConvAttributes clamp(float min, float max) {
 TEST(Conv2d, RoundsImagesOnlyForWeightsOfIntegers) {
   ConvAttributes attributes;
   attributes.dynamic_quantization = true;
-  expect_refused(conv(attributes, {kImage, kWeight}), "rounds images for a weight that is not quantized");
+  expect_refused(conv(attributes, {kImage, kWeight}), "dynamic quantization needs a weight that is quantized");
 }
 
 TEST(Conv2d, HasOnePixelForEachPosition) {
