@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/constant_source.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/common/arguments.h"
 
@@ -12,7 +13,7 @@ namespace executorch::backends::et_xnnpack {
 
 class NodeContext;
 
-// The in-tree implementation of one node. Owned by one Executable, used by one thread
+// What computes one node. Owned by one Executable, used by one thread
 // at a time.
 class Kernel {
  public:
@@ -31,6 +32,19 @@ class Kernel {
   virtual Status pack(const NodeContext&, size_t /*i*/, const void* /*original*/, void* /*packed*/) const {
     return {};
   }
+
+  // Reads and packs constant operands. Called once, before the first reshape(); kernels of several nodes may do so at
+  // the same time.
+  virtual Status load(const NodeContext&, ConstantSource&) {
+    return {};
+  }
+  // Whether load() keeps all that is needed of constant input `i`: run() gets null for it, and nobody else has to keep it.
+  virtual bool consumes(const NodeContext&, size_t /*i*/) const {
+    return false;
+  }
+
+  // The pool that run() will get, null for the calling thread. Called before each reshape().
+  virtual void use_pool(pthreadpool_t) {}
 
   // Takes over new sizes; returns the bytes of scratch memory that run() needs.
   // Called before the first run(), when a size changed, and when the number of
