@@ -11,29 +11,6 @@ namespace {
 
 constexpr uint32_t kAbsent = UINT32_MAX; // kNone of blob.h, too
 
-const char* status_name(xnn_status status) {
-  switch (status) {
-    case xnn_status_success:
-      return "success";
-    case xnn_status_uninitialized:
-      return "uninitialized";
-    case xnn_status_invalid_parameter:
-      return "invalid parameter";
-    case xnn_status_invalid_state:
-      return "invalid state";
-    case xnn_status_unsupported_parameter:
-      return "unsupported parameter";
-    case xnn_status_unsupported_hardware:
-      return "unsupported hardware";
-    case xnn_status_out_of_memory:
-      return "out of memory";
-    case xnn_status_reallocation_required:
-      return "reallocation required";
-    default:
-      return "unknown status";
-  }
-}
-
 // REQUIRES: the type is quantized
 StatusOr<xnn_datatype> quantized_datatype(const TensorType& type, bool by_channel) {
   switch (type.stored) {
@@ -66,14 +43,6 @@ StatusOr<xnn_datatype> datatype(DType dtype) {
 }
 
 } // namespace
-
-Status check_xnn(xnn_status status, const char* function) {
-  if (status == xnn_status_success) {
-    return {};
-  }
-  const Error code = status == xnn_status_out_of_memory ? Error::MemoryAllocationFailed : Error::Internal;
-  return failure(code, "%s: %s", function, status_name(status));
-}
 
 SubgraphBuilder::SubgraphBuilder(SubgraphPtr subgraph, Span<const TensorType> types, ConstantSource& constants)
     : subgraph_(std::move(subgraph)),

@@ -12,6 +12,7 @@
 #include "runtime/ops/op.h"
 #include "runtime/base/status.h"
 #include "runtime/program/tensor_type.h"
+#include "operator.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -21,9 +22,6 @@ struct DeleteSubgraph {
   }
 };
 using SubgraphPtr = std::unique_ptr<xnn_subgraph, DeleteSubgraph>;
-
-// Fails with the name of the XNNPACK function and its status unless that is success.
-Status check_xnn(xnn_status status, const char* function);
 
 // Collects the nodes of one XNNPACK segment. What `define` functions write to.
 class SubgraphBuilder {

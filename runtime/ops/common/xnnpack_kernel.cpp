@@ -1,0 +1,130 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "xnnpack_kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common.h"
+#include "runtime/kernels/simd/half.h"
+
+namespace executorch::backends::et_xnnpack {
+
+Status XnnpackKernel::load(const NodeContext& node, ConstantSource& constants) {
+  ETX_RETURN_IF_ERROR(create_operators(node, constants));
+  rounded_.resize(float16_ ? node.num_inputs() : 0);
+  for (size_t i = 0; i < rounded_.size(); ++i) {
+    if (node.has_input(i) && node.is_constant(i) && !packs(i)) {
+      ETX_RETURN_IF_ERROR(round(node, i, constants));
+    }
+  }
+  return {};
+}
+
+Status XnnpackKernel::round(const NodeContext& node, size_t i, const ConstantSource& constants) {
+  ETX_ASSIGN_OR_RETURN(const ConstantData loaded, constants.load(i));
+  const size_t count = node.input(i).shape.numel(), bytes = count * sizeof(uint16_t);
+  ETX_ASSIGN_OR_RETURN(rounded_[i], Buffer::allocate(bytes));
+  narrow(DType::Float16, static_cast<const float*>(loaded.data), rounded_[i].data(), count);
+  std::memset(rounded_[i].data() + bytes, 0, kTailBytes);
+  return {};
+}
+
+StatusOr<size_t> XnnpackKernel::reshape(const NodeContext& node, size_t /*num_threads*/) {
+  steps_.clear();
+  scratch_bytes_ = 0;
+  addresses_.clear();
+  addresses_.reserve(node.num_inputs() + node.num_outputs() + 1);
+  ETX_RETURN_IF_ERROR(reshape_operators(node));
+  return scratch_bytes_;
+}
+
+size_t XnnpackKernel::add_scratch(size_t bytes) {
+  const size_t offset = scratch_bytes_;
+  scratch_bytes_ += bytes == 0 ? 0 : round_up_to_alignment(bytes + kTailBytes);
+  return offset;
+}
+
+void XnnpackKernel::run(const KernelArguments& arguments) {
+  const size_t num_inputs = arguments.inputs.size(), num_outputs = arguments.outputs.size();
+  const bool is_set_up = addresses_.size() == num_inputs + num_outputs + 1 &&
+      std::equal(arguments.inputs.begin(), arguments.inputs.end(), addresses_.begin()) &&
+      std::equal(arguments.outputs.begin(), arguments.outputs.end(), addresses_.begin() + num_inputs) &&
+      addresses_.back() == arguments.scratch;
+  if (!is_set_up) {
+    addresses_.clear();
+    if (Status status = set_up(arguments); !status.ok()) {
+      *arguments.status = std::move(status);
+      return;
+    }
+    addresses_.insert(addresses_.end(), arguments.inputs.begin(), arguments.inputs.end());
+    addresses_.insert(addresses_.end(), arguments.outputs.begin(), arguments.outputs.end());
+    addresses_.push_back(arguments.scratch);
+  }
+  for (const xnn_operator_t step : steps_) {
+    if (const xnn_status status = xnn_run_operator(step, arguments.pool); status != xnn_status_success) {
+      *arguments.status = check_xnn(status, "xnn_run_operator");
+      return;
+    }
+  }
+}
+
+Status XnnpackRounding::create() {
+  ETX_ASSIGN_OR_RETURN(operator_, create_operator("xnn_create_convert_nc_f32_qd8", [](xnn_operator_t* op) {
+                         return xnn_create_convert_nc_f32_qd8(/*flags=*/0, op);
+                       }));
+  return {};
+}
+
+Status XnnpackRounding::reshape(size_t count, size_t size, pthreadpool_t pool) {
+  return check_xnn(
+      xnn_reshape_convert_nc_f32_qd8(operator_.get(), count, size, size, size, pool), "xnn_reshape_convert_nc_f32_qd8");
+}
+
+Status XnnpackRounding::set_up(const void* x, void* y, void* parameters) {
+  return check_xnn(
+      setup_rounding(
+          xnn_setup_convert_nc_f32_qd8, operator_.get(), x, y, static_cast<xnn_quantization_params*>(parameters)),
+      "xnn_setup_convert_nc_f32_qd8");
+}
+
+XnnpackShape::XnnpackShape(const Shape& shape) : rank(shape.rank), dims(shape.dims) {
+  if (rank == 0) {
+    rank = 1;
+    dims[0] = 1;
+  }
+}
+
+size_t XnnpackShape::rows() const {
+  size_t product = 1;
+  for (size_t axis = 0; axis + 1 < rank; ++axis) {
+    product *= dims[axis];
+  }
+  return product;
+}
+
+Status reshape_unary(xnn_operator_t op, const Shape& shape, pthreadpool_t pool) {
+  const XnnpackShape x(shape);
+  return check_xnn(
+      xnn_reshape_unary_elementwise_nc(op, x.rows(), x.channels(), x.channels(), x.channels(), pool),
+      "xnn_reshape_unary_elementwise_nc");
+}
+
+StatusOr<OperatorPtr> create_clamp(float min, float max, xnn_datatype datatype) {
+  xnn_unary_params params{};
+  params.clamp.min = min;
+  params.clamp.max = max;
+  return create_operator("xnn_create_unary_elementwise_nc", [&](xnn_operator_t* op) {
+    return xnn_create_unary_elementwise_nc(xnn_unary_clamp, datatype, datatype, &params, nullptr, nullptr, 0, op);
+  });
+}
+
+bool is_range_in_half(const schema::Clamp* clamp) {
+  const float limits[] = {clamp_min(clamp), clamp_max(clamp)};
+  uint16_t halves[2];
+  narrow(DType::Float16, limits, halves, 2);
+  float rounded[2];
+  widen(DType::Float16, halves, rounded, 2);
+  return rounded[0] < rounded[1];
+}
+
+} // namespace executorch::backends::et_xnnpack

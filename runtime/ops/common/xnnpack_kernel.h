@@ -1,0 +1,118 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <array>
+#include <tuple>
+#include <vector>
+
+#include "runtime/ops/kernel.h"
+#include "runtime/ops/op.h"
+#include "runtime/xnnpack/operator.h"
+#include "runtime/xnnpack/versions.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// A node that operators of XNNPACK compute, one after the other.
+class XnnpackKernel : public Kernel {
+ public:
+  // `float16`: operands that are Float32 are Float16 tensors instead. Constants are in Float32 until load().
+  explicit XnnpackKernel(bool float16 = false) : float16_(float16) {}
+
+  Status load(const NodeContext& node, ConstantSource& constants) final;
+  bool consumes(const NodeContext&, size_t i) const final {
+    return float16_ || packs(i);
+  }
+  void use_pool(pthreadpool_t pool) final {
+    pool_ = pool;
+  }
+  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) final;
+  void run(const KernelArguments& arguments) final;
+
+ protected:
+  virtual Status create_operators(const NodeContext& node, ConstantSource& constants) = 0;
+  // Whether create_operators() keeps all that is needed of input `i` if that is a constant.
+  virtual bool packs(size_t /*i*/) const {
+    return false;
+  }
+  // Takes over new sizes: calls add_step() for each operator in the order in which they run, and add_scratch().
+  virtual Status reshape_operators(const NodeContext& node) = 0;
+  // Takes over new addresses. Called by the first run() after reshape(), and when an address changed.
+  virtual Status set_up(const KernelArguments& arguments) = 0;
+
+  // `op` must live until the next reshape().
+  void add_step(xnn_operator_t op) {
+    steps_.push_back(op);
+  }
+  // Where so many bytes of scratch memory are, which XNNPACK may read behind; anything if there are none.
+  size_t add_scratch(size_t bytes);
+  static void* scratch(const KernelArguments& arguments, size_t offset) {
+    return static_cast<char*>(arguments.scratch) + offset;
+  }
+  // Where input `i` is. REQUIRES: it is no constant that create_operators() keeps
+  const void* input(const KernelArguments& arguments, size_t i) const {
+    return i < rounded_.size() && rounded_[i].data() != nullptr ? rounded_[i].data() : arguments.inputs[i];
+  }
+  bool is_float16() const {
+    return float16_;
+  }
+  xnn_datatype float_type() const {
+    return float16_ ? xnn_datatype_fp16 : xnn_datatype_fp32;
+  }
+  pthreadpool_t pool() const {
+    return pool_;
+  }
+
+ private:
+  Status round(const NodeContext& node, size_t i, const ConstantSource& constants);
+
+  const bool float16_;
+  std::vector<Buffer> rounded_; // constants in Float16, by input
+  pthreadpool_t pool_ = nullptr;
+  std::vector<xnn_operator_t> steps_;
+  size_t scratch_bytes_ = 0;
+  std::vector<const void*> addresses_; // of the last run(); empty if that was before reshape(), or failed
+};
+
+// Rounds Float32 to 8 bits at run time, each row or image with its own scale and zero point.
+class XnnpackRounding {
+ public:
+  Status create();
+  // `count` rows or images of `size` numbers.
+  Status reshape(size_t count, size_t size, pthreadpool_t pool);
+  static size_t bytes(size_t count, size_t size) {
+    return count * size;
+  }
+  static size_t parameter_bytes(size_t count) {
+    return parameters_for(count) * sizeof(xnn_quantization_params);
+  }
+  Status set_up(const void* x, void* y, void* parameters);
+  xnn_operator_t get() const {
+    return operator_.get();
+  }
+
+ private:
+  OperatorPtr operator_;
+};
+
+// Shapes of no axes as XNNPACK takes them.
+struct XnnpackShape {
+  explicit XnnpackShape(const Shape& shape);
+
+  size_t rank;
+  std::array<size_t, kMaxRank> dims;
+
+  size_t channels() const {
+    return dims[rank - 1];
+  }
+  size_t rows() const;
+};
+
+// An elementwise operator of one operand on tensors of this shape.
+Status reshape_unary(xnn_operator_t op, const Shape& shape, pthreadpool_t pool);
+// One that limits numbers to [min, max].
+StatusOr<OperatorPtr> create_clamp(float min, float max, xnn_datatype datatype);
+
+// Whether the clamp is a range in float16, too: products in float16 take no other.
+bool is_range_in_half(const schema::Clamp* clamp);
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,307 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "xnnpack_conv.h"
+
+#include <type_traits>
+
+#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/xnnpack_format.h"
+#include "runtime/ops/common/xnnpack_kernel.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+// What XNNPACK calls the two operators in each format.
+struct Convolution {
+  static constexpr const char* kName = "xnn_create_convolution2d_nhwc";
+  static constexpr auto kFloat32 = xnn_create_convolution2d_nhwc_f32;
+  static constexpr auto kFloat16 = xnn_create_convolution2d_nhwc_f16;
+  static constexpr auto kInt8 = xnn_create_convolution2d_nhwc_qs8;
+  static constexpr auto kInt8ByChannel = xnn_create_convolution2d_nhwc_qs8_qc8w;
+  static constexpr auto kRoundedInt8 = xnn_create_convolution2d_nhwc_qd8_f32_qc8w;
+};
+
+struct Deconvolution {
+  static constexpr const char* kName = "xnn_create_deconvolution2d_nhwc";
+  static constexpr auto kFloat32 = xnn_create_deconvolution2d_nhwc_f32;
+  static constexpr auto kFloat16 = xnn_create_deconvolution2d_nhwc_f16;
+  static constexpr auto kInt8 = xnn_create_deconvolution2d_nhwc_qs8;
+  static constexpr auto kInt8ByChannel = xnn_create_deconvolution2d_nhwc_qs8_qc8w;
+  static constexpr auto kRoundedInt8 = xnn_create_deconvolution2d_nhwc_qd8_f32_qc8w;
+};
+
+// Sizes as the create functions of both take them, without the weight.
+struct Geometry {
+  uint32_t top, right, bottom, left;
+  uint32_t kernel_height, kernel_width;
+  uint32_t stride_height, stride_width;
+  uint32_t dilation_height, dilation_width;
+  uint32_t groups;
+  size_t group_input_channels, group_output_channels;
+
+  template <typename Attributes>
+  Geometry(const Attributes& attributes, const Shape& weight)
+      : top(attributes.padding()->top()),
+        right(attributes.padding()->right()),
+        bottom(attributes.padding()->bottom()),
+        left(attributes.padding()->left()),
+        kernel_height(static_cast<uint32_t>(weight[1])),
+        kernel_width(static_cast<uint32_t>(weight[2])),
+        stride_height(attributes.stride()->height()),
+        stride_width(attributes.stride()->width()),
+        dilation_height(attributes.dilation()->height()),
+        dilation_width(attributes.dilation()->width()),
+        groups(attributes.groups()),
+        group_input_channels(weight[3]),
+        group_output_channels(weight[0] / groups) {}
+
+  auto arguments() const {
+    return std::make_tuple(
+        top,
+        right,
+        bottom,
+        left,
+        kernel_height,
+        kernel_width,
+        stride_height,
+        stride_width,
+        dilation_height,
+        dilation_width,
+        groups,
+        group_input_channels,
+        group_output_channels,
+        /*input_pixel_stride=*/group_input_channels * groups,
+        /*output_pixel_stride=*/group_output_channels * groups);
+  }
+};
+
+template <typename Attributes>
+class XnnpackConv : public XnnpackKernel {
+  static constexpr bool kIsTransposed = std::is_same_v<Attributes, schema::ConvTranspose2d>;
+  using Functions = std::conditional_t<kIsTransposed, Deconvolution, Convolution>;
+
+ public:
+  XnnpackConv(const NodeContext& node, bool float16)
+      : XnnpackKernel(float16),
+        format_(product_format(node, float16, node.attributes<Attributes>().dynamic_quantization())) {}
+
+ protected:
+  Status create_operators(const NodeContext& node, ConstantSource& constants) override {
+    PackingKey key(Functions::kName);
+    std::apply([&](auto... numbers) { key.add(numbers...); }, geometry(node).arguments());
+    describe_product(node, format_, key);
+    std::optional<PackedOperator::Operand> bias;
+    if (node.has_input(2)) {
+      bias = {2, node.input(2).bytes()};
+    }
+    ETX_RETURN_IF_ERROR(
+        product_.load(constants, key, {1, node.input(1).bytes()}, bias, Functions::kName, create(node)));
+    return is_rounded() ? rounding_.create() : Status();
+  }
+
+  bool packs(size_t i) const override {
+    return i > 0;
+  }
+
+  Status reshape_operators(const NodeContext& node) override {
+    const Shape& x = node.input(0).shape;
+    if (is_rounded()) {
+      // It keeps a row of zero points for each image of an earlier batch, and mixes them up for another number of them.
+      if (images_ != 0 && images_ != x[0]) {
+        ETX_RETURN_IF_ERROR(product_.create_again(create(node)));
+      }
+      images_ = x[0];
+      ETX_RETURN_IF_ERROR(rounding_.reshape(x[0], x.numel(1, 4), pool()));
+      rounded_offset_ = add_scratch(XnnpackRounding::bytes(x[0], x.numel(1, 4)));
+      parameters_offset_ = add_scratch(XnnpackRounding::parameter_bytes(x[0]));
+      add_step(rounding_.get());
+    }
+    size_t workspace_bytes = 0, height = 0, width = 0;
+    ETX_RETURN_IF_ERROR(
+        check_xnn(reshape_product(node, &workspace_bytes, &height, &width), "xnn_reshape_convolution2d"));
+    const Shape& y = node.output().shape;
+    ETX_CHECK(
+        height == y[1] && width == y[2],
+        Internal,
+        "XNNPACK makes an image of %zu x %zu instead of %zu x %zu.",
+        height,
+        width,
+        y[1],
+        y[2]);
+    workspace_offset_ = add_scratch(workspace_bytes);
+    add_step(product_.get());
+    return {};
+  }
+
+  Status set_up(const KernelArguments& arguments) override {
+    const void* x = input(arguments, 0);
+    void* const parameters = scratch(arguments, parameters_offset_);
+    if (is_rounded()) {
+      void* const rounded = scratch(arguments, rounded_offset_);
+      ETX_RETURN_IF_ERROR(rounding_.set_up(x, rounded, parameters));
+      x = rounded;
+    }
+    return check_xnn(
+        setup_product(
+            scratch(arguments, workspace_offset_),
+            x,
+            arguments.outputs[0],
+            static_cast<const xnn_quantization_params*>(parameters)),
+        "xnn_setup_convolution2d");
+  }
+
+ private:
+  bool is_rounded() const {
+    return format_ == ProductFormat::RoundedInt8;
+  }
+
+  static Geometry geometry(const NodeContext& node) {
+    return Geometry(node.attributes<Attributes>(), node.input(1).shape);
+  }
+
+  // What creates the operator. The scales are the blob's.
+  PackedOperator::Create create(const NodeContext& node) const {
+    const schema::Clamp* clamp = node.attributes<Attributes>().clamp();
+    const float min = clamp_min(clamp), max = clamp_max(clamp);
+    const ProductParameters q = product_parameters(node, clamp);
+    const schema::Quantization* weight_type = node.input(1).quantization;
+    const float* const scale = weight_type == nullptr ? nullptr : weight_type->scale()->data();
+    return [format = format_, sizes = geometry(node), min, max, q, scale](
+               const void* weight_data, const void* bias_data, xnn_weights_cache_t cache, xnn_operator_t* op) {
+      const Address weight(weight_data), bias(bias_data);
+      const auto create = [&](auto function, auto... how) {
+        return std::apply(
+            [&](auto... numbers) { return create_with_weights(function, cache, op, numbers..., how...); },
+            sizes.arguments());
+      };
+      switch (format) {
+        case ProductFormat::Float32:
+          return create(Functions::kFloat32, weight, bias, min, max, 0u);
+        case ProductFormat::Float16:
+          return create(Functions::kFloat16, weight, bias, min, max, uint32_t{XNN_FLAG_FP32_STATIC_WEIGHTS});
+        case ProductFormat::Int8:
+          return create(
+              Functions::kInt8,
+              q.x_zero_point,
+              q.x_scale,
+              *scale,
+              weight,
+              bias,
+              q.y_zero_point,
+              q.y_scale,
+              q.min,
+              q.max,
+              0u);
+        case ProductFormat::Int8ByChannel:
+          return create(
+              Functions::kInt8ByChannel,
+              q.x_zero_point,
+              q.x_scale,
+              scale,
+              weight,
+              bias,
+              q.y_zero_point,
+              q.y_scale,
+              q.min,
+              q.max,
+              0u);
+        case ProductFormat::RoundedInt8:
+          return create(Functions::kRoundedInt8, scale, weight, bias, min, max, 0u);
+      }
+      return xnn_status_unsupported_parameter;
+    };
+  }
+
+  xnn_status reshape_product(const NodeContext& node, size_t* workspace_bytes, size_t* height, size_t* width) {
+    const Shape& x = node.input(0).shape;
+    const auto reshape = [&](auto function, auto... adjustment) {
+      return reshape_with_workspace(
+          function,
+          std::make_tuple(product_.get(), x[0], x[1], x[2], adjustment...),
+          workspace_bytes,
+          std::make_tuple(height, width, pool()));
+    };
+    if constexpr (kIsTransposed) {
+      const schema::Size2D& padding = *node.attributes<Attributes>().output_padding();
+      const uint32_t bottom = padding.height(), right = padding.width();
+      switch (format_) {
+        case ProductFormat::Float32:
+          return reshape(xnn_reshape_deconvolution2d_nhwc_f32, bottom, right);
+        case ProductFormat::Float16:
+          return reshape(xnn_reshape_deconvolution2d_nhwc_f16, bottom, right);
+        case ProductFormat::Int8:
+          return reshape(xnn_reshape_deconvolution2d_nhwc_qs8, bottom, right);
+        case ProductFormat::Int8ByChannel:
+          return reshape(xnn_reshape_deconvolution2d_nhwc_qs8_qc8w, bottom, right);
+        case ProductFormat::RoundedInt8:
+          return reshape(xnn_reshape_deconvolution2d_nhwc_qd8_f32_qc8w, bottom, right);
+      }
+    } else {
+      switch (format_) {
+        case ProductFormat::Float32:
+          return reshape(xnn_reshape_convolution2d_nhwc_f32);
+        case ProductFormat::Float16:
+          return reshape(xnn_reshape_convolution2d_nhwc_f16);
+        case ProductFormat::Int8:
+          return reshape(xnn_reshape_convolution2d_nhwc_qs8);
+        case ProductFormat::Int8ByChannel:
+          return reshape(xnn_reshape_convolution2d_nhwc_qs8_qc8w);
+        case ProductFormat::RoundedInt8:
+          return reshape(xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w);
+      }
+    }
+    return xnn_status_unsupported_parameter;
+  }
+
+  xnn_status setup_product(void* workspace, const void* x, void* y, const xnn_quantization_params* parameters) {
+    const auto setup = [&](auto function, auto... more) {
+      return setup_with_workspace(
+          function, std::make_tuple(product_.get()), workspace, std::make_tuple(Address(x), Address(y), more...));
+    };
+    if constexpr (kIsTransposed) {
+      switch (format_) {
+        case ProductFormat::Float32:
+          return setup(xnn_setup_deconvolution2d_nhwc_f32);
+        case ProductFormat::Float16:
+          return setup(xnn_setup_deconvolution2d_nhwc_f16);
+        case ProductFormat::Int8:
+          return setup(xnn_setup_deconvolution2d_nhwc_qs8);
+        case ProductFormat::Int8ByChannel:
+          return setup(xnn_setup_deconvolution2d_nhwc_qs8_qc8w);
+        case ProductFormat::RoundedInt8:
+          return setup(xnn_setup_deconvolution2d_nhwc_qd8_f32_qc8w, parameters);
+      }
+    } else {
+      switch (format_) {
+        case ProductFormat::Float32:
+          return setup(xnn_setup_convolution2d_nhwc_f32);
+        case ProductFormat::Float16:
+          return setup(xnn_setup_convolution2d_nhwc_f16);
+        case ProductFormat::Int8:
+          return setup(xnn_setup_convolution2d_nhwc_qs8);
+        case ProductFormat::Int8ByChannel:
+          return setup(xnn_setup_convolution2d_nhwc_qs8_qc8w);
+        case ProductFormat::RoundedInt8:
+          return setup(xnn_setup_convolution2d_nhwc_qd8_f32_qc8w, parameters);
+      }
+    }
+    return xnn_status_unsupported_parameter;
+  }
+
+  const ProductFormat format_;
+  PackedOperator product_;
+  XnnpackRounding rounding_; // of images, if the format needs it
+  size_t images_ = 0; // that the operator is made for, if it rounds them
+  size_t rounded_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> make_xnnpack_conv2d(const NodeContext& node, bool float16) {
+  return std::make_unique<XnnpackConv<schema::Conv2d>>(node, float16);
+}
+
+std::unique_ptr<Kernel> make_xnnpack_conv_transpose2d(const NodeContext& node, bool float16) {
+  return std::make_unique<XnnpackConv<schema::ConvTranspose2d>>(node, float16);
+}
+
+} // namespace executorch::backends::et_xnnpack

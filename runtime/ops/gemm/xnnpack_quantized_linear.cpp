@@ -1,0 +1,200 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "runtime/kernels/simd/half.h"
+#include "runtime/ops/common/common.h"
+#include "runtime/ops/common/xnnpack_kernel.h"
+#include "xnnpack_linear.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+constexpr const char* kCreate = "xnn_create_fully_connected_nc";
+constexpr uint8_t kZeroPoint = 8; // of 4-bit weights
+
+// A product of Float32, rounded to 8 bits by row or not, by weights of 8 or 4 bits.
+class XnnpackQuantizedLinear : public XnnpackKernel {
+ public:
+  explicit XnnpackQuantizedLinear(const NodeContext& node)
+      : rounds_(node.attributes<schema::QuantizedLinear>().dynamic_quantization()),
+        is_4bit_(node.attributes<schema::QuantizedLinear>().bits() == 4),
+        is_grouped_(node.input(2).shape[1] != 1) {}
+
+ protected:
+  Status create_operators(const NodeContext& node, ConstantSource& constants) override {
+    // It packs scales and looks at them even if it packs nothing.
+    ETX_ASSIGN_OR_RETURN(const ConstantData loaded, constants.load(2));
+    const float* const scale = static_cast<const float*>(loaded.data);
+    Buffer reduced; // it takes those of groups as BFloat16
+    if (is_grouped_) {
+      const size_t count = node.input(2).shape.numel();
+      ETX_ASSIGN_OR_RETURN(reduced, Buffer::allocate(count * sizeof(uint16_t)));
+      narrow(DType::BFloat16, scale, reduced.data(), count);
+    }
+    const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
+    PackingKey key(kCreate);
+    key.add(rounds_, is_4bit_, node.input(2).shape[1], depth, columns, is_bias_packed(node))
+        .add_bytes(scale, node.input(2).bytes());
+    std::optional<PackedOperator::Operand> bias;
+    if (is_bias_packed(node)) {
+      bias = {3, node.input(3).bytes()};
+    }
+    const auto create = create_product(node, scale, reinterpret_cast<const uint16_t*>(reduced.data()));
+    ETX_RETURN_IF_ERROR(product_.load(constants, key, {1, node.input(1).bytes()}, bias, kCreate, create));
+    if (rounds_) {
+      return rounding_.create();
+    }
+    return node.has_input(3) ? create_bias(node, constants) : Status();
+  }
+
+  bool packs(size_t i) const override {
+    return i > 0;
+  }
+
+  Status reshape_operators(const NodeContext& node) override {
+    const Shape& x = node.input(0).shape;
+    const size_t depth = x.last(), rows = x.numel() / depth;
+    if (rounds_) {
+      ETX_RETURN_IF_ERROR(rounding_.reshape(rows, depth, pool()));
+      rounded_offset_ = add_scratch(XnnpackRounding::bytes(rows, depth));
+      parameters_offset_ = add_scratch(XnnpackRounding::parameter_bytes(rows));
+      add_step(rounding_.get());
+    }
+    size_t workspace_bytes = 0;
+    ETX_RETURN_IF_ERROR(check_xnn(reshape_product(rows, &workspace_bytes), "xnn_reshape_fully_connected_nc"));
+    workspace_offset_ = add_scratch(workspace_bytes);
+    add_step(product_.get());
+    if (add_ != nullptr) {
+      const XnnpackShape y(node.output().shape);
+      const size_t columns = y.channels();
+      ETX_RETURN_IF_ERROR(check_xnn(
+          xnn_reshape_binary_elementwise_nd(add_.get(), y.rank, y.dims.data(), 1, &columns, pool()),
+          "xnn_reshape_binary_elementwise_nd"));
+      add_step(add_.get());
+    }
+    if (clamp_ != nullptr) {
+      ETX_RETURN_IF_ERROR(reshape_unary(clamp_.get(), node.output().shape, pool()));
+      add_step(clamp_.get());
+    }
+    return {};
+  }
+
+  Status set_up(const KernelArguments& arguments) override {
+    const void* x = input(arguments, 0);
+    void* const y = arguments.outputs[0];
+    void* const parameters = scratch(arguments, parameters_offset_);
+    if (rounds_) {
+      void* const rounded = scratch(arguments, rounded_offset_);
+      ETX_RETURN_IF_ERROR(rounding_.set_up(x, rounded, parameters));
+      x = rounded;
+    }
+    void* const workspace = scratch(arguments, workspace_offset_);
+    ETX_RETURN_IF_ERROR(check_xnn(
+        setup_product(x, y, workspace, static_cast<const xnn_quantization_params*>(parameters)),
+        "xnn_setup_fully_connected_nc"));
+    if (add_ != nullptr) {
+      ETX_RETURN_IF_ERROR(check_xnn(
+          xnn_setup_binary_elementwise_nd(add_.get(), y, bias_.data(), y), "xnn_setup_binary_elementwise_nd"));
+    }
+    return clamp_ == nullptr
+        ? Status()
+        : check_xnn(xnn_setup_unary_elementwise_nc(clamp_.get(), y, y), "xnn_setup_unary_elementwise_nc");
+  }
+
+ private:
+  // Of a product of floats and integers XNNPACK scales the bias, too, so that it is added behind.
+  bool is_bias_packed(const NodeContext& node) const {
+    return rounds_ && node.has_input(3);
+  }
+
+  Status create_bias(const NodeContext& node, ConstantSource& constants) {
+    ETX_ASSIGN_OR_RETURN(const ConstantData loaded, constants.load(3));
+    const size_t bytes = node.input(3).bytes();
+    ETX_ASSIGN_OR_RETURN(bias_, Buffer::allocate(bytes));
+    std::memcpy(bias_.data(), loaded.data, bytes);
+    std::memset(bias_.data() + bytes, 0, kTailBytes);
+    ETX_ASSIGN_OR_RETURN(add_, create_operator("xnn_create_binary_elementwise_nd", [](xnn_operator_t* op) {
+                           const xnn_quantization_params none{};
+                           return xnn_create_binary_elementwise_nd(
+                               xnn_binary_add, xnn_datatype_fp32, &none, &none, &none, /*flags=*/0, op);
+                         }));
+    const schema::Clamp* clamp = node.attributes<schema::QuantizedLinear>().clamp();
+    if (clamp != nullptr) {
+      ETX_ASSIGN_OR_RETURN(clamp_, create_clamp(clamp->min(), clamp->max(), xnn_datatype_fp32));
+    }
+    return {};
+  }
+
+  PackedOperator::Create create_product(
+      const NodeContext& node, const float* scale, const uint16_t* reduced_scale) const {
+    const schema::Clamp* clamp = node.attributes<schema::QuantizedLinear>().clamp();
+    const bool is_clamped_behind = !rounds_ && node.has_input(3);
+    const float min = is_clamped_behind ? -kInfinity : clamp_min(clamp);
+    const float max = is_clamped_behind ? kInfinity : clamp_max(clamp);
+    const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
+    const size_t group = depth / node.input(2).shape[1];
+    return [=](const void* weight_data, const void* bias_data, xnn_weights_cache_t cache, xnn_operator_t* op) {
+      const Address weight(weight_data), bias(bias_data);
+      const auto create = [&](auto function, auto... how) {
+        return create_with_weights(
+            function, cache, op, depth, columns, depth, columns, how..., weight, bias, min, max, 0u);
+      };
+      if (is_grouped_) {
+        return create(xnn_create_fully_connected_nc_qd8_f32_qb4w, group, kZeroPoint, reduced_scale);
+      }
+      if (rounds_) {
+        return is_4bit_ ? create(xnn_create_fully_connected_nc_qd8_f32_qc4w, kZeroPoint, scale)
+                        : create(xnn_create_fully_connected_nc_qd8_f32_qc8w, scale);
+      }
+      return is_4bit_ ? create(xnn_create_fully_connected_nc_f32_qc4w, kZeroPoint, scale)
+                      : create(xnn_create_fully_connected_nc_f32_qc8w, scale);
+    };
+  }
+
+  xnn_status reshape_product(size_t rows, size_t* workspace_bytes) {
+    const auto reshape = [&](auto function) {
+      return reshape_with_workspace(
+          function, std::make_tuple(product_.get(), rows), workspace_bytes, std::make_tuple(pool()));
+    };
+    if (is_grouped_) {
+      return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qb4w);
+    }
+    if (rounds_) {
+      return is_4bit_ ? reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc4w)
+                      : reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc8w);
+    }
+    return is_4bit_ ? reshape(xnn_reshape_fully_connected_nc_f32_qc4w)
+                    : reshape(xnn_reshape_fully_connected_nc_f32_qc8w);
+  }
+
+  xnn_status setup_product(Address x, Address y, void* workspace, const xnn_quantization_params* parameters) {
+    const auto setup = [&](auto function) {
+      return setup_with_workspace(
+          function, std::make_tuple(product_.get(), x, y), workspace, std::make_tuple(parameters));
+    };
+    if (is_grouped_) {
+      return setup(xnn_setup_fully_connected_nc_qd8_f32_qb4w);
+    }
+    if (rounds_) {
+      return is_4bit_ ? setup(xnn_setup_fully_connected_nc_qd8_f32_qc4w)
+                      : setup(xnn_setup_fully_connected_nc_qd8_f32_qc8w);
+    }
+    return is_4bit_ ? xnn_setup_fully_connected_nc_f32_qc4w(product_.get(), x, y)
+                    : xnn_setup_fully_connected_nc_f32_qc8w(product_.get(), x, y);
+  }
+
+  const bool rounds_; // operand 0, by row
+  const bool is_4bit_;
+  const bool is_grouped_;
+  PackedOperator product_;
+  XnnpackRounding rounding_;
+  Buffer bias_; // that is added behind
+  OperatorPtr add_, clamp_;
+  size_t rounded_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> make_xnnpack_quantized_linear(const NodeContext& node) {
+  return std::make_unique<XnnpackQuantizedLinear>(node);
+}
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,20 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+// What the XNNPACK that we are linked with does on this CPU. Found out by asking it, once.
+
+#include <string>
+
+namespace executorch::backends::et_xnnpack {
+
+// What XNNPACK's packing depends on beyond its arguments.
+std::string describe_xnnpack_build();
+
+// Whether it computes in float16 here, and right.
+bool xnnpack_has_half();
+
+// Whether its products of rows that it rounds to 8 bits itself are right here, whatever the number of rows. They are
+// not where it was built without the headers of ours in third-party/ that mend this, and its tiles need them.
+bool xnnpack_can_round_rows();
+
+} // namespace executorch::backends::et_xnnpack
