@@ -160,12 +160,17 @@ std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes
   for (const uint32_t i : step.nodes) {
     const BoundNode bound(blob_, i, view(types_), sizes);
     const schema::Node& node = blob_.node(i);
+    const uint32_t result = node.outputs()->Get(0);
     nodes.push_back(
         {plan_.choices[i].row(bound.context()),
          {node.inputs()->begin(), node.inputs()->end()},
-         node.outputs()->Get(0)});
+         {result, element_size(types_[result].storage())}});
   }
-  return std::make_unique<FusedElementwise>(std::move(nodes), view(step.inputs), view(step.outputs));
+  std::vector<FusedElementwise::Value> inputs;
+  for (const uint32_t id : step.inputs) {
+    inputs.push_back({id, element_size(types_[id].storage())});
+  }
+  return std::make_unique<FusedElementwise>(std::move(nodes), view(inputs), view(step.outputs));
 }
 
 // Whether a step reads this input of it as it is.
@@ -372,7 +377,15 @@ Status Executable::reshape_steps(const Sizes& sizes, bool* same_memory) {
       step.undo_bytes = undo;
     }
     if (step.fused != nullptr && !step.is_empty) {
-      step.scratch_bytes = step.fused->reshape(view(types_), num_threads_);
+      std::array<Shape, FusedElementwise::kMaxInputs> inputs;
+      std::transform(plan_.steps[s].inputs.begin(), plan_.steps[s].inputs.end(), inputs.begin(), [this](uint32_t id) {
+        return types_[id].shape;
+      });
+      const uint32_t result = blob_.node(plan_.steps[s].nodes.front()).outputs()->Get(0);
+      const size_t scratch =
+          step.fused->reshape({inputs.data(), plan_.steps[s].inputs.size()}, types_[result].shape, num_threads_);
+      *same_memory = *same_memory && step.scratch_bytes == scratch;
+      step.scratch_bytes = scratch;
     }
   }
   return {};

@@ -62,6 +62,14 @@ class Broadcast {
     return result;
   }
 
+  // How many rows from `row` on, at least that one, start `row_stride` elements apart in each operand.
+  size_t even_rows(size_t row) const {
+    return rank_ < 2 ? 1 : sizes_[rank_ - 2] - row % sizes_[rank_ - 2];
+  }
+  size_t row_stride(size_t k) const {
+    return rank_ < 2 ? 0 : strides_[k][rank_ - 2];
+  }
+
  private:
   void add_axis(size_t size, size_t axis, const std::array<Strides, N>& strides) {
     bool merges = rank_ > 0;

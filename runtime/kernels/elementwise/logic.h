@@ -1,25 +1,21 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/base/dtype.h"
 #include "row.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_compare(const NodeContext& node);
-std::unique_ptr<Kernel> make_where(const NodeContext& node);
-std::unique_ptr<Kernel> make_cast(const NodeContext& node);
-std::unique_ptr<Row> make_cast_row(const NodeContext& node);
-std::unique_ptr<Kernel> make_iota(const NodeContext& node);
-std::unique_ptr<Kernel> make_size_value(const NodeContext& node);
-// Binary of Int32, Int64 or Bool.
-std::unique_ptr<Kernel> make_integer_binary(const NodeContext& node);
+enum class Comparison : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 
-std::unique_ptr<Row> make_compare_row(const NodeContext& node);
-// Null for divisions.
-std::unique_ptr<Row> make_integer_row(const NodeContext& node);
-std::unique_ptr<Row> make_where_row(const NodeContext& node);
+// Two operands of `dtype` to Bool, bytes of 0 and 1. REQUIRES: `dtype` is no 16-bit float
+std::unique_ptr<Row> compare_row(Comparison comparison, DType dtype);
+
+// The element of operand 1 where operand 0, a Bool, is not 0; else that of operand 2. Those have
+// elements of 1, 2, 4 or 8 bytes, which are moved as they are.
+std::unique_ptr<Row> where_row(size_t element_size);
 
 } // namespace executorch::backends::et_xnnpack

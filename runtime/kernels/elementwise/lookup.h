@@ -1,16 +1,28 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/base/dtype.h"
 #include "row.h"
 
 namespace executorch::backends::et_xnnpack {
 
-// Functions of one quantized operand, by a table of the results for all 256 integers, and plain
-// conversions from and to Float32. Null for what is neither.
-std::unique_ptr<Kernel> make_quantized_unary(const NodeContext& node);
-std::unique_ptr<Row> make_quantized_unary_row(const NodeContext& node);
+// What a byte stands for: (q - zero_point) * scale.
+struct ByteQuantization {
+  DType stored = DType::Int8; // or UInt8
+  float scale = 1;
+  int32_t zero_point = 0;
+};
+
+// A function of quantized bytes by a table of its results for all 256. `function` is a row of one Float32, null
+// for a copy. Gives bytes, quantized as `to` says.
+std::unique_ptr<Row> lookup_row(const Row* function, const ByteQuantization& from, const ByteQuantization& to);
+// The same with results of Float32.
+std::unique_ptr<Row> lookup_row(const Row* function, const ByteQuantization& from);
+
+// Float32 to bytes, rounded half to even.
+std::unique_ptr<Row> quantize_bytes_row(const ByteQuantization& to);
 
 } // namespace executorch::backends::et_xnnpack

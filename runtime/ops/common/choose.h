@@ -5,6 +5,7 @@
 // full sentence, or null if it can.
 
 #include "common.h"
+#include "runtime/ops/elementwise/row_kernel.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -42,8 +43,10 @@ Choice choose_only_kernel(const NodeContext& node, const Cpu&, const ChoiceOptio
   return choose_kernel(node, kMake, "XNNPACK has no such operator.");
 }
 
-// The `choose` of an elementwise op that XNNPACK does not have, not quantized: a row, and a kernel for when it is alone.
-template <std::unique_ptr<Row> (*kRow)(const NodeContext&), std::unique_ptr<Kernel> (*kAlone)(const NodeContext&)>
+// The `choose` of an elementwise op that XNNPACK does not have: a row, and what computes a node that is alone.
+template <
+    std::unique_ptr<Row> (*kRow)(const NodeContext&),
+    std::unique_ptr<Kernel> (*kAlone)(const NodeContext&) = make_kernel_of_row<kRow>>
 Choice choose_row(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
   constexpr const char* kReason = "XNNPACK has no such operator.";
   return node.is_quantized() || kRow(node) == nullptr ? choose_kernel(node, kAlone, kReason)

@@ -1,9 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <cmath>
 
-#include "runtime/kernels/elementwise/elementwise.h"
-#include "runtime/kernels/elementwise/logic.h"
-#include "runtime/kernels/elementwise/lookup.h"
+#include "row_kernel.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
@@ -321,33 +319,21 @@ Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& op
       .or_row(row);
 }
 
-bool is_float(const NodeContext& node) {
-  return node.input(0).dtype == DType::Float32;
-}
-
-std::unique_ptr<Kernel> make_any_binary(const NodeContext& node) {
-  return is_float(node) ? make_binary(node) : make_integer_binary(node);
-}
-
-std::unique_ptr<Row> make_any_binary_row(const NodeContext& node) {
-  return is_float(node) ? make_binary_row(node) : make_integer_row(node);
-}
-
 Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   if (node.is_quantized()) {
-    return choose_xnnpack_or_kernel(node, options, quantized_binary_limit(node), define_binary, make_any_binary);
+    return choose_xnnpack_or_kernel(node, options, quantized_binary_limit(node), define_binary, make_binary);
   }
   const Limit limit = binary_limit(node);
-  const MakeRow row = make_any_binary_row(node) == nullptr ? nullptr : make_any_binary_row;
+  const MakeRow row = make_binary_row(node) == nullptr ? nullptr : make_binary_row;
   if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
-    return Choice::elementwise(row, make_any_binary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+    return Choice::elementwise(row, make_binary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
   }
   return choose_xnnpack_or_kernel(
              node,
              options,
              limit,
              define_binary,
-             make_any_binary,
+             make_binary,
              node.attributes<schema::Binary>().kind() == BinaryKind::Copysign ? "It has this in Float32 only."
                                                                               : nullptr)
       .or_row(row);

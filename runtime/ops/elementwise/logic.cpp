@@ -1,9 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/elementwise/logic.h"
-
 #include <cinttypes>
 
+#include "row_kernel.h"
 #include "runtime/ops/common/choose.h"
+#include "size_kernel.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -68,9 +68,9 @@ Status infer_size_value(const NodeContext& node, Span<TensorType> outputs) {
 
 } // namespace
 
-const OpImpl kCompareOp{infer_compare, choose_row<make_compare_row, make_compare>};
-const OpImpl kWhereOp{infer_where, choose_row<make_where_row, make_where>};
-const OpImpl kCastOp{infer_cast, choose_row<make_cast_row, make_cast>};
+const OpImpl kCompareOp{infer_compare, choose_row<make_compare_row>};
+const OpImpl kWhereOp{infer_where, choose_row<make_where_row>};
+const OpImpl kCastOp{infer_cast, choose_row<make_cast_row>};
 const OpImpl kIotaOp{infer_iota, choose_only_kernel<make_iota>};
 const OpImpl kSizeValueOp{infer_size_value, choose_only_kernel<make_size_value>};
 

@@ -121,6 +121,37 @@ class TestedPlain final : public TestedKernel {
   Plain plain_;
 };
 
+// One of two functions.
+class TestedFunctions final : public TestedKernel {
+ public:
+  using Reshape = std::function<StatusOr<size_t>(size_t num_threads)>;
+  using Run = std::function<void(const KernelArguments& arguments)>;
+  TestedFunctions(Reshape reshape, Run run) : reshape_(std::move(reshape)), run_(std::move(run)) {}
+
+  std::optional<size_t> packed_bytes(size_t) const override {
+    return std::nullopt;
+  }
+  Status pack(size_t i, const void* original, void* packed) const override {
+    return failure(Error::Internal, "input %zu of %p to %p is not packed", i, original, packed);
+  }
+  StatusOr<size_t> reshape(size_t num_threads) override {
+    return reshape_(num_threads);
+  }
+  void run(const KernelArguments& arguments) override {
+    run_(arguments);
+  }
+
+ private:
+  const Reshape reshape_;
+  const Run run_;
+};
+
+// Makes a Plain, whose reshape takes these parameters.
+template <typename Plain, typename Parameters>
+std::function<std::unique_ptr<TestedKernel>()> plain_kernel(const Parameters& parameters) {
+  return [parameters] { return std::make_unique<TestedPlain<Plain, Parameters>>(parameters); };
+}
+
 struct PlainCase {
   std::function<std::unique_ptr<TestedKernel>()> make;
   std::vector<std::optional<Tensor>> inputs;
@@ -135,8 +166,7 @@ PlainCase plain_case(
     std::vector<std::optional<Tensor>> inputs,
     std::vector<TensorType> outputs,
     std::vector<size_t> constants = {}) {
-  const auto make = [parameters] { return std::make_unique<TestedPlain<Plain, Parameters>>(parameters); };
-  return {make, std::move(inputs), std::move(outputs), 0, std::move(constants)};
+  return {plain_kernel<Plain>(parameters), std::move(inputs), std::move(outputs), 0, std::move(constants)};
 }
 
 // Equal, or closer than absolute + relative * |expected|; NaN only to NaN.

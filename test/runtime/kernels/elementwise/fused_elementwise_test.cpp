@@ -1,134 +1,101 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/elementwise/fused_elementwise.h>
 
-#include <cmath>
-#include <random>
+#include <runtime/kernels/elementwise/binary.h>
+#include <runtime/kernels/elementwise/logic.h>
+#include <runtime/kernels/elementwise/unary.h>
 
-#include <gtest/gtest.h>
-#include <runtime/execute/executable.h>
-
-#include "graph_def.h"
+#include "row_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using schema::BinaryKind;
-using schema::UnaryKind;
+using Value = FusedElementwise::Value;
 
-// What a graph computes for `inputs`, fused or node by node.
-std::vector<std::vector<float>> outputs_of(
-    const GraphDef& def, const std::vector<std::vector<float>>& inputs, bool fuse, pthreadpool_t pool) {
-  const std::vector<uint8_t> bytes = def.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
-  EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
-  Executable::Settings settings;
-  settings.fuse_elementwise = fuse;
-  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
-  EXPECT_TRUE(executable.ok()) << executable.status().message();
-  std::vector<ArgumentSize> sizes;
-  std::vector<const void*> data;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Shape shape;
-    for (const int64_t dim : def.values[def.inputs[i].value].dims) {
-      shape.dims[shape.rank++] = static_cast<size_t>(dim);
-    }
-    sizes.push_back({shape, 0});
-    data.push_back(inputs[i].data());
-  }
-  Status status = (*executable)->reshape({sizes.data(), sizes.size()}, pool);
-  EXPECT_TRUE(status.ok()) << status.message();
-  std::vector<std::vector<float>> outputs;
-  std::vector<void*> to;
-  for (size_t i = 0; i < def.outputs.size(); ++i) {
-    outputs.emplace_back((*executable)->output_type(i).shape.numel());
-  }
-  for (std::vector<float>& output : outputs) {
-    to.push_back(output.data());
-  }
-  status = (*executable)->run({data.data(), data.size()}, {to.data(), to.size()});
-  EXPECT_TRUE(status.ok()) << status.message();
-  return outputs;
+// where(a > 0, sqrt(a), b) + b, and sqrt(a), which is read outside, too.
+PlainCase sum_of_roots(const Tensor& a, const Tensor& b, const Tensor& zero, const Shape& y) {
+  enum : uint32_t { kA, kB, kZero, kPositive, kRoot, kChosen, kSum };
+  const auto make = [=] {
+    std::vector<FusedElementwise::Node> nodes;
+    nodes.push_back({compare_row(Comparison::Greater, DType::Float32), {kA, kZero}, {kPositive, 1}});
+    nodes.push_back({unary_row({UnaryFunction::Sqrt}), {kA}, {kRoot, 4}});
+    nodes.push_back({where_row(4), {kPositive, kRoot, kB}, {kChosen, 4}});
+    nodes.push_back({binary_row({BinaryFunction::Add}), {kChosen, kB}, {kSum, 4}});
+    const Value inputs[] = {{kA, 4}, {kB, 4}, {kZero, 4}};
+    const uint32_t outputs[] = {kSum, kRoot};
+    const auto pass = std::make_shared<FusedElementwise>(
+        std::move(nodes), Span<const Value>(inputs, 3), Span<const uint32_t>(outputs, 2));
+    return std::make_unique<TestedFunctions>(
+        [=](size_t num_threads) -> StatusOr<size_t> {
+          const Shape shapes[] = {a.shape(), b.shape(), zero.shape()};
+          return pass->reshape({shapes, 3}, y, num_threads);
+        },
+        [=](const KernelArguments& arguments) { pass->run(arguments); });
+  };
+  return {make, {a, b, zero}, {{DType::Float32, y}, {DType::Float32, y}}};
 }
 
-// Shapes to combine: all broadcast to the first one.
-struct Shapes {
-  std::vector<std::vector<int64_t>> dims;
-};
-
-class FusedElementwiseKernelTest : public ::testing::TestWithParam<Shapes> {};
-
-// Random expressions over inputs of all these shapes give the same fused, bit by bit, as each
-// kernel alone.
-TEST_P(FusedElementwiseKernelTest, EqualsNodeByNode) {
-  const std::vector<std::vector<int64_t>>& dims = GetParam().dims;
-  const std::unique_ptr<pthreadpool, void (*)(pthreadpool_t)> two(pthreadpool_create(2), pthreadpool_destroy);
-  std::mt19937 random(11);
-  for (int round = 0; round < 20; ++round) {
-    GraphDef g;
-    std::vector<uint32_t> any, whole; // values of any shape; of the first shape
-    std::vector<std::vector<float>> inputs;
-    for (const std::vector<int64_t>& shape : dims) {
-      any.push_back(g.input(shape));
-      size_t count = 1;
-      for (const int64_t dim : shape) {
-        count *= static_cast<size_t>(dim);
-      }
-      inputs.push_back(some_numbers(count, static_cast<uint32_t>(any.size())));
+TEST(FusedElementwise, SeveralNodesOfSeveralTypes) {
+  const Shape shapes[][2] = {
+      {{7}, {1}},
+      {{}, {}},
+      {{1025}, {1025}},
+      {{300, 5}, {5}},
+      {{300, 5}, {300, 1}},
+      {{2, 3, 5000}, {3, 1}},
+      {{40, 3, 2, 3}, {3, 1, 3}},
+      {{3, 0}, {1}},
+  };
+  for (const auto& [whole, other] : shapes) {
+    SCOPED_TRACE(whole.to_string() + " and " + other.to_string());
+    const Tensor a = random_floats(whole), b = random_floats(other), zero = floats({}, {0});
+    Tensor sum(DType::Float32, whole), root(DType::Float32, whole);
+    Index at(whole);
+    for (size_t i = 0; i < sum.numel(); ++i, at.next()) {
+      const float x = a.data<float>()[i], y = b.data<float>()[at.in(other)];
+      root.data<float>()[i] = std::sqrt(x);
+      sum.data<float>()[i] = (x > 0 ? std::sqrt(x) : y) + y;
     }
-    whole.push_back(any.front());
-    for (int i = 0; i < 8; ++i) {
-      const uint32_t a = whole[random() % whole.size()];
-      const uint32_t b = any[random() % any.size()];
-      // None of these runs in XNNPACK, whose results differ in the last bit.
-      switch (random() % 4) {
-        case 0:
-          whole.push_back(g.node(unary(UnaryKind::Silu), {a}, dims.front()));
-          break;
-        case 1:
-          whole.push_back(g.node(binary(BinaryKind::Maximum), {b, a}, dims.front()));
-          break;
-        case 2:
-          whole.push_back(g.node(unary(UnaryKind::Sin), {a}, dims.front()));
-          break;
-        default:
-          whole.push_back(g.node(binary(BinaryKind::Atan2), {a, b}, dims.front()));
-      }
-      any.push_back(whole.back());
-    }
-    g.output(whole.back());
-    g.output(whole[whole.size() / 2]);
-    const auto alone = outputs_of(g, inputs, false, nullptr);
-    EXPECT_EQ(outputs_of(g, inputs, true, nullptr), alone) << "round " << round;
-    EXPECT_EQ(outputs_of(g, inputs, true, two.get()), alone) << "round " << round << ", two threads";
+    PlainCase kernel_case = sum_of_roots(a, b, zero, whole);
+    check_kernel(kernel_case, sum);
+    kernel_case.checked = 1;
+    check_kernel(kernel_case, root);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes,
-    FusedElementwiseKernelTest,
-    ::testing::Values(
-        Shapes{{{7}, {1}, {}}},
-        Shapes{{{2, 3, 5000}, {5000}, {3, 1}, {2, 1, 5000}}},
-        Shapes{{{1025}, {1}, {1025}}},
-        Shapes{{{300, 5}, {5}, {300, 1}, {1, 1}}}, // short rows
-        Shapes{{{40, 3, 2, 3}, {3, 1, 3}, {40, 1, 2, 1}, {2, 3}}},
-        Shapes{{{}, {}}},
-        Shapes{{{2, 1, 3, 1, 5, 7}, {3, 1, 1, 7}, {2, 1, 1, 1, 1, 1}}}));
-
-TEST(FusedElementwiseKernelTest, MixesTypes) {
-  GraphDef g;
-  const uint32_t x = g.input({2, 40});
-  const uint32_t zero = g.constant({}, {0});
-  const uint32_t positive = g.node(compare(schema::CompareKind::Greater), {x, zero}, {2, 40}, DType::Bool);
-  const uint32_t root = g.node(unary(UnaryKind::Sqrt), {x}, {2, 40});
-  const uint32_t chosen = g.node(where(), {positive, root, zero}, {2, 40});
-  g.output(g.node(binary(BinaryKind::Add), {chosen, x}, {2, 40}));
-  const std::vector<float> numbers = some_numbers(80);
-  const std::vector<float> sums = outputs_of(g, {numbers}, true, nullptr)[0];
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    EXPECT_FLOAT_EQ(sums[i], (numbers[i] > 0 ? std::sqrt(numbers[i]) : 0) + numbers[i]);
+// More than one operand is put together from short rows, and more than one block of them.
+TEST(FusedElementwise, OneNodeOfShortRows) {
+  for (const size_t size : {1, 2, 3, 31, 32, 33}) {
+    const Tensor c(DType::Bool, {1, size}), a = iota(DType::Int64, {2000, 1}), b = iota(DType::Int64, {2000, size});
+    check_row([] { return where_row(8); }, {c, a, b}, b);
   }
+}
+
+TEST(FusedElementwise, SaysWhyARowFails) {
+  const Tensor a = iota(DType::Int32, {20000});
+  Tensor b = repeated({20000}, {1.0f});
+  b.type.dtype = DType::Int32; // some bits
+  FusedElementwise::Node node{integer_row(BinaryFunction::Fmod, DType::Int32), {0, 1}, {2, 4}};
+  std::vector<FusedElementwise::Node> nodes;
+  nodes.push_back(std::move(node));
+  const Value inputs[] = {{0, 4}, {1, 4}};
+  const uint32_t output = 2;
+  FusedElementwise pass(std::move(nodes), Span<const Value>(inputs, 2), Span<const uint32_t>(&output, 1));
+  const Shape shapes[] = {a.shape(), b.shape()};
+  EXPECT_EQ(pass.reshape({shapes, 2}, a.shape(), 1), 0);
+  Tensor y(DType::Int32, a.shape());
+  const void* from[] = {a.bytes.data(), b.bytes.data()};
+  void* to[] = {y.bytes.data()};
+  const auto run = [&] {
+    Status status;
+    pass.run({{from, 2}, {to, 1}, nullptr, nullptr, &status});
+    return status;
+  };
+  EXPECT_TRUE(run().ok());
+  b.data<int32_t>()[19999] = 0;
+  EXPECT_EQ(run().message(), "an integer is divided by zero");
+  b.data<int32_t>()[19999] = 1;
+  EXPECT_TRUE(run().ok()) << "one call's failure is not the next one's";
 }
 
 } // namespace

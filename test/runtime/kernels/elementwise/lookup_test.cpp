@@ -1,107 +1,79 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/elementwise/lookup.h>
+#include <runtime/kernels/elementwise/unary.h>
 
-#include "kernels/gemm/quantized.h"
+#include "row_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-constexpr float kSlope = 0.125f;
+constexpr ByteQuantization kFrom{DType::UInt8, 0.5f, 128}, kTo{DType::Int8, 0.25f, -8};
 
-using Function = float (*)(float);
-
-float itself(float x) {
+Tensor every_byte(const Shape& shape) {
+  Tensor x(DType::UInt8, shape);
+  for (size_t i = 0; i < x.numel(); ++i) {
+    x.bytes[i] = static_cast<uint8_t>(i * 37);
+  }
   return x;
 }
-float leaky(float x) {
-  return x < 0 ? x * kSlope : x;
-}
-float limited(float x) {
-  return std::min(std::max(x, -3.0f), 6.0f);
+
+float number(const Tensor& x, size_t i) {
+  return (static_cast<float>(x.bytes[i]) - 128) * 0.5f;
 }
 
-struct Of {
-  schema::UnaryKind kind;
-  Function function;
-};
-const Of kFunctions[] = {
-    {schema::UnaryKind::Copy, itself},
-    {schema::UnaryKind::LeakyRelu, leaky},
-    {schema::UnaryKind::Clamp, limited},
-    {schema::UnaryKind::Abs, std::fabs},
-};
-
-KernelCase unary(schema::UnaryKind kind, const Tensor& x, const TensorType& y) {
-  return {
-      make_quantized_unary,
-      schema::Attributes::Unary,
-      [=](auto& builder) {
-        const schema::Clamp clamp(-3.0f, 6.0f);
-        return schema::CreateUnary(builder, kind, kSlope, &clamp).Union();
-      },
-      {x},
-      y};
+int8_t byte(float x) {
+  return static_cast<int8_t>(std::min(std::max(std::nearbyint(x * 4) - 8, -128.0f), 127.0f));
 }
 
-void check(const Of& of, const Tensor& x, const Quantized& from, const TensorType& type, const Quantized* to) {
-  SCOPED_TRACE(std::string(schema::EnumNameUnaryKind(of.kind)) + " of " + type.to_string());
-  std::vector<float> results = from.numbers(x);
-  for (float& result : results) {
-    result = of.function(result);
-  }
-  if (to == nullptr) {
-    Tensor expected = floats(type.shape, results);
-    check_kernel(unary(of.kind, x, expected.type), expected);
-  } else {
-    const Tensor expected = to->tensor(type.shape, results);
-    check_kernel(unary(of.kind, x, expected.type), expected);
-  }
-}
-
-const Shape kShapes[] = {{}, {1}, {7}, {3, 37}, {0, 4}, {300, 259}};
-
-TEST(LookupKernel, IntegersOfIntegers) {
-  const Quantized signed_one(DType::Int8, 0.1f, -7), signed_two(DType::Int8, 0.25f, 3);
-  const Quantized unsigned_one(DType::UInt8, 0.125f, 128), unsigned_two(DType::UInt8, 0.5f, 0);
-  for (const Shape& shape : kShapes) {
-    for (const Of& of : kFunctions) {
-      for (const Quantized* from : {&signed_one, &unsigned_one}) {
-        for (const Quantized* to : {&signed_one, &signed_two, &unsigned_two}) {
-          const Tensor x = from->every(shape);
-          check(of, x, *from, x.type, to);
-        }
-      }
+TEST(LookupRow, IntegersOfIntegers) {
+  const std::unique_ptr<Row> abs = unary_row({UnaryFunction::Abs});
+  for (const Shape& shape : {Shape{1}, Shape{7}, Shape{3, 37}, Shape{300, 259}}) {
+    const Tensor x = every_byte(shape);
+    Tensor y(DType::Int8, shape), copy(DType::Int8, shape);
+    for (size_t i = 0; i < x.numel(); ++i) {
+      y.data<int8_t>()[i] = byte(std::fabs(number(x, i)));
+      copy.data<int8_t>()[i] = byte(number(x, i));
     }
+    check_row([&] { return lookup_row(abs.get(), kFrom, kTo); }, {x}, y);
+    check_row([&] { return lookup_row(nullptr, kFrom, kTo); }, {x}, copy);
   }
 }
 
-TEST(LookupKernel, FloatsOfIntegers) {
-  const Quantized from(DType::Int8, 0.1f, 127), unsigned_from(DType::UInt8, 0.3f, 0);
-  for (const Shape& shape : kShapes) {
-    for (const Of& of : kFunctions) {
-      check(of, from.every(shape), from, from.every(shape).type, nullptr);
-      check(of, unsigned_from.every(shape), unsigned_from, unsigned_from.every(shape).type, nullptr);
-    }
+TEST(LookupRow, FloatsOfIntegers) {
+  const std::unique_ptr<Row> abs = unary_row({UnaryFunction::Abs});
+  const Tensor x = every_byte({3, 259});
+  Tensor y(DType::Float32, x.shape()), copy(DType::Float32, x.shape());
+  for (size_t i = 0; i < x.numel(); ++i) {
+    y.data<float>()[i] = std::fabs(number(x, i));
+    copy.data<float>()[i] = number(x, i);
   }
+  check_row([&] { return lookup_row(abs.get(), kFrom); }, {x}, y);
+  check_row([&] { return lookup_row(nullptr, kFrom); }, {x}, copy);
 }
 
-TEST(LookupKernel, IntegersOfFloats) {
-  const Quantized to(DType::Int8, 0.25f, -128), unsigned_to(DType::UInt8, 0.1f, 255);
-  for (const Shape& shape : kShapes) {
-    const Tensor x = random_floats(shape, -50, 50);
-    const std::vector<float> numbers(x.data<float>(), x.data<float>() + x.numel());
-    for (const Quantized* type : {&to, &unsigned_to}) {
-      const Tensor expected = type->tensor(shape, numbers);
-      check_kernel(unary(schema::UnaryKind::Copy, x, expected.type), expected);
-    }
+TEST(LookupRow, IntegersOfFloats) {
+  const Tensor x = random_floats({5, 131}, -50, 50);
+  Tensor y(DType::Int8, x.shape());
+  for (size_t i = 0; i < x.numel(); ++i) {
+    y.data<int8_t>()[i] = byte(x.data<float>()[i]);
   }
+  check_row([] { return quantize_bytes_row(kTo); }, {x}, y);
 }
 
-// A table has a result for each of 256 integers, all of which appear.
-TEST(LookupKernel, ResultsOutOfRange) {
-  const Quantized from(DType::Int8, 1.0f, 0), to(DType::Int8, 0.01f, 100);
-  const Tensor x = from.every({256});
-  check({schema::UnaryKind::Copy, itself}, x, from, x.type, &to);
+// An operand that does not move is one element for all.
+TEST(LookupRow, RepeatsWhatDoesNotMove) {
+  const uint8_t x = 130;
+  const float number_of_x = 1;
+  const RowOperand of_byte{&x, false}, of_float{&number_of_x, false};
+  std::vector<int8_t> bytes(5);
+  std::vector<float> floats(5);
+  lookup_row(nullptr, kFrom, kTo)->run(&of_byte, bytes.data(), bytes.size());
+  EXPECT_EQ(bytes, std::vector<int8_t>(5, -4));
+  lookup_row(nullptr, kFrom)->run(&of_byte, floats.data(), floats.size());
+  EXPECT_EQ(floats, std::vector<float>(5, 1));
+  std::fill(bytes.begin(), bytes.end(), int8_t{0});
+  quantize_bytes_row(kTo)->run(&of_float, bytes.data(), bytes.size());
+  EXPECT_EQ(bytes, std::vector<int8_t>(5, -4));
 }
 
 } // namespace

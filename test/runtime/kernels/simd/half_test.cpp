@@ -1,6 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/simd/half.h>
-#include <runtime/kernels/elementwise/logic.h>
 
 #include <algorithm>
 #include <cmath>
@@ -106,50 +105,6 @@ TEST(HalfTest, StaysInsideItsArrays) {
       }
     });
   }
-}
-
-void check_cast(const Tensor& x, const Tensor& y) {
-  SCOPED_TRACE(x.type.to_string() + " to " + y.type.to_string());
-  const DType dtype = y.type.dtype;
-  check_kernel(
-      {make_cast,
-       schema::Attributes::Cast,
-       [=](auto& builder) { return schema::CreateCast(builder, to_schema(dtype)).Union(); },
-       {x},
-       y.type},
-      y);
-}
-
-template <typename T>
-Tensor tensor(DType dtype, const std::vector<T>& values) {
-  Tensor result(dtype, {values.size()});
-  std::copy(values.begin(), values.end(), result.data<T>());
-  return result;
-}
-
-TEST(CastKernel, FromAndToHalf) {
-  const Tensor x = tensor<uint16_t>(DType::Float16, {0x3C00, 0xC100, 0x0000, 0x8000, 0x7BFF, 0x3801});
-  check_cast(x, tensor<float>(DType::Float32, {1, -2.5f, 0, -0.0f, 65504, 0.50048828125f}));
-  check_cast(x, tensor<uint16_t>(DType::BFloat16, {0x3F80, 0xC020, 0, 0x8000, 0x4780, 0x3F00}));
-  check_cast(x, tensor<int32_t>(DType::Int32, {1, -2, 0, 0, 65504, 0}));
-  check_cast(x, tensor<int64_t>(DType::Int64, {1, -2, 0, 0, 65504, 0}));
-  check_cast(x, tensor<uint8_t>(DType::Bool, {1, 1, 0, 0, 1, 1}));
-  const Tensor b = tensor<uint16_t>(DType::BFloat16, {0x3F80, 0xC020, 0x0001, 0x7F80});
-  check_cast(b, tensor<uint16_t>(DType::Float16, {0x3C00, 0xC100, 0, 0x7C00}));
-  check_cast(
-      tensor<int64_t>(DType::Int64, {1, -3, 2049, 1 << 20}),
-      tensor<uint16_t>(DType::Float16, {0x3C00, 0xC200, 0x6800, 0x7C00}));
-  check_cast(tensor<uint8_t>(DType::Bool, {0, 1}), tensor<uint16_t>(DType::BFloat16, {0, 0x3F80}));
-}
-
-TEST(CastKernel, ManyElements) {
-  Tensor x(DType::Float16, {100003}), y(DType::Int32, {100003});
-  for (size_t i = 0; i < x.numel(); ++i) {
-    const uint16_t bits = static_cast<uint16_t>(i % 0x7C00);
-    x.data<uint16_t>()[i] = bits;
-    y.data<int32_t>()[i] = static_cast<int32_t>(decoded(kFormats[0], bits));
-  }
-  check_cast(x, y);
 }
 
 } // namespace

@@ -6,18 +6,14 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// What the instruction-set variants of elementwise share.
-struct UnaryParameters {
-  float alpha = 1, low = 0, high = 0;
-};
-using UnaryRow = void (*)(const float* x, float* y, size_t count, const UnaryParameters& parameters);
+// What the instruction-set variants of binary functions share.
 
-// An operand that moves has an element for each one of the row, else one for all.
+// An operand that moves has an element for each one of the result, else one for all.
 struct BinaryOperand {
   const float* data;
   bool moves;
 };
-using BinaryRow =
+using BinaryLoop =
     void (*)(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high);
 
 // With the sign of b.
@@ -45,7 +41,7 @@ inline float floor_div(float a, float b) {
 
 // For functions that are not vectorised.
 template <float (*kFunction)(float, float)>
-void scalar_row(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
+void scalar_loop(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
   for (size_t i = 0; i < count; ++i) {
     const float x = kFunction(a.data[a.moves ? i : 0], b.data[b.moves ? i : 0]);
     const float raised = x < low ? low : x; // keeps NaN
