@@ -5,9 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/ops/op.h"
-#include "runtime/kernels/simd/isa.h"
 #include "layer_norm_rows.h"
+#include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/norm/layer_norm.cpp"
@@ -42,31 +41,14 @@ void normalize_row(
 }
 
 void layer_norm_rows(const LayerNormRows& r) {
-  const double per_element = 1 / static_cast<double>(r.length);
   for (size_t row = 0; row < r.rows; ++row) {
-    const size_t length = r.length;
-    const float* x = r.x + row * length;
-    float* y = r.y + row * length;
-    double total = 0;
-    for (size_t i = 0; i < length; i += kBlock) {
-      total += sum(x + i, std::min(kBlock, length - i));
-    }
-    const float mean = static_cast<float>(total * per_element);
-    double deviation = 0, squares = 0;
-    for (size_t i = 0; i < length; i += kBlock) {
-      float first, second;
-      deviations(x + i, std::min(kBlock, length - i), mean, &first, &second);
-      deviation += first;
-      squares += second;
-    }
-    // What rounding the mean to float has left.
-    const double rest = deviation * per_element;
-    const double variance = std::max(squares * per_element - rest * rest, 0.0);
-    const double scale = 1 / std::sqrt(variance + static_cast<double>(r.epsilon));
-    const float s = static_cast<float>(scale), t = static_cast<float>(-rest * scale);
-    normalize_row(x, length, mean, s, t, r.weight, r.bias, y);
+    const float* x = r.x + row * r.length;
+    const Moments moments = moments_of(x, 1, r.length, 0);
+    const double scale = 1 / std::sqrt(moments.variance + static_cast<double>(r.epsilon));
+    const float s = static_cast<float>(scale), t = static_cast<float>(-moments.rest * scale);
+    normalize_row(x, r.length, moments.mean, s, t, r.weight, r.bias, r.y + row * r.length);
     if (r.mean != nullptr) {
-      r.mean[row] = static_cast<float>(static_cast<double>(mean) + rest);
+      r.mean[row] = static_cast<float>(static_cast<double>(moments.mean) + moments.rest);
       r.rstd[row] = s;
     }
   }
@@ -101,71 +83,58 @@ namespace {
 
 constexpr size_t kGrain = 16384; // elements
 
-// Over the last axes; also RmsNorm.
-class LayerNorm final : public Kernel {
- public:
-  using Function = decltype(ETX_DISPATCH(layer_norm_rows));
-
-  LayerNorm(Function function, size_t axes, float epsilon) : function_(function), axes_(axes), epsilon_(epsilon) {}
-
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const Shape& shape = node.input(0).shape;
-    const size_t split = shape.rank - axes_;
-    rows_ = shape.numel(0, split);
-    length_ = shape.numel(split, shape.rank);
-    return size_t{0};
+// Calls `function` for parts of the rows.
+template <typename Function>
+void run_rows(const RowNormParameters& p, const KernelArguments& arguments, const Function& function) {
+  LayerNormRows all;
+  all.x = arguments.input<float>(0);
+  all.length = p.length;
+  all.weight = arguments.input<float>(1);
+  all.bias = arguments.input<float>(2);
+  all.epsilon = p.epsilon;
+  all.y = arguments.output<float>(0);
+  if (arguments.outputs.size() == 3) {
+    all.mean = arguments.output<float>(1);
+    all.rstd = arguments.output<float>(2);
   }
-
-  void run(const KernelArguments& arguments) override {
-    LayerNormRows all;
-    all.x = arguments.input<float>(0);
-    all.length = length_;
-    all.weight = arguments.input<float>(1);
-    all.bias = arguments.input<float>(2);
-    all.epsilon = epsilon_;
-    all.y = arguments.output<float>(0);
-    if (arguments.outputs.size() == 3) {
-      all.mean = arguments.output<float>(1);
-      all.rstd = arguments.output<float>(2);
+  if (p.length == 0) {
+    if (all.mean != nullptr) {
+      std::fill_n(all.mean, p.rows, 0.0f);
+      std::fill_n(all.rstd, p.rows, std::numeric_limits<float>::quiet_NaN());
     }
-    if (length_ == 0) {
-      if (all.mean != nullptr) {
-        std::fill_n(all.mean, rows_, 0.0f);
-        std::fill_n(all.rstd, rows_, std::numeric_limits<float>::quiet_NaN());
-      }
-      return;
-    }
-    parallel_for(arguments.pool, rows_, kGrain / length_ + 1, [&](size_t begin, size_t end) {
-      LayerNormRows part = all;
-      part.x += begin * length_;
-      part.y += begin * length_;
-      part.rows = end - begin;
-      if (part.mean != nullptr) {
-        part.mean += begin;
-        part.rstd += begin;
-      }
-      function_(part);
-    });
+    return;
   }
-
- private:
-  const Function function_;
-  const size_t axes_;
-  const float epsilon_;
-  size_t rows_ = 0;
-  size_t length_ = 0;
-};
+  parallel_for(arguments.pool, p.rows, kGrain / p.length + 1, [&](size_t begin, size_t end) {
+    LayerNormRows part = all;
+    part.x += begin * p.length;
+    part.y += begin * p.length;
+    part.rows = end - begin;
+    if (part.mean != nullptr) {
+      part.mean += begin;
+      part.rstd += begin;
+    }
+    function(part);
+  });
+}
 
 } // namespace
 
-std::unique_ptr<Kernel> make_layer_norm(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::LayerNorm>();
-  return std::make_unique<LayerNorm>(ETX_DISPATCH(layer_norm_rows), attributes.axes(), attributes.epsilon());
+size_t LayerNorm::reshape(const RowNormParameters& parameters, size_t) {
+  parameters_ = parameters;
+  return 0;
 }
 
-std::unique_ptr<Kernel> make_rms_norm(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::RmsNorm>();
-  return std::make_unique<LayerNorm>(ETX_DISPATCH(rms_norm_rows), attributes.axes(), attributes.epsilon());
+void LayerNorm::run(const KernelArguments& arguments) const {
+  run_rows(parameters_, arguments, ETX_DISPATCH(layer_norm_rows));
+}
+
+size_t RmsNorm::reshape(const RowNormParameters& parameters, size_t) {
+  parameters_ = parameters;
+  return 0;
+}
+
+void RmsNorm::run(const KernelArguments& arguments) const {
+  run_rows(parameters_, arguments, ETX_DISPATCH(rms_norm_rows));
 }
 
 } // namespace executorch::backends::et_xnnpack

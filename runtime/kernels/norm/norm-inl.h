@@ -1,6 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Statistics of neighbouring elements, compiled for each instruction set: include it after
+// Statistics of elements and what is made with them, compiled for each instruction set: include it after
 // foreach_target.h, without a guard of the usual kind.
 
 #if defined(ET_XNNPACK_NORM_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -9,6 +9,8 @@
 #else
 #define ET_XNNPACK_NORM_INL_H
 #endif
+
+#include <algorithm>
 
 #include "runtime/kernels/simd/vector-inl.h"
 
@@ -70,6 +72,36 @@ inline void deviations(const float* x, size_t count, float mean, float* first, f
   }
   *first = hn::ReduceSum(f, hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)));
   *second = hn::ReduceSum(f, hn::Add(hn::Add(b0, b1), hn::Add(b2, b3)));
+}
+
+// The mean is `mean` + `rest`: what rounding it to float has left.
+struct Moments {
+  float mean;
+  double rest;
+  double variance;
+};
+
+// Of `runs` runs of `length` elements, each `stride` elements behind the one before.
+HWY_INLINE Moments moments_of(const float* x, size_t runs, size_t length, size_t stride) {
+  const double per_element = 1 / static_cast<double>(runs * length);
+  double total = 0;
+  for (size_t run = 0; run < runs; ++run) {
+    for (size_t i = 0; i < length; i += kBlock) {
+      total += sum(x + run * stride + i, std::min(kBlock, length - i));
+    }
+  }
+  const float mean = static_cast<float>(total * per_element);
+  double deviation = 0, squares = 0;
+  for (size_t run = 0; run < runs; ++run) {
+    for (size_t i = 0; i < length; i += kBlock) {
+      float first, second;
+      deviations(x + run * stride + i, std::min(kBlock, length - i), mean, &first, &second);
+      deviation += first;
+      squares += second;
+    }
+  }
+  const double rest = deviation * per_element;
+  return {mean, rest, std::max(squares * per_element - rest * rest, 0.0)};
 }
 
 template <bool kWeight, bool kBias>

@@ -1,8 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <cmath>
 
-#include "runtime/kernels/norm/group_norm.h"
-#include "runtime/kernels/norm/layer_norm.h"
+#include "norm_kernel.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {

@@ -7,7 +7,7 @@ namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
 // y, mean and rstd.
-std::vector<Tensor> reference(const KernelCase& kernel_case, size_t axis, size_t groups, double epsilon) {
+std::vector<Tensor> reference(const PlainCase& kernel_case, size_t axis, size_t groups, double epsilon) {
   const Tensor& x = *kernel_case.inputs[0];
   const Shape& shape = x.shape();
   const size_t outer = shape.numel(1, axis), channels = shape[axis], inner = shape.numel(axis + 1, shape.rank);
@@ -46,19 +46,23 @@ std::vector<Tensor> reference(const KernelCase& kernel_case, size_t axis, size_t
 }
 
 void check(const Tensor& x, uint8_t axis, uint32_t groups, bool affine = true, Tolerance tolerance = {4e-6f, 4e-6f}) {
-  KernelCase kernel_case{
-      make_group_norm,
-      schema::Attributes::GroupNorm,
-      [=](auto& builder) { return schema::CreateGroupNorm(builder, axis, groups, 1e-3f).Union(); },
-      {x, std::nullopt, std::nullopt},
-      x.type};
+  const Shape& shape = x.shape();
+  GroupNormParameters parameters;
+  parameters.images = shape[0];
+  parameters.outer = shape.numel(1, axis);
+  parameters.channels = shape[axis];
+  parameters.inner = shape.numel(axis + size_t{1}, shape.rank);
+  parameters.groups = groups;
+  parameters.epsilon = 1e-3f;
+  parameters.channels_last = axis + size_t{1} == shape.rank;
+  PlainCase kernel_case{plain_kernel<GroupNorm>(parameters), {x, std::nullopt, std::nullopt}, {x.type}};
   if (affine) {
     kernel_case.inputs[1] = random_floats({x.shape()[axis]});
     kernel_case.inputs[2] = random_floats({x.shape()[axis]});
   }
   const std::vector<Tensor> expected = reference(kernel_case, axis, groups, static_cast<double>(1e-3f));
   check_kernel(kernel_case, expected[0], tolerance);
-  kernel_case.more_outputs = {expected[1].type, expected[2].type};
+  kernel_case.outputs = {x.type, expected[1].type, expected[2].type};
   for (size_t i = 0; i < 3; ++i) {
     kernel_case.checked = i;
     check_kernel(kernel_case, expected[i], tolerance);

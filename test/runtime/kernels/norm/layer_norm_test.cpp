@@ -6,7 +6,7 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-Tensor reference(const KernelCase& kernel_case, size_t rows, float epsilon) {
+Tensor reference(const PlainCase& kernel_case, size_t rows, float epsilon) {
   const Tensor& x = *kernel_case.inputs[0];
   Tensor y(DType::Float32, x.shape());
   const size_t length = rows == 0 ? 0 : x.numel() / rows;
@@ -34,19 +34,15 @@ void check(const Tensor& x, uint8_t axes, bool weight, bool bias, float epsilon,
   for (size_t axis = x.shape().rank - axes; axis < x.shape().rank; ++axis) {
     shape.append(x.shape()[axis]);
   }
-  KernelCase kernel_case{
-      make_layer_norm,
-      schema::Attributes::LayerNorm,
-      [=](auto& builder) { return schema::CreateLayerNorm(builder, axes, epsilon).Union(); },
-      {x, std::nullopt, std::nullopt},
-      x.type};
+  const size_t rows = x.shape().numel(0, x.shape().rank - axes), length = shape.numel();
+  PlainCase kernel_case{
+      plain_kernel<LayerNorm>(RowNormParameters{rows, length, epsilon}), {x, std::nullopt, std::nullopt}, {x.type}};
   if (weight) {
     kernel_case.inputs[1] = random_floats(shape);
   }
   if (bias) {
     kernel_case.inputs[2] = random_floats(shape);
   }
-  const size_t rows = x.shape().numel(0, x.shape().rank - axes);
   check_kernel(kernel_case, reference(kernel_case, rows, epsilon), tolerance);
 }
 
@@ -75,6 +71,17 @@ TEST(LayerNormKernel, Empty) {
   check(random_floats({4, 0}), 1, true, true, 1e-5f, {});
 }
 
+TEST(LayerNormKernel, StatisticsOfEmptyRows) {
+  PlainCase kernel_case{
+      plain_kernel<LayerNorm>(RowNormParameters{3, 0, 1e-5f}),
+      {Tensor(DType::Float32, {3, 0}), std::nullopt, std::nullopt},
+      {{DType::Float32, {3, 0}}, {DType::Float32, {3}}, {DType::Float32, {3}}}};
+  kernel_case.checked = 1;
+  check_kernel(kernel_case, floats({3}, {0, 0, 0}));
+  kernel_case.checked = 2;
+  check_kernel(kernel_case, floats({3}, {kNaN, kNaN, kNaN}));
+}
+
 TEST(LayerNormKernel, ManyRows) {
   check(random_floats({301, 96}), 1, true, true, 1e-5f, {2e-6f, 2e-6f});
 }
@@ -101,13 +108,10 @@ TEST(LayerNormKernel, NotANumberStaysInItsRow) {
 }
 
 TEST(LayerNormKernel, Statistics) {
-  KernelCase kernel_case{
-      make_layer_norm,
-      schema::Attributes::LayerNorm,
-      [](auto& builder) { return schema::CreateLayerNorm(builder, 1, 0.5f).Union(); },
+  PlainCase kernel_case{
+      plain_kernel<LayerNorm>(RowNormParameters{300, 70, 0.5f}),
       {random_floats({300, 70}), std::nullopt, std::nullopt},
-      {DType::Float32, {300, 70}}};
-  kernel_case.more_outputs = {{DType::Float32, {300, 1}}, {DType::Float32, {300, 1}}};
+      {{DType::Float32, {300, 70}}, {DType::Float32, {300, 1}}, {DType::Float32, {300, 1}}}};
   Tensor mean(DType::Float32, {300, 1}), rstd(DType::Float32, {300, 1});
   for (size_t row = 0; row < 300; ++row) {
     const float* x = kernel_case.inputs[0]->data<float>() + row * 70;
@@ -128,12 +132,10 @@ TEST(LayerNormKernel, Statistics) {
 TEST(RmsNormKernel, Lengths) {
   for (const size_t length : {1, 2, 7, 16, 17, 65, 100, 385, 9001}) {
     SCOPED_TRACE(length);
-    KernelCase kernel_case{
-        make_rms_norm,
-        schema::Attributes::RmsNorm,
-        [](auto& builder) { return schema::CreateRmsNorm(builder, 1, 1e-5f).Union(); },
+    const PlainCase kernel_case{
+        plain_kernel<RmsNorm>(RowNormParameters{5, length, 1e-5f}),
         {random_floats({5, length}), random_floats({length})},
-        {DType::Float32, {5, length}}};
+        {{DType::Float32, {5, length}}}};
     Tensor expected(DType::Float32, {5, length});
     for (size_t row = 0; row < 5; ++row) {
       const float* x = kernel_case.inputs[0]->data<float>() + row * length;

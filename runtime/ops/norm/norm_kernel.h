@@ -1,0 +1,14 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+
+#include "runtime/ops/kernel.h"
+
+namespace executorch::backends::et_xnnpack {
+
+std::unique_ptr<Kernel> make_layer_norm(const NodeContext& node);
+std::unique_ptr<Kernel> make_rms_norm(const NodeContext& node);
+std::unique_ptr<Kernel> make_group_norm(const NodeContext& node);
+
+} // namespace executorch::backends::et_xnnpack
