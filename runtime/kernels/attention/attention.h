@@ -1,12 +1,46 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
+#include <cstddef>
+#include <optional>
 
-#include "runtime/ops/kernel.h"
+#include "attention_problem.h"
+#include "runtime/base/shape.h"
+#include "runtime/kernels/common/arguments.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_attention(const NodeContext& node);
+// Of tensors of one rank, 2 or more, with the same axes before the last two, but that a head of key and value
+// may serve several neighbouring heads (axis -3) of query.
+struct AttentionParameters {
+  Shape query; // [..., rows, width]
+  Shape key; // [..., keys, width]
+  Shape value; // [..., keys, value width]
+  std::optional<Shape> mask; // broadcasts to [..., rows, keys], with query's heads
+  bool mask_is_bool = false; // true: may look at the key; else Float32, added to the scores
+  float scale = 1; // of the scores
+  bool causal = false; // a row sees no key behind its own position
+};
+
+// Inputs: query, key, value, and the mask or nothing, dense. Output: softmax(query key^T scale + mask) value,
+// [..., rows, value width]; zeros for a row that sees nothing.
+class Attention {
+ public:
+  size_t reshape(const AttentionParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments) const;
+
+ private:
+  void run_few(const AttentionProblem& problem, float* scratch, pthreadpool_t pool) const;
+
+  const AttentionBlocks blocks_ = attention_blocks();
+  const AttentionFewRows few_rows_ = attention_few_rows();
+  AttentionProblem problem_;
+  bool few_ = false; // rows
+  AttentionFewRows::Sizes sizes_;
+  size_t parts_ = 0, parts_offset_ = 0;
+  size_t heads_ = 0; // of keys, over all batches
+  size_t block_rows_ = 0;
+  size_t scratch_per_thread_ = 0;
+};
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "rotary_embedding.h"
 
-#include "runtime/ops/op.h"
-#include "runtime/kernels/common/broadcast.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -82,50 +80,35 @@ Shape without_last_axis(const Shape& shape) {
   return result;
 }
 
-class RotaryEmbedding final : public Kernel {
- public:
-  using Function = decltype(ETX_DISPATCH(rotate_halves));
-
-  explicit RotaryEmbedding(Function function) : function_(function) {}
-
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const Shape& x = node.input(0).shape;
-    size_ = x[x.rank - 1];
-    broadcast_ = Broadcast<2>(
-        without_last_axis(x), {without_last_axis(node.input(1).shape), without_last_axis(node.input(2).shape)});
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    const float* const x = arguments.input<float>(0);
-    const float* const cos = arguments.input<float>(1);
-    const float* const sin = arguments.input<float>(2);
-    float* const y = arguments.output<float>(0);
-    const size_t inner = broadcast_.row_size();
-    parallel_for(arguments.pool, broadcast_.rows(), kGrain / (inner * size_) + 1, [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
-        const size_t c = broadcast_.offset(0, row), s = broadcast_.offset(1, row);
-        for (size_t i = 0; i < inner; ++i) {
-          const size_t at = (row * inner + i) * size_;
-          const size_t cos_at = (c + (broadcast_.moves(0) ? i : 0)) * size_;
-          const size_t sin_at = (s + (broadcast_.moves(1) ? i : 0)) * size_;
-          function_(x + at, cos + cos_at, sin + sin_at, size_, y + at);
-        }
-      }
-    });
-  }
-
- private:
-  const Function function_;
-  size_t size_ = 0;
-  Broadcast<2> broadcast_;
-};
-
 } // namespace
 
-std::unique_ptr<Kernel> make_rotary_embedding(const NodeContext& node) {
-  const bool pairs = node.attributes<schema::RotaryEmbedding>().interleaved();
-  return std::make_unique<RotaryEmbedding>(pairs ? ETX_DISPATCH(rotate_pairs) : ETX_DISPATCH(rotate_halves));
+size_t RotaryEmbedding::reshape(const RotaryEmbeddingParameters& parameters, size_t) {
+  const Shape& x = parameters.x;
+  interleaved_ = parameters.interleaved;
+  size_ = x.last();
+  broadcast_ =
+      Broadcast<2>(without_last_axis(x), {without_last_axis(parameters.cos), without_last_axis(parameters.sin)});
+  return 0;
+}
+
+void RotaryEmbedding::run(const KernelArguments& arguments) const {
+  const auto rotate = interleaved_ ? ETX_DISPATCH(rotate_pairs) : ETX_DISPATCH(rotate_halves);
+  const float* const x = arguments.input<float>(0);
+  const float* const cos = arguments.input<float>(1);
+  const float* const sin = arguments.input<float>(2);
+  float* const y = arguments.output<float>(0);
+  const size_t inner = broadcast_.row_size();
+  parallel_for(arguments.pool, broadcast_.rows(), kGrain / (inner * size_ + 1) + 1, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      const size_t c = broadcast_.offset(0, row), s = broadcast_.offset(1, row);
+      for (size_t i = 0; i < inner; ++i) {
+        const size_t at = (row * inner + i) * size_;
+        const size_t cos_at = (c + (broadcast_.moves(0) ? i : 0)) * size_;
+        const size_t sin_at = (s + (broadcast_.moves(1) ? i : 0)) * size_;
+        rotate(x + at, cos + cos_at, sin + sin_at, size_, y + at);
+      }
+    }
+  });
 }
 
 } // namespace executorch::backends::et_xnnpack

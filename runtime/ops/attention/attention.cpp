@@ -1,9 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/attention/attention.h"
-#include "runtime/kernels/attention/rotary_embedding.h"
-
 #include <cmath>
 
+#include "attention_kernel.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {

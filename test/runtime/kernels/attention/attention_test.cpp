@@ -12,26 +12,29 @@ struct Options {
   std::optional<Tensor> mask;
 };
 
-KernelCase make_case(const Tensor& query, const Tensor& key, const Tensor& value, const Options& options) {
+PlainCase make_case(const Tensor& query, const Tensor& key, const Tensor& value, const Options& options) {
+  AttentionParameters parameters;
+  parameters.query = query.shape();
+  parameters.key = key.shape();
+  parameters.value = value.shape();
+  if (options.mask) {
+    parameters.mask = options.mask->shape();
+    parameters.mask_is_bool = options.mask->type.dtype == DType::Bool;
+  }
+  parameters.scale = options.scale;
+  parameters.causal = options.causal;
   Shape shape = query.shape();
   shape[shape.rank - 1] = value.shape().last();
-  return {
-      make_attention,
-      schema::Attributes::Attention,
-      [scale = options.scale, causal = options.causal](auto& builder) {
-        return schema::CreateAttention(builder, scale, causal).Union();
-      },
-      {query, key, value, options.mask},
-      {DType::Float32, shape}};
+  return {plain_kernel<Attention>(parameters), {query, key, value, options.mask}, {{DType::Float32, shape}}};
 }
 
-Tensor reference(const KernelCase& kernel_case, const Options& options) {
+Tensor reference(const PlainCase& kernel_case, const Options& options) {
   const Tensor &query = *kernel_case.inputs[0], &key = *kernel_case.inputs[1], &value = *kernel_case.inputs[2];
   const size_t rank = query.shape().rank;
   const size_t rows = query.shape()[rank - 2], width = query.shape()[rank - 1];
   const size_t keys = key.shape()[rank - 2], value_width = value.shape().last();
   const size_t group = rank < 3 || key.shape()[rank - 3] == 0 ? 1 : query.shape()[rank - 3] / key.shape()[rank - 3];
-  Tensor y(DType::Float32, kernel_case.output.shape);
+  Tensor y(DType::Float32, kernel_case.outputs[0].shape);
 
   Shape row_shape = query.shape();
   row_shape[rank - 1] = 1;
@@ -79,7 +82,7 @@ Tensor reference(const KernelCase& kernel_case, const Options& options) {
 // The larger the scores, the less float arithmetic can promise.
 void check(
     const Tensor& query, const Tensor& key, const Tensor& value, const Options& options = {}, float tolerance = 5e-6f) {
-  const KernelCase kernel_case = make_case(query, key, value, options);
+  const PlainCase kernel_case = make_case(query, key, value, options);
   check_kernel(kernel_case, reference(kernel_case, options), {tolerance, tolerance});
 }
 

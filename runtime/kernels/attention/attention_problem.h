@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include "runtime/base/dtype.h"
+#include <array>
+#include <cstddef>
+
 #include "runtime/base/shape.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -45,9 +47,29 @@ struct AttentionProblem {
   }
 };
 
-// Of attention of few rows: keys of a part, and floats of its results and of the scratch memory of a thread.
-struct AttentionFewSizes {
-  size_t part_keys = 1, part = 0, scratch = 0;
+// For blocks of query rows, with the instructions of this CPU.
+struct AttentionBlocks {
+  // Floats of scratch memory for a block of so many rows.
+  size_t (*scratch)(const AttentionProblem& problem, size_t rows);
+  // Computes rows [begin, end) of the query rows that share key head `head`.
+  void (*run)(const AttentionProblem& problem, size_t head, size_t begin, size_t end, float* scratch);
 };
+AttentionBlocks attention_blocks();
+
+// For few rows for each key head, without a causal mask: their keys are taken in parts.
+struct AttentionFewRows {
+  static constexpr size_t kMaxRows = 4;
+
+  // Keys of a part, and floats of its results and of the scratch memory of a thread.
+  struct Sizes {
+    size_t part_keys = 1, part = 0, scratch = 0;
+  };
+  Sizes (*sizes)(const AttentionProblem& problem);
+  // Writes to `part` what keys [begin, end) of head `head` give.
+  void (*run)(const AttentionProblem& problem, size_t head, size_t begin, size_t end, float* scratch, float* part);
+  // Joins the parts of one row, `stride` floats apart, which are overwritten.
+  void (*join)(const AttentionProblem& problem, float* parts, size_t count, size_t stride, float* to);
+};
+AttentionFewRows attention_few_rows();
 
 } // namespace executorch::backends::et_xnnpack
