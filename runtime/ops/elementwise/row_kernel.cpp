@@ -10,7 +10,7 @@
 #include "runtime/kernels/elementwise/lookup.h"
 #include "runtime/kernels/elementwise/unary.h"
 #include "runtime/ops/common/common.h"
-#include "runtime/kernels/move/data_movement.h"
+#include "runtime/ops/move/move_kernel.h"
 #include "runtime/program/quantization.h"
 
 namespace executorch::backends::et_xnnpack {

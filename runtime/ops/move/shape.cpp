@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "runtime/kernels/move/data_movement.h"
+#include "move_kernel.h"
+#include "runtime/ops/common/common.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
@@ -206,8 +207,8 @@ bool holds(DType dtype, float value) {
   return false;
 }
 
-// Fails unless an axis of `size` elements has what a border of this mode repeats.
-Status check_border(schema::PadMode mode, size_t size, size_t border) {
+// Fails unless an axis of `size` elements has what padding of this mode and width repeats.
+Status check_padding(schema::PadMode mode, size_t size, size_t width) {
   size_t most = SIZE_MAX;
   switch (mode) {
     case schema::PadMode::Constant:
@@ -222,8 +223,7 @@ Status check_border(schema::PadMode mode, size_t size, size_t border) {
       most = size;
       break;
   }
-  ETX_CHECK(
-      border <= most, InvalidProgram, "a border of %zu repeats more than the %zu elements there are", border, size);
+  ETX_CHECK(width <= most, InvalidProgram, "padding of %zu repeats more than the %zu elements there are", width, size);
   return {};
 }
 
@@ -251,7 +251,7 @@ Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
   Shape y = x.shape;
   for (uint32_t axis = 0; axis < y.rank; ++axis) {
     const size_t first = attributes.before()->Get(axis), last = attributes.after()->Get(axis);
-    ETX_RETURN_IF_ERROR(check_border(mode, y[axis], std::max(first, last)));
+    ETX_RETURN_IF_ERROR(check_padding(mode, y[axis], std::max(first, last)));
     y[axis] += first + last;
   }
   return set_output(outputs, x.dtype, y);

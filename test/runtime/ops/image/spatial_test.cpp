@@ -82,35 +82,35 @@ TEST(GridSample, Refuses) {
   expect_refused(grid_sample(x, grid, SampleKind::Nearest, static_cast<GridPaddingMode>(8)), "border 8");
 }
 
-OpCase border(PadMode mode, const Operand& x, std::vector<uint32_t> before, std::vector<uint32_t> after) {
+OpCase padded(PadMode mode, const Operand& x, std::vector<uint32_t> before, std::vector<uint32_t> after) {
   const auto attributes = [&](Builder& b) { return schema::CreatePadDirect(b, &before, &after, 0, mode); };
   return OpCase(attributes, {x});
 }
 
 TEST(PadBorder, Shape) {
-  expect_shape(border(PadMode::Reflect, tensor({2, 3}), {1, 2}, {0, 2}), {3, 7});
-  expect_shape(border(PadMode::Replicate, tensor({2, 3}), {9, 0}, {0, 9}), {11, 12});
-  expect_shape(border(PadMode::Circular, tensor({2, 3}), {2, 3}, {0, 3}), {4, 9});
-  expect_shape(border(PadMode::Reflect, tensor({0, 3}), {0, 1}, {0, 0}), {0, 4});
+  expect_shape(padded(PadMode::Reflect, tensor({2, 3}), {1, 2}, {0, 2}), {3, 7});
+  expect_shape(padded(PadMode::Replicate, tensor({2, 3}), {9, 0}, {0, 9}), {11, 12});
+  expect_shape(padded(PadMode::Circular, tensor({2, 3}), {2, 3}, {0, 3}), {4, 9});
+  expect_shape(padded(PadMode::Reflect, tensor({0, 3}), {0, 1}, {0, 0}), {0, 4});
 }
 
 TEST(PadBorder, Refuses) {
-  expect_refused(border(PadMode::Reflect, tensor({2, 3}), {0, 3}, {0, 0}), "a border of 3 repeats more");
-  expect_refused(border(PadMode::Reflect, tensor({2, 3}), {0, 0}, {2, 0}), "a border of 2 repeats more");
-  expect_refused(border(PadMode::Reflect, tensor({0, 3}), {1, 0}, {0, 0}), "a border of 1 repeats more");
-  expect_refused(border(PadMode::Replicate, tensor({0, 3}), {1, 0}, {0, 0}), "a border of 1 repeats more");
-  expect_refused(border(PadMode::Circular, tensor({2, 3}), {0, 4}, {0, 0}), "a border of 4 repeats more");
-  expect_refused(border(static_cast<PadMode>(9), tensor({2}), {0}, {0}), "unknown mode 9");
+  expect_refused(padded(PadMode::Reflect, tensor({2, 3}), {0, 3}, {0, 0}), "padding of 3 repeats more");
+  expect_refused(padded(PadMode::Reflect, tensor({2, 3}), {0, 0}, {2, 0}), "padding of 2 repeats more");
+  expect_refused(padded(PadMode::Reflect, tensor({0, 3}), {1, 0}, {0, 0}), "padding of 1 repeats more");
+  expect_refused(padded(PadMode::Replicate, tensor({0, 3}), {1, 0}, {0, 0}), "padding of 1 repeats more");
+  expect_refused(padded(PadMode::Circular, tensor({2, 3}), {0, 4}, {0, 0}), "padding of 4 repeats more");
+  expect_refused(padded(static_cast<PadMode>(9), tensor({2}), {0}, {0}), "unknown mode 9");
 }
 
 TEST(PadBorder, RepeatsTheInput) {
   const Operand x = tensor({1, 4}, {1, 2, 3, 4});
-  const auto run = [&](PadMode mode) { return border(mode, x, {0, 3}, {0, 2}).run_kernel(); };
+  const auto run = [&](PadMode mode) { return padded(mode, x, {0, 3}, {0, 2}).run_kernel(); };
   EXPECT_EQ(run(PadMode::Reflect), (std::vector<float>{4, 3, 2, 1, 2, 3, 4, 3, 2}));
   EXPECT_EQ(run(PadMode::Replicate), (std::vector<float>{1, 1, 1, 1, 2, 3, 4, 4, 4}));
   EXPECT_EQ(run(PadMode::Circular), (std::vector<float>{2, 3, 4, 1, 2, 3, 4, 1, 2}));
   EXPECT_EQ(
-      border(PadMode::Circular, tensor({2, 2}, {1, 2, 3, 4}), {1, 0}, {0, 1}).run_kernel(),
+      padded(PadMode::Circular, tensor({2, 2}, {1, 2, 3, 4}), {1, 0}, {0, 1}).run_kernel(),
       (std::vector<float>{3, 4, 3, 1, 2, 1, 3, 4, 3}));
 }
 

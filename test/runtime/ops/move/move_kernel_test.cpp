@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <runtime/kernels/move/data_movement.h>
+#include <runtime/ops/move/move_kernel.h>
 #include <runtime/kernels/simd/half.h>
 
 #include <algorithm>
