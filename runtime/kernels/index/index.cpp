@@ -5,8 +5,6 @@
 #include <cinttypes>
 #include <cstring>
 
-#include "runtime/ops/op.h"
-#include "index_places.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/common/parallel.h"
 
@@ -21,30 +19,31 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// y[i] = x[places[i]]
+// y[i] = x[positions[i]]
 template <typename Unit>
-void copy_units(const size_t* places, size_t count, const char* x, char* y, size_t) {
+void copy_units(const size_t* positions, size_t count, const char* x, char* y, size_t) {
   const Unit* const from = reinterpret_cast<const Unit*>(x);
   Unit* const to = reinterpret_cast<Unit*>(y);
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
-    const Unit a = from[places[i]], b = from[places[i + 1]], c = from[places[i + 2]], d = from[places[i + 3]];
+    const Unit a = from[positions[i]], b = from[positions[i + 1]], c = from[positions[i + 2]],
+               d = from[positions[i + 3]];
     to[i] = a;
     to[i + 1] = b;
     to[i + 2] = c;
     to[i + 3] = d;
   }
   for (; i < count; ++i) {
-    to[i] = from[places[i]];
+    to[i] = from[positions[i]];
   }
 }
 
-// For places that descend by one.
+// For positions that descend by one.
 template <typename Unit>
-void reverse_units(const size_t* places, size_t count, const char* x, char* y, size_t) {
+void reverse_units(const size_t* positions, size_t count, const char* x, char* y, size_t) {
   const hn::ScalableTag<Unit> tag;
   const size_t lanes = hn::Lanes(tag);
-  const Unit* const from = reinterpret_cast<const Unit*>(x) + places[count - 1];
+  const Unit* const from = reinterpret_cast<const Unit*>(x) + positions[count - 1];
   Unit* const to = reinterpret_cast<Unit*>(y);
   size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
@@ -56,13 +55,13 @@ void reverse_units(const size_t* places, size_t count, const char* x, char* y, s
 }
 
 // For blocks of at least one vector.
-void copy_runs(const size_t* places, size_t count, const char* x, char* y, size_t block) {
+void copy_runs(const size_t* positions, size_t count, const char* x, char* y, size_t block) {
   const hn::ScalableTag<uint8_t> bytes;
   const size_t step = hn::Lanes(bytes);
   const size_t last = block - step;
   uint8_t* to = reinterpret_cast<uint8_t*>(y);
   for (size_t i = 0; i < count; ++i, to += block) {
-    const uint8_t* const from = reinterpret_cast<const uint8_t*>(x) + places[i] * block;
+    const uint8_t* const from = reinterpret_cast<const uint8_t*>(x) + positions[i] * block;
     size_t at = 0;
     for (; at + 4 * step <= block; at += 4 * step) {
       const auto a = hn::LoadU(bytes, from + at), b = hn::LoadU(bytes, from + at + step);
@@ -79,13 +78,13 @@ void copy_runs(const size_t* places, size_t count, const char* x, char* y, size_
   }
 }
 
-void copy_blocks(const size_t* places, size_t count, const char* x, char* y, size_t block) {
+void copy_blocks(const size_t* positions, size_t count, const char* x, char* y, size_t block) {
   for (size_t i = 0; i < count; ++i) {
-    std::memcpy(y + i * block, x + places[i] * block, block);
+    std::memcpy(y + i * block, x + positions[i] * block, block);
   }
 }
 
-using CopyBlocks = void (*)(const size_t* places, size_t count, const char* x, char* y, size_t block);
+using CopyBlocks = void (*)(const size_t* positions, size_t count, const char* x, char* y, size_t block);
 
 // A function for blocks that are `aligned` to their size if that is 8 at most.
 CopyBlocks choose_copy_blocks(size_t block, bool aligned, bool reverses) {
@@ -133,216 +132,171 @@ void gather_row(const T* indices, size_t count, const char* x, size_t step, size
 
 constexpr size_t kGrain = 65536; // bytes
 
-class Index final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::Index>();
-    const Shape& x = node.input(0).shape;
-    const size_t axis = attributes.axis();
-    const size_t last = axis + node.num_inputs() - 1;
-    places_.reshape(node, 1, axis, attributes.wrap());
-    outer_ = x.numel(0, axis);
-    indexed_ = x.numel(axis, last);
-    const size_t element = element_size(node.output().dtype);
-    block_bytes_ = x.numel(last, x.rank) * element;
-    const bool aligned = block_bytes_ == element;
-    copy_ = ETX_DISPATCH(choose_copy_blocks)(block_bytes_, aligned, false);
-    reverse_ = ETX_DISPATCH(choose_copy_blocks)(block_bytes_, aligned, true);
-    return places_.count() * sizeof(size_t);
-  }
-
-  void run(const KernelArguments& arguments) override {
-    size_t* const blocks = static_cast<size_t*>(arguments.scratch);
-    *arguments.status = places_.find(arguments, blocks);
-    if (!arguments.status->ok()) {
-      return;
-    }
-    const size_t count = places_.count();
-    const char* const x = arguments.input<char>(0);
-    char* const y = arguments.output<char>(0);
-    const auto copy = descend(blocks, count) ? reverse_ : copy_;
-    parallel_for(arguments.pool, outer_ * count, kGrain / (block_bytes_ + 1) + 1, [&](size_t begin, size_t end) {
-      while (begin < end) {
-        const size_t outer = begin / count, first = begin % count;
-        const size_t size = std::min(end - begin, count - first);
-        copy(blocks + first, size, x + outer * indexed_ * block_bytes_, y + begin * block_bytes_, block_bytes_);
-        begin += size;
-      }
-    });
-  }
-
- private:
-  static bool descend(const size_t* places, size_t count) {
-    for (size_t i = 1; i < count; ++i) {
-      if (places[i] + 1 != places[i - 1]) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  IndexPlaces places_;
-  size_t outer_ = 0, indexed_ = 0; // elements before, blocks on the indexed axes
-  size_t block_bytes_ = 0;
-  decltype(ETX_DISPATCH(choose_copy_blocks)(0, false, false)) copy_ = nullptr, reverse_ = nullptr;
-};
-
-class Gather final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    places_.reshape(node, 1, node.attributes<schema::Gather>().axis());
-    element_size_ = element_size(node.output().dtype);
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    *arguments.status = places_.check(arguments);
-    if (!arguments.status->ok()) {
-      return;
-    }
-    switch (element_size_) {
-      case 1:
-        return run_as<uint8_t>(arguments);
-      case 2:
-        return run_as<uint16_t>(arguments);
-      case 4:
-        return run_as<uint32_t>(arguments);
-      default:
-        return run_as<uint64_t>(arguments);
+bool descend(const size_t* positions, size_t count) {
+  for (size_t i = 1; i < count; ++i) {
+    if (positions[i] + 1 != positions[i - 1]) {
+      return false;
     }
   }
-
- private:
-  template <typename Unit>
-  void run_as(const KernelArguments& arguments) const {
-    const size_t row_size = places_.row_size();
-    parallel_for(arguments.pool, places_.count(), kGrain / sizeof(Unit), [&](size_t begin, size_t end) {
-      while (begin < end) {
-        const size_t row = begin / row_size, first = begin % row_size;
-        const size_t size = std::min(end - begin, row_size - first);
-        const size_t base = places_.base(row) + first * places_.step();
-        const char* const x = arguments.input<char>(0) + base * sizeof(Unit);
-        char* const y = arguments.output<char>(0) + begin * sizeof(Unit);
-        if (places_.dtype() == DType::Int32) {
-          gather_row<Unit>(arguments.input<int32_t>(1) + begin, size, x, places_.step(), places_.stride(), y);
-        } else {
-          gather_row<Unit>(arguments.input<int64_t>(1) + begin, size, x, places_.step(), places_.stride(), y);
-        }
-        begin += size;
-      }
-    });
-  }
-
-  AxisPlaces places_;
-  size_t element_size_ = 0;
-};
-
-class EmbeddingBag final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::EmbeddingBag>();
-    kind_ = attributes.kind();
-    padding_ = attributes.padding_idx();
-    rows_ = node.input(0).shape[0];
-    columns_ = node.input(0).shape[1];
-    indices_ = node.input(1).shape[0];
-    offsets_ = node.input(2).shape[0];
-    bags_ = node.output().shape[0];
-    index_dtype_ = node.input(1).dtype;
-    offset_dtype_ = node.input(2).dtype;
-    return size_t{0};
-  }
-
-  void run(const KernelArguments& arguments) override {
-    *arguments.status = check(arguments);
-    if (!arguments.status->ok()) {
-      return;
-    }
-    const size_t grain = kGrain / sizeof(float) / (columns_ * (indices_ / (bags_ + 1) + 1) + 1) + 1;
-    parallel_for(arguments.pool, bags_, grain, [&](size_t begin, size_t end) {
-      for (size_t bag = begin; bag < end; ++bag) {
-        reduce(arguments, bag);
-      }
-    });
-  }
-
- private:
-  int64_t offset(const KernelArguments& arguments, size_t bag) const {
-    return bag < offsets_ ? read_index(arguments.inputs[2], offset_dtype_, bag) : static_cast<int64_t>(indices_);
-  }
-
-  Status check(const KernelArguments& arguments) const {
-    int64_t before = 0;
-    for (size_t bag = 0; bag < offsets_; ++bag) {
-      const int64_t begin = offset(arguments, bag);
-      ETX_CHECK(
-          begin >= before && begin <= static_cast<int64_t>(indices_) && (bag > 0 || begin == 0),
-          InvalidArgument,
-          "offset %zu is %" PRId64 "; offsets begin with 0 and ascend to the number of indices, %zu, at most",
-          bag,
-          begin,
-          indices_);
-      before = begin;
-    }
-    for (size_t i = 0; i < indices_; ++i) {
-      const int64_t index = read_index(arguments.inputs[1], index_dtype_, i);
-      if (index < 0 || index >= static_cast<int64_t>(rows_)) {
-        return out_of_range(index, rows_);
-      }
-    }
-    return {};
-  }
-
-  void reduce(const KernelArguments& arguments, size_t bag) const {
-    const float* const table = arguments.input<float>(0);
-    const float* const weights = arguments.input<float>(3);
-    float* const y = arguments.output<float>(0) + bag * columns_;
-    size_t count = 0;
-    const size_t end = static_cast<size_t>(offset(arguments, bag + 1));
-    for (size_t i = static_cast<size_t>(offset(arguments, bag)); i < end; ++i) {
-      const int64_t index = read_index(arguments.inputs[1], index_dtype_, i);
-      if (index == padding_) {
-        continue;
-      }
-      const float* const row = table + static_cast<size_t>(index) * columns_;
-      if (kind_ == schema::BagKind::Max) {
-        for (size_t k = 0; k < columns_; ++k) {
-          y[k] = count > 0 && !(row[k] > y[k]) ? y[k] : row[k];
-        }
-      } else {
-        const float weight = weights == nullptr ? 1 : weights[i];
-        for (size_t k = 0; k < columns_; ++k) {
-          y[k] = (count > 0 ? y[k] : 0) + weight * row[k];
-        }
-      }
-      ++count;
-    }
-    if (count == 0) {
-      std::fill_n(y, columns_, 0.0f);
-    } else if (kind_ == schema::BagKind::Mean) {
-      const size_t size = count + (bag + 1 == bags_ ? indices_ - end : 0);
-      for (size_t k = 0; k < columns_; ++k) {
-        y[k] /= static_cast<float>(size);
-      }
-    }
-  }
-
-  schema::BagKind kind_ = schema::BagKind::Sum;
-  int64_t padding_ = -1;
-  size_t rows_ = 0, columns_ = 0, indices_ = 0, offsets_ = 0, bags_ = 0;
-  DType index_dtype_ = DType::Int64, offset_dtype_ = DType::Int64;
-};
+  return true;
+}
 
 } // namespace
 
-std::unique_ptr<Kernel> make_index(const NodeContext&) {
-  return std::make_unique<Index>();
+size_t IndexedCopy::reshape(const IndexedCopyParameters& parameters, size_t) {
+  const Shape& x = parameters.x;
+  const size_t axis = parameters.axis, last = axis + parameters.indices.size();
+  positions_.reshape(x, parameters.indices, 1, axis, parameters.wrap);
+  outer_ = x.numel(0, axis);
+  indexed_ = x.numel(axis, last);
+  block_bytes_ = x.numel(last, x.rank) * parameters.element_size;
+  const bool aligned = block_bytes_ == parameters.element_size;
+  copy_ = ETX_DISPATCH(choose_copy_blocks)(block_bytes_, aligned, false);
+  reverse_ = ETX_DISPATCH(choose_copy_blocks)(block_bytes_, aligned, true);
+  return positions_.count() * sizeof(size_t);
 }
-std::unique_ptr<Kernel> make_gather(const NodeContext&) {
-  return std::make_unique<Gather>();
+
+void IndexedCopy::run(const KernelArguments& arguments) const {
+  size_t* const blocks = static_cast<size_t*>(arguments.scratch);
+  *arguments.status = positions_.find(arguments, blocks);
+  if (!arguments.status->ok()) {
+    return;
+  }
+  const size_t count = positions_.count();
+  const char* const x = arguments.input<char>(0);
+  char* const y = arguments.output<char>(0);
+  const auto copy = descend(blocks, count) ? reverse_ : copy_;
+  parallel_for(arguments.pool, outer_ * count, kGrain / (block_bytes_ + 1) + 1, [&](size_t begin, size_t end) {
+    while (begin < end) {
+      const size_t outer = begin / count, first = begin % count;
+      const size_t size = std::min(end - begin, count - first);
+      copy(blocks + first, size, x + outer * indexed_ * block_bytes_, y + begin * block_bytes_, block_bytes_);
+      begin += size;
+    }
+  });
 }
-std::unique_ptr<Kernel> make_embedding_bag(const NodeContext&) {
-  return std::make_unique<EmbeddingBag>();
+
+size_t Gather::reshape(const GatherParameters& parameters, size_t) {
+  positions_.reshape(parameters.x, parameters.index, 1, parameters.axis);
+  element_size_ = parameters.element_size;
+  return 0;
+}
+
+void Gather::run(const KernelArguments& arguments) const {
+  *arguments.status = positions_.check(arguments);
+  if (!arguments.status->ok()) {
+    return;
+  }
+  switch (element_size_) {
+    case 1:
+      return run_as<uint8_t>(arguments);
+    case 2:
+      return run_as<uint16_t>(arguments);
+    case 4:
+      return run_as<uint32_t>(arguments);
+    default:
+      return run_as<uint64_t>(arguments);
+  }
+}
+
+template <typename Unit>
+void Gather::run_as(const KernelArguments& arguments) const {
+  const size_t row_size = positions_.row_size();
+  parallel_for(arguments.pool, positions_.count(), kGrain / sizeof(Unit), [&](size_t begin, size_t end) {
+    while (begin < end) {
+      const size_t row = begin / row_size, first = begin % row_size;
+      const size_t size = std::min(end - begin, row_size - first);
+      const size_t base = positions_.base(row) + first * positions_.step();
+      const char* const x = arguments.input<char>(0) + base * sizeof(Unit);
+      char* const y = arguments.output<char>(0) + begin * sizeof(Unit);
+      if (positions_.dtype() == DType::Int32) {
+        gather_row<Unit>(arguments.input<int32_t>(1) + begin, size, x, positions_.step(), positions_.stride(), y);
+      } else {
+        gather_row<Unit>(arguments.input<int64_t>(1) + begin, size, x, positions_.step(), positions_.stride(), y);
+      }
+      begin += size;
+    }
+  });
+}
+
+size_t EmbeddingBag::reshape(const EmbeddingBagParameters& parameters, size_t) {
+  parameters_ = parameters;
+  return 0;
+}
+
+void EmbeddingBag::run(const KernelArguments& arguments) const {
+  *arguments.status = check(arguments);
+  if (!arguments.status->ok()) {
+    return;
+  }
+  const EmbeddingBagParameters& p = parameters_;
+  const size_t grain = kGrain / sizeof(float) / (p.columns * (p.indices / (p.bags + 1) + 1) + 1) + 1;
+  parallel_for(arguments.pool, p.bags, grain, [&](size_t begin, size_t end) {
+    for (size_t bag = begin; bag < end; ++bag) {
+      reduce(arguments, bag);
+    }
+  });
+}
+
+int64_t EmbeddingBag::offset(const KernelArguments& arguments, size_t bag) const {
+  return bag < parameters_.offsets ? read_index(arguments.inputs[2], parameters_.offset_dtype, bag)
+                                   : static_cast<int64_t>(parameters_.indices);
+}
+
+Status EmbeddingBag::check(const KernelArguments& arguments) const {
+  int64_t before = 0;
+  for (size_t bag = 0; bag < parameters_.offsets; ++bag) {
+    const int64_t begin = offset(arguments, bag);
+    ETX_CHECK(
+        begin >= before && begin <= static_cast<int64_t>(parameters_.indices) && (bag > 0 || begin == 0),
+        InvalidArgument,
+        "offset %zu is %" PRId64 "; offsets begin with 0 and ascend to the number of indices, %zu, at most",
+        bag,
+        begin,
+        parameters_.indices);
+    before = begin;
+  }
+  for (size_t i = 0; i < parameters_.indices; ++i) {
+    const int64_t index = read_index(arguments.inputs[1], parameters_.index_dtype, i);
+    if (index < 0 || index >= static_cast<int64_t>(parameters_.rows)) {
+      return out_of_range(index, parameters_.rows);
+    }
+  }
+  return {};
+}
+
+void EmbeddingBag::reduce(const KernelArguments& arguments, size_t bag) const {
+  const float* const table = arguments.input<float>(0);
+  const float* const weights = arguments.input<float>(3);
+  float* const y = arguments.output<float>(0) + bag * parameters_.columns;
+  size_t count = 0;
+  const size_t end = static_cast<size_t>(offset(arguments, bag + 1));
+  for (size_t i = static_cast<size_t>(offset(arguments, bag)); i < end; ++i) {
+    const int64_t index = read_index(arguments.inputs[1], parameters_.index_dtype, i);
+    if (index == parameters_.padding_index) {
+      continue;
+    }
+    const float* const row = table + static_cast<size_t>(index) * parameters_.columns;
+    if (parameters_.reduction == BagReduction::Max) {
+      for (size_t k = 0; k < parameters_.columns; ++k) {
+        y[k] = count > 0 && !(row[k] > y[k]) ? y[k] : row[k];
+      }
+    } else {
+      const float weight = weights == nullptr ? 1 : weights[i];
+      for (size_t k = 0; k < parameters_.columns; ++k) {
+        y[k] = (count > 0 ? y[k] : 0) + weight * row[k];
+      }
+    }
+    ++count;
+  }
+  if (count == 0) {
+    std::fill_n(y, parameters_.columns, 0.0f);
+  } else if (parameters_.reduction == BagReduction::Mean) {
+    const size_t size = count + (bag + 1 == parameters_.bags ? parameters_.indices - end : 0);
+    for (size_t k = 0; k < parameters_.columns; ++k) {
+      y[k] /= static_cast<float>(size);
+    }
+  }
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,9 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/index/index.h"
-
 #include <cinttypes>
 
-#include "runtime/kernels/index/scatter.h"
+#include "index_kernel.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -29,19 +27,19 @@ StatusOr<Shape> picked_shape(const NodeContext& node, size_t first, size_t axis)
   const Shape& x = node.input(0).shape;
   const size_t last = axis + node.num_inputs() - first;
   ETX_CHECK(last <= x.rank, InvalidProgram, "indexes axes %zu to %zu of rank %zu", axis, last, x.rank);
-  Shape places;
+  Shape positions;
   for (size_t i = first; i < node.num_inputs(); ++i) {
     ETX_RETURN_IF_ERROR(check_index(node, i));
-    ETX_ASSIGN_OR_RETURN(places, broadcast(places, node.input(i).shape));
+    ETX_ASSIGN_OR_RETURN(positions, broadcast(positions, node.input(i).shape));
   }
-  const size_t rank = axis + places.rank + x.rank - last;
+  const size_t rank = axis + positions.rank + x.rank - last;
   ETX_CHECK(rank <= kMaxRank, InvalidProgram, "rank %zu is above %zu", rank, kMaxRank);
   Shape y;
   for (size_t i = 0; i < axis; ++i) {
     y.append(x[i]);
   }
-  for (size_t i = 0; i < places.rank; ++i) {
-    y.append(places[i]);
+  for (size_t i = 0; i < positions.rank; ++i) {
+    y.append(positions[i]);
   }
   for (size_t i = last; i < x.rank; ++i) {
     y.append(x[i]);
@@ -81,7 +79,7 @@ Status infer_index_put(const NodeContext& node, Span<TensorType> outputs) {
   const auto& attributes = node.attributes<schema::IndexPut>();
   ETX_ASSIGN_OR_RETURN(const Shape picked, picked_shape(node, 2, attributes.axis()));
   ETX_RETURN_IF_ERROR(check_kind(node, attributes.kind()));
-  ETX_RETURN_IF_ERROR(check_size({DType::Int64, picked})); // the places in scratch memory
+  ETX_RETURN_IF_ERROR(check_size({DType::Int64, picked})); // the positions in scratch memory
   ETX_RETURN_IF_ERROR(check_values(node, 1, picked));
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
 }

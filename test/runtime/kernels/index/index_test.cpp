@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/index/index.h>
 
+#include <algorithm>
+
 #include "kernels/common/kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -24,38 +26,36 @@ int64_t at(const Tensor& indices, size_t i) {
   return indices.type.dtype == DType::Int32 ? indices.data<int32_t>()[i] : indices.data<int64_t>()[i];
 }
 
-KernelCase index_case(const Tensor& x, uint8_t axis, const Tensor& places, const TensorType& y) {
-  return {
-      make_index,
-      schema::Attributes::Index,
-      [=](auto& builder) { return schema::CreateIndex(builder, axis).Union(); },
-      {x, places},
-      y};
+IndexTensor type_of(const Tensor& indices) {
+  return {indices.shape(), indices.type.dtype};
 }
 
-KernelCase gather_case(const Tensor& x, uint8_t axis, const Tensor& places) {
-  return {
-      make_gather,
-      schema::Attributes::Gather,
-      [=](auto& builder) { return schema::CreateGather(builder, axis).Union(); },
-      {x, places},
-      Tensor(x.type.dtype, places.shape()).type};
+PlainCase index_case(const Tensor& x, size_t axis, const Tensor& positions, const TensorType& y) {
+  const IndexedCopyParameters parameters{
+      x.shape(), {type_of(positions)}, axis, /*wrap=*/true, element_size(x.type.dtype)};
+  return {plain_kernel<IndexedCopy>(parameters), {x, positions}, {y}};
 }
 
-void check_index(const Tensor& x, uint8_t axis, const Tensor& places) {
-  SCOPED_TRACE(x.type.to_string() + " on axis " + std::to_string(axis) + " by " + places.type.to_string());
+PlainCase gather_case(const Tensor& x, size_t axis, const Tensor& positions) {
+  const GatherParameters parameters{x.shape(), type_of(positions), axis, element_size(x.type.dtype)};
+  return {plain_kernel<Gather>(parameters), {x, positions}, {Tensor(x.type.dtype, positions.shape()).type}};
+}
+
+void check_index(const Tensor& x, uint8_t axis, const Tensor& positions) {
+  SCOPED_TRACE(x.type.to_string() + " on axis " + std::to_string(axis) + " by " + positions.type.to_string());
   Shape shape = x.shape();
-  shape[axis] = places.numel();
+  shape[axis] = positions.numel();
   Tensor y(x.type.dtype, shape);
   const size_t size = x.shape()[axis], block = x.shape().numel(axis + 1, x.shape().rank) * element_size(x.type.dtype);
   for (size_t i = 0; i < x.shape().numel(0, axis); ++i) {
-    for (size_t k = 0; k < places.numel(); ++k) {
-      const int64_t index = at(places, k);
+    for (size_t k = 0; k < positions.numel(); ++k) {
+      const int64_t index = at(positions, k);
       const size_t from = static_cast<size_t>(index < 0 ? index + static_cast<int64_t>(size) : index);
-      std::memcpy(y.bytes.data() + (i * places.numel() + k) * block, x.bytes.data() + (i * size + from) * block, block);
+      std::memcpy(
+          y.bytes.data() + (i * positions.numel() + k) * block, x.bytes.data() + (i * size + from) * block, block);
     }
   }
-  check_kernel(index_case(x, axis, places, y.type), y);
+  check_kernel(index_case(x, axis, positions, y.type), y);
 }
 
 TEST(IndexKernel, TakesBlocks) {
@@ -68,11 +68,11 @@ TEST(IndexKernel, TakesBlocks) {
         const Tensor reverse =
             indices(index_dtype, {size}, [=](size_t i) { return end - 1 - static_cast<int64_t>(i); });
         const Tensor negative = indices(index_dtype, {size}, [](size_t i) { return -1 - static_cast<int64_t>(i); });
-        for (const Tensor* places : {&some, &none, &reverse, &negative}) {
-          check_index(iota(dtype, {size}), 0, *places);
-          check_index(iota(dtype, {3, size}), 1, *places);
-          check_index(iota(dtype, {size, 3}), 0, *places);
-          check_index(iota(dtype, {2, size, 67}), 1, *places);
+        for (const Tensor* positions : {&some, &none, &reverse, &negative}) {
+          check_index(iota(dtype, {size}), 0, *positions);
+          check_index(iota(dtype, {3, size}), 1, *positions);
+          check_index(iota(dtype, {size, 3}), 0, *positions);
+          check_index(iota(dtype, {2, size, 67}), 1, *positions);
         }
       }
     }
@@ -93,20 +93,20 @@ TEST(IndexKernel, Gathers) {
             x_shape[other] += other == axis ? 0 : 2; // an index may be smaller than what it indexes
           }
           const Tensor x = iota(dtype, x_shape);
-          const Tensor places =
+          const Tensor positions =
               indices(index_dtype, shape, [](size_t i) { return static_cast<int64_t>(i * 7919 % 11); });
-          SCOPED_TRACE(x.type.to_string() + " on axis " + std::to_string(axis) + " by " + places.type.to_string());
+          SCOPED_TRACE(x.type.to_string() + " on axis " + std::to_string(axis) + " by " + positions.type.to_string());
           Tensor y(dtype, shape);
           Index index(shape);
           for (size_t i = 0; i < y.numel(); ++i, index.next()) {
             size_t from = 0;
             for (size_t k = 0; k < shape.rank; ++k) {
-              from = from * x_shape[k] + (k == axis ? static_cast<size_t>(at(places, i)) : index[k]);
+              from = from * x_shape[k] + (k == axis ? static_cast<size_t>(at(positions, i)) : index[k]);
             }
             const size_t size = element_size(dtype);
             std::memcpy(y.bytes.data() + i * size, x.bytes.data() + from * size, size);
           }
-          check_kernel(gather_case(x, axis, places), y);
+          check_kernel(gather_case(x, axis, positions), y);
         }
       }
     }
@@ -123,15 +123,42 @@ TEST(IndexKernel, RefusesWhatIsOutOfRange) {
       const int64_t least = wide ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
       const int64_t most = wide ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int32_t>::max();
       for (const int64_t bad : {int64_t{11}, int64_t{-12}, int64_t{-1}, least, least + 11, most}) {
-        for (const size_t place : {size_t{0}, size_t{1}, size_t{33}, kCount - 1}) {
-          const Tensor places = indices(dtype, {kCount}, [&](size_t i) { return i == place ? bad : 3; });
-          SCOPED_TRACE(places.type.to_string() + " with " + std::to_string(bad) + " at " + std::to_string(place));
-          EXPECT_FALSE(try_kernel(gather_case(x, 0, places)).ok());
-          EXPECT_EQ(try_kernel(index_case(x, 0, places, Tensor(DType::Float32, {kCount}).type)).ok(), bad == -1);
+        for (const size_t bad_one : {size_t{0}, size_t{1}, size_t{33}, kCount - 1}) {
+          const Tensor positions = indices(dtype, {kCount}, [&](size_t i) { return i == bad_one ? bad : 3; });
+          SCOPED_TRACE(positions.type.to_string() + " with " + std::to_string(bad) + " at " + std::to_string(bad_one));
+          EXPECT_FALSE(try_kernel(gather_case(x, 0, positions)).ok());
+          EXPECT_EQ(try_kernel(index_case(x, 0, positions, Tensor(DType::Float32, {kCount}).type)).ok(), bad == -1);
         }
       }
     }
   });
+}
+
+TEST(EmbeddingBagKernel, ReducesBags) {
+  const Tensor table = random_floats({7, 37});
+  const Tensor picks = indices(DType::Int32, {6}, [](size_t i) { return static_cast<int64_t>(i * 3 % 7); });
+  const Tensor offsets = indices(DType::Int64, {4}, [](size_t i) { return i == 0 ? 0 : i == 3 ? 6 : 2; }); // 2, 0, 4, 0
+  for (const BagReduction reduction : {BagReduction::Sum, BagReduction::Mean, BagReduction::Max}) {
+    EmbeddingBagParameters parameters;
+    parameters.reduction = reduction;
+    parameters.padding_index = 5; // index 4 of the third bag
+    parameters.rows = 7;
+    parameters.columns = 37;
+    parameters.indices = 6;
+    parameters.offsets = parameters.bags = 4;
+    parameters.index_dtype = DType::Int32;
+    Tensor y(DType::Float32, {4, 37});
+    const auto row = [&](size_t i) { return table.data<float>() + static_cast<size_t>(at(picks, i)) * 37; };
+    for (size_t k = 0; k < 37; ++k) {
+      const float first[] = {row(0)[k], row(1)[k]}, third[] = {row(2)[k], row(3)[k], row(5)[k]};
+      const auto reduced = [&](float a, float b) { return reduction == BagReduction::Max ? std::max(a, b) : a + b; };
+      y.data<float>()[k] = reduced(first[0], first[1]) / (reduction == BagReduction::Mean ? 2 : 1);
+      y.data<float>()[2 * 37 + k] =
+          reduced(reduced(third[0], third[1]), third[2]) / (reduction == BagReduction::Mean ? 3 : 1);
+    }
+    check_kernel(
+        PlainCase{plain_kernel<EmbeddingBag>(parameters), {table, picks, offsets}, {y.type}}, y, {1e-6f, 1e-6f});
+  }
 }
 
 } // namespace

@@ -1,10 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <runtime/kernels/index/scatter.h>
+#include <runtime/ops/index/index_kernel.h>
 
 #include <algorithm>
 #include <numeric>
-
-#include <runtime/kernels/index/index.h>
 
 #include "kernels/common/kernel_test.h"
 

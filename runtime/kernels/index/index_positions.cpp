@@ -1,15 +1,14 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "index_places.h"
+#include "index_positions.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <type_traits>
 
-#include "runtime/ops/op.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/index/index_places.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/index/index_positions.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
@@ -71,8 +70,8 @@ Status check_indices(const void* indices, DType dtype, size_t count, size_t size
   }
   for (size_t i = 0; i < count; ++i) {
     const int64_t index = read_index(indices, dtype, i);
-    size_t place = 0;
-    if (!locate(index, size, wrap, &place)) {
+    size_t position = 0;
+    if (!locate(index, size, wrap, &position)) {
       return out_of_range(index, size);
     }
   }
@@ -81,10 +80,10 @@ Status check_indices(const void* indices, DType dtype, size_t count, size_t size
 
 // REQUIRES: all indices are in range
 template <typename T>
-void add_places(const T* indices, size_t count, size_t size, size_t stride, size_t* places) {
+void add_positions(const T* indices, size_t count, size_t size, size_t stride, size_t* positions) {
   for (size_t i = 0; i < count; ++i) {
     const T index = indices[i];
-    places[i] += (static_cast<size_t>(index) + (index < 0 ? size : 0)) * stride;
+    positions[i] += (static_cast<size_t>(index) + (index < 0 ? size : 0)) * stride;
   }
 }
 
@@ -102,28 +101,27 @@ Status out_of_range(int64_t index, size_t size) {
   return failure(Error::InvalidArgument, "index %" PRId64 " is out of range on an axis of %zu", index, size);
 }
 
-void IndexPlaces::reshape(const NodeContext& node, size_t first, size_t axis, bool wrap) {
-  const Shape& x = node.input(0).shape;
-  const size_t last = axis + node.num_inputs() - first;
+void IndexPositions::reshape(
+    const Shape& x, const std::vector<IndexTensor>& indices, size_t first, size_t axis, bool wrap) {
+  const size_t last = axis + indices.size();
   first_ = first;
   wrap_ = wrap;
   shape_ = {};
-  for (size_t k = first; k < node.num_inputs(); ++k) {
-    shape_.rank = std::max(shape_.rank, node.input(k).shape.rank);
+  for (const IndexTensor& index : indices) {
+    shape_.rank = std::max(shape_.rank, index.shape.rank);
   }
   std::fill_n(shape_.dims.begin(), shape_.rank, size_t{1});
-  for (size_t k = first; k < node.num_inputs(); ++k) {
-    const Shape& shape = node.input(k).shape;
-    for (size_t i = 0; i < shape.rank; ++i) {
-      size_t& size = shape_[shape_.rank - shape.rank + i];
-      size = shape[i] == 1 ? size : shape[i];
+  for (const IndexTensor& index : indices) {
+    for (size_t i = 0; i < index.shape.rank; ++i) {
+      size_t& size = shape_[shape_.rank - index.shape.rank + i];
+      size = index.shape[i] == 1 ? size : index.shape[i];
     }
   }
   operands_.clear();
-  for (size_t k = first; k < node.num_inputs(); ++k) {
-    const Shape& shape = node.input(k).shape;
-    const size_t indexed = axis + k - first;
-    Operand operand{node.input(k).dtype, x[indexed], x.numel(indexed + 1, last), {}, shape == shape_};
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const Shape& shape = indices[k].shape;
+    const size_t indexed = axis + k;
+    Operand operand{indices[k].dtype, x[indexed], x.numel(indexed + 1, last), {}, shape == shape_};
     const Strides dense = dense_strides(shape);
     for (size_t i = 0; i < shape.rank; ++i) {
       operand.strides[shape_.rank - shape.rank + i] = shape[i] == 1 ? 0 : dense[i];
@@ -132,18 +130,18 @@ void IndexPlaces::reshape(const NodeContext& node, size_t first, size_t axis, bo
   }
 }
 
-Status IndexPlaces::find(const KernelArguments& arguments, size_t* places) const {
+Status IndexPositions::find(const KernelArguments& arguments, size_t* positions) const {
   const size_t total = count();
-  std::fill_n(places, total, size_t{0});
+  std::fill_n(positions, total, size_t{0});
   for (size_t k = 0; k < operands_.size(); ++k) {
     const Operand& operand = operands_[k];
     const void* const indices = arguments.inputs[first_ + k];
     if (operand.dense) {
       ETX_RETURN_IF_ERROR(check_indices(indices, operand.dtype, total, operand.size, wrap_));
       if (operand.dtype == DType::Int32) {
-        add_places(static_cast<const int32_t*>(indices), total, operand.size, operand.stride, places);
+        add_positions(static_cast<const int32_t*>(indices), total, operand.size, operand.stride, positions);
       } else {
-        add_places(static_cast<const int64_t*>(indices), total, operand.size, operand.stride, places);
+        add_positions(static_cast<const int64_t*>(indices), total, operand.size, operand.stride, positions);
       }
       continue;
     }
@@ -153,26 +151,26 @@ Status IndexPlaces::find(const KernelArguments& arguments, size_t* places) const
         offset += rest % shape_[axis] * operand.strides[axis];
       }
       const int64_t index = read_index(indices, operand.dtype, offset);
-      size_t place = 0;
-      if (!locate(index, operand.size, wrap_, &place)) {
+      size_t position = 0;
+      if (!locate(index, operand.size, wrap_, &position)) {
         return out_of_range(index, operand.size);
       }
-      places[i] += place * operand.stride;
+      positions[i] += position * operand.stride;
     }
   }
   return {};
 }
 
-void AxisPlaces::reshape(const NodeContext& node, size_t index, size_t axis) {
-  operand_ = index;
+void AxisPositions::reshape(const Shape& x, const IndexTensor& index, size_t input, size_t axis) {
+  input_ = input;
   axis_ = axis;
-  shape_ = node.input(index).shape;
-  dtype_ = node.input(index).dtype;
-  size_ = node.input(0).shape[axis];
-  strides_ = dense_strides(node.input(0).shape);
+  shape_ = index.shape;
+  dtype_ = index.dtype;
+  size_ = x[axis];
+  strides_ = dense_strides(x);
 }
 
-size_t AxisPlaces::base(size_t row) const {
+size_t AxisPositions::base(size_t row) const {
   size_t result = 0;
   for (size_t axis = shape_.rank; axis-- > 1; row /= shape_[axis - 1]) {
     result += axis - 1 == axis_ ? 0 : row % shape_[axis - 1] * strides_[axis - 1];
@@ -180,18 +178,18 @@ size_t AxisPlaces::base(size_t row) const {
   return result;
 }
 
-Status AxisPlaces::check(const KernelArguments& arguments) const {
-  return check_indices(arguments.inputs[operand_], dtype_, count(), size_, /*wrap=*/false);
+Status AxisPositions::check(const KernelArguments& arguments) const {
+  return check_indices(arguments.inputs[input_], dtype_, count(), size_, /*wrap=*/false);
 }
 
-Status AxisPlaces::find(const KernelArguments& arguments, size_t* offsets) const {
+Status AxisPositions::find(const KernelArguments& arguments, size_t* offsets) const {
   ETX_RETURN_IF_ERROR(check(arguments));
   const size_t total = count(), size = row_size();
   for (size_t i = 0, row = 0; i < total; i += size, ++row) {
     if (dtype_ == DType::Int32) {
-      set_offsets(arguments.input<int32_t>(operand_) + i, size, base(row), step(), stride(), offsets + i);
+      set_offsets(arguments.input<int32_t>(input_) + i, size, base(row), step(), stride(), offsets + i);
     } else {
-      set_offsets(arguments.input<int64_t>(operand_) + i, size, base(row), step(), stride(), offsets + i);
+      set_offsets(arguments.input<int64_t>(input_) + i, size, base(row), step(), stride(), offsets + i);
     }
   }
   return {};

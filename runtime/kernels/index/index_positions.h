@@ -10,8 +10,6 @@
 
 namespace executorch::backends::et_xnnpack {
 
-class NodeContext;
-
 // Element `i` of a tensor of Int32 or Int64.
 inline int64_t read_index(const void* indices, DType dtype, size_t i) {
   return dtype == DType::Int32 ? static_cast<const int32_t*>(indices)[i] : static_cast<const int64_t*>(indices)[i];
@@ -19,20 +17,25 @@ inline int64_t read_index(const void* indices, DType dtype, size_t i) {
 
 // Where `index` is on an axis of `size`, a negative one counted from the end if `wrap`.
 // False if nowhere.
-inline bool locate(int64_t index, size_t size, bool wrap, size_t* place) {
+inline bool locate(int64_t index, size_t size, bool wrap, size_t* position) {
   const int64_t from_start = wrap && index < 0 ? index + static_cast<int64_t>(size) : index;
-  *place = static_cast<size_t>(from_start);
-  return from_start >= 0 && *place < size;
+  *position = static_cast<size_t>(from_start);
+  return from_start >= 0 && *position < size;
 }
+
+// A dense tensor of Int32 or Int64.
+struct IndexTensor {
+  Shape shape;
+  DType dtype = DType::Int64;
+};
 
 Status out_of_range(int64_t index, size_t size);
 
-// The places on neighbouring axes of a tensor that one or more index tensors point to.
-class IndexPlaces {
+// The positions on neighbouring axes of a tensor that one or more index tensors point to.
+class IndexPositions {
  public:
-  // Takes over sizes: the operands of the node from `first` on index the axes of operand 0
-  // from `axis` on.
-  void reshape(const NodeContext& node, size_t first, size_t axis, bool wrap);
+  // Takes over sizes: `indices`, which are inputs from `first` on, index the axes of x from `axis` on.
+  void reshape(const Shape& x, const std::vector<IndexTensor>& indices, size_t first, size_t axis, bool wrap);
 
   // How many there are.
   size_t count() const {
@@ -40,7 +43,7 @@ class IndexPlaces {
   }
   // Computes them, in row-major order, as numbers of elements on the indexed axes taken as
   // one. Fails for an index that is out of range.
-  Status find(const KernelArguments& arguments, size_t* places) const;
+  Status find(const KernelArguments& arguments, size_t* positions) const;
 
  private:
   struct Operand {
@@ -57,11 +60,11 @@ class IndexPlaces {
   std::vector<Operand> operands_;
 };
 
-// The places that an index tensor of the same rank points to on one axis, as of Gather.
-class AxisPlaces {
+// The positions that an index tensor of the same rank points to on one axis, as of Gather.
+class AxisPositions {
  public:
-  // `index` is the operand of the node that indexes `axis` of operand 0.
-  void reshape(const NodeContext& node, size_t index, size_t axis);
+  // `index`, which is input `input`, indexes `axis` of x.
+  void reshape(const Shape& x, const IndexTensor& index, size_t input, size_t axis);
 
   size_t count() const {
     return shape_.numel();
@@ -88,7 +91,7 @@ class AxisPlaces {
 
  private:
   Shape shape_;
-  size_t operand_ = 0, axis_ = 0;
+  size_t input_ = 0, axis_ = 0;
   size_t size_ = 0; // of the axis
   DType dtype_ = DType::Int64;
   Strides strides_{};
