@@ -6,22 +6,18 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/ops/op.h"
 #include "cubic.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-using schema::GridPaddingMode;
-using schema::SampleKind;
-
 constexpr size_t kGrain = 16384; // elements
 
 // Positions along one axis of the image.
 struct Axis {
   size_t size;
-  GridPaddingMode border;
+  GridPadding padding;
   bool align_corners;
 
   float middle(float x) const {
@@ -29,16 +25,16 @@ struct Axis {
     return align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
   }
 
-  // Where a position beyond the border stands for, as long as it is finite.
+  // What a position beyond the edge stands for, as long as it is finite.
   float inside(float x) const {
     const float last = static_cast<float>(size - 1);
-    switch (border) {
-      case GridPaddingMode::Zeros:
+    switch (padding) {
+      case GridPadding::Zeros:
         return x;
-      case GridPaddingMode::Reflection:
+      case GridPadding::Reflection:
         x = reflected(x);
         break;
-      case GridPaddingMode::Border:
+      case GridPadding::Border:
         break;
     }
     return std::min(last, std::max(0.0f, x)); // NaN gives 0
@@ -65,16 +61,16 @@ struct Axis {
   }
 };
 
-// What one output position reads along one axis; places of -1 count as zero.
+// What one output position reads along one axis; positions of -1 count as zero.
 struct Taps {
   std::array<int64_t, 4> at{};
   std::array<float, 4> weight{};
 };
 
-Taps find_taps(const Axis& axis, SampleKind kind, float position) {
+Taps find_taps(const Axis& axis, SampleMethod method, float position) {
   Taps taps;
   const float middle = axis.middle(position);
-  if (kind == SampleKind::Bicubic) {
+  if (method == SampleMethod::Bicubic) {
     const float floored = std::floor(middle);
     const float t = middle - floored;
     for (int i = 0; i < 4; ++i) {
@@ -84,7 +80,7 @@ Taps find_taps(const Axis& axis, SampleKind kind, float position) {
     return taps;
   }
   const float x = axis.inside(middle);
-  if (kind == SampleKind::Nearest) {
+  if (method == SampleMethod::Nearest) {
     const float rounded = std::nearbyint(x);
     const bool found = rounded >= 0 && rounded <= static_cast<float>(axis.size - 1);
     taps.at[0] = found ? static_cast<int64_t>(rounded) : -1;
@@ -92,67 +88,54 @@ Taps find_taps(const Axis& axis, SampleKind kind, float position) {
     return taps;
   }
   const float floored = std::floor(x);
-  const auto place = [&](float at) {
+  const auto position_of = [&](float at) {
     return at >= 0 && at <= static_cast<float>(axis.size - 1) ? static_cast<int64_t>(at) : -1;
   };
-  taps.at = {place(floored), place(floored + 1), 0, 0};
+  taps.at = {position_of(floored), position_of(floored + 1), 0, 0};
   taps.weight = {floored + 1 - x, x - floored, 0, 0};
   return taps;
 }
 
-class GridSample final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t) override {
-    const auto& attributes = node.attributes<schema::GridSample>();
-    x_ = node.input(0).shape;
-    y_ = node.output().shape;
-    kind_ = attributes.kind();
-    rows_ = {x_[1], attributes.padding_mode(), attributes.align_corners()};
-    columns_ = {x_[2], attributes.padding_mode(), attributes.align_corners()};
-    return size_t{0};
-  }
+} // namespace
 
-  void run(const KernelArguments& arguments) override {
-    const float* const grid = arguments.input<float>(1);
-    const size_t channels = x_[3], pixels = y_[1] * y_[2];
-    parallel_for(arguments.pool, y_[0] * pixels, kGrain / (channels + 16) + 1, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        const float* const image = arguments.input<float>(0) + i / pixels * x_.numel(1, 4);
-        sample(image, grid[2 * i], grid[2 * i + 1], arguments.output<float>(0) + i * channels);
+size_t GridSample::reshape(const GridSampleParameters& parameters, size_t) {
+  parameters_ = parameters;
+  return 0;
+}
+
+void GridSample::run(const KernelArguments& arguments) const {
+  const Shape &x = parameters_.x, &y = parameters_.y;
+  const float* const grid = arguments.input<float>(1);
+  const size_t channels = x[3], pixels = y[1] * y[2];
+  parallel_for(arguments.pool, y[0] * pixels, kGrain / (channels + 16) + 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const float* const image = arguments.input<float>(0) + i / pixels * x.numel(1, 4);
+      sample(image, grid[2 * i], grid[2 * i + 1], arguments.output<float>(0) + i * channels);
+    }
+  });
+}
+
+// What the image has at the position (x, y), for all channels.
+void GridSample::sample(const float* image, float x, float y, float* out) const {
+  const GridSampleParameters& p = parameters_;
+  const size_t channels = p.x[3];
+  const size_t count = p.method == SampleMethod::Nearest ? 1 : p.method == SampleMethod::Bilinear ? 2 : 4;
+  const Axis rows{p.x[1], p.padding, p.align_corners}, columns{p.x[2], p.padding, p.align_corners};
+  const Taps row = find_taps(rows, p.method, y), column = find_taps(columns, p.method, x);
+  std::fill_n(out, channels, 0.0f);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < count; ++j) {
+      if (row.at[i] < 0 || column.at[j] < 0) {
+        continue;
       }
-    });
-  }
-
- private:
-  void sample(const float* image, float x, float y, float* out) const {
-    const size_t channels = x_[3];
-    const size_t count = kind_ == SampleKind::Nearest ? 1 : kind_ == SampleKind::Bilinear ? 2 : 4;
-    const Taps row = find_taps(rows_, kind_, y), column = find_taps(columns_, kind_, x);
-    std::fill_n(out, channels, 0.0f);
-    for (size_t i = 0; i < count; ++i) {
-      for (size_t j = 0; j < count; ++j) {
-        if (row.at[i] < 0 || column.at[j] < 0) {
-          continue;
-        }
-        const float weight = row.weight[i] * column.weight[j];
-        const size_t place = static_cast<size_t>(row.at[i]) * x_[2] + static_cast<size_t>(column.at[j]);
-        const float* const from = image + place * channels;
-        for (size_t c = 0; c < channels; ++c) {
-          out[c] += weight * from[c];
-        }
+      const float weight = row.weight[i] * column.weight[j];
+      const size_t pixel = static_cast<size_t>(row.at[i]) * p.x[2] + static_cast<size_t>(column.at[j]);
+      const float* const from = image + pixel * channels;
+      for (size_t c = 0; c < channels; ++c) {
+        out[c] += weight * from[c];
       }
     }
   }
-
-  Shape x_, y_;
-  SampleKind kind_ = SampleKind::Bilinear;
-  Axis rows_{}, columns_{};
-};
-
-} // namespace
-
-std::unique_ptr<Kernel> make_grid_sample(const NodeContext&) {
-  return std::make_unique<GridSample>();
 }
 
 } // namespace executorch::backends::et_xnnpack

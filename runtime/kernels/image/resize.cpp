@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/base/memory.h"
-#include "runtime/ops/op.h"
 #include "cubic.h"
 #include "runtime/kernels/simd/isa.h"
 #include "resize_blend.h"
@@ -124,18 +122,16 @@ HWY_EXPORT(choose_blend);
 
 namespace {
 
-using schema::ResizeKind;
-
 constexpr size_t kGrain = 16384; // elements
 
-size_t num_taps(ResizeKind kind) {
-  switch (kind) {
-    case ResizeKind::Nearest:
-    case ResizeKind::NearestExact:
+size_t num_taps(ResizeMethod method) {
+  switch (method) {
+    case ResizeMethod::Nearest:
+    case ResizeMethod::NearestExact:
       return 1;
-    case ResizeKind::Bilinear:
+    case ResizeMethod::Bilinear:
       return 2;
-    case ResizeKind::Bicubic:
+    case ResizeMethod::Bicubic:
       break;
   }
   return 4;
@@ -144,7 +140,7 @@ size_t num_taps(ResizeKind kind) {
 struct Axis {
   size_t in, out;
   double scale; // 0: in / out
-  ResizeKind kind;
+  ResizeMethod method;
   bool align_corners;
 
   float source(size_t i) const {
@@ -152,14 +148,14 @@ struct Axis {
       return out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1) * static_cast<float>(i) : 0;
     }
     const float step = scale > 0 ? static_cast<float>(scale) : static_cast<float>(in) / static_cast<float>(out);
-    if (kind == ResizeKind::Nearest) {
+    if (method == ResizeMethod::Nearest) {
       return step * static_cast<float>(i);
     }
-    if (kind == ResizeKind::NearestExact) {
+    if (method == ResizeMethod::NearestExact) {
       return step * (static_cast<float>(i) + 0.5f);
     }
     const float x = std::fma(step, static_cast<float>(i) + 0.5f, -0.5f); // as PyTorch's kernels are compiled
-    return kind == ResizeKind::Bilinear ? std::max(x, 0.0f) : x;
+    return method == ResizeMethod::Bilinear ? std::max(x, 0.0f) : x;
   }
 
   size_t clamped(int64_t i) const {
@@ -173,9 +169,9 @@ struct Axis {
     const float floored = std::floor(x);
     const auto first = static_cast<int64_t>(floored);
     const float t = std::min(std::max(x - floored, 0.0f), 1.0f);
-    if (num_taps(kind) == 1) {
+    if (num_taps(method) == 1) {
       taps.add(clamped(first), 1);
-    } else if (kind == ResizeKind::Bilinear) {
+    } else if (method == ResizeMethod::Bilinear) {
       taps.add(clamped(first), 1 - t);
       taps.add(clamped(first + 1), t);
     } else {
@@ -188,88 +184,72 @@ struct Axis {
   }
 };
 
-class Resize2d final : public Kernel {
- public:
-  StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
-    const auto& attributes = node.attributes<schema::Resize2d>();
-    x_ = node.input(0).shape;
-    y_ = node.output().shape;
-    num_taps_ = num_taps(attributes.kind());
-    const auto fill = [&](size_t axis, double scale, Array<Taps>* table) -> Status {
-      const Axis positions{x_[axis], y_[axis], scale, attributes.kind(), attributes.align_corners()};
-      ETX_RETURN_IF_ERROR(table->assign(y_[axis]));
-      for (size_t i = 0; i < y_[axis]; ++i) {
-        (*table)[i] = positions.taps(i);
-      }
-      return {};
-    };
-    ETX_RETURN_IF_ERROR(fill(1, attributes.scale_height(), &rows_));
-    ETX_RETURN_IF_ERROR(fill(2, attributes.scale_width(), &columns_));
-    blend_ = ETX_DISPATCH(choose_blend)();
-    separates_ = num_taps_ > 1 && x_[2] <= 2 * y_[2];
-    row_floats_ = separates_ ? (x_[2] * x_[3] + 2 * kRowPadding - 1) / kRowPadding * kRowPadding : 0;
-    return row_floats_ * sizeof(float) * std::max<size_t>(num_threads, 1);
-  }
-
-  void run(const KernelArguments& arguments) override {
-    const float* const x = arguments.input<float>(0);
-    float* const y = arguments.output<float>(0);
-    const size_t row_size = y_[2] * y_[3], rows = y_[0] * y_[1];
-    if (y_.numel() == 0) {
-      return;
-    }
-    const size_t grain = kGrain / row_size + 1;
-    parallel_for_with_thread(arguments.pool, (rows + grain - 1) / grain, [&](size_t thread, size_t part) {
-      float* const blended = static_cast<float*>(arguments.scratch) + thread * row_floats_;
-      for (size_t row = part * grain; row < std::min(rows, (part + 1) * grain); ++row) {
-        const float* const image = x + row / y_[1] * x_.numel(1, 4);
-        const Taps& taps = rows_[row % y_[1]];
-        if (separates_) {
-          blend_.rows(image, x_[2] * x_[3], taps, blended);
-          std::fill_n(blended + x_[2] * x_[3], size_t{3}, 0.0f);
-          blend_.columns(blended, x_[3], columns_.data(), y_[2], y + row * row_size);
-        } else {
-          compute_row(image, taps, y + row * row_size);
-        }
-      }
-    });
-  }
-
- private:
-  // Pixel by pixel, for images that become much narrower.
-  void compute_row(const float* image, const Taps& row, float* y) const {
-    const size_t channels = y_[3];
-    for (size_t column = 0; column < y_[2]; ++column, y += channels) {
-      const Taps& taps = columns_[column];
-      if (num_taps_ == 1) {
-        std::memcpy(y, image + (row.at[0] * x_[2] + taps.at[0]) * channels, channels * sizeof(float));
-        continue;
-      }
-      std::fill_n(y, channels, 0.0f);
-      for (size_t i = 0; i < row.count; ++i) {
-        for (size_t j = 0; j < taps.count; ++j) {
-          const float weight = row.weight[i] * taps.weight[j];
-          const float* const from = image + (row.at[i] * x_[2] + taps.at[j]) * channels;
-          for (size_t c = 0; c < channels; ++c) {
-            y[c] += weight * from[c];
-          }
-        }
-      }
-    }
-  }
-
-  Shape x_, y_;
-  size_t num_taps_ = 1;
-  bool separates_ = false; // rows are blended before columns
-  size_t row_floats_ = 0; // of scratch memory, by thread
-  Blend blend_{};
-  Array<Taps> rows_, columns_; // by output position
-};
-
 } // namespace
 
-std::unique_ptr<Kernel> make_resize2d(const NodeContext&) {
-  return std::make_unique<Resize2d>();
+StatusOr<size_t> Resize2d::reshape(const Resize2dParameters& parameters, size_t num_threads) {
+  x_ = parameters.x;
+  y_ = parameters.y;
+  num_taps_ = num_taps(parameters.method);
+  const auto fill = [&](size_t axis, double scale, Array<Taps>* table) -> Status {
+    const Axis positions{x_[axis], y_[axis], scale, parameters.method, parameters.align_corners};
+    ETX_RETURN_IF_ERROR(table->assign(y_[axis]));
+    for (size_t i = 0; i < y_[axis]; ++i) {
+      (*table)[i] = positions.taps(i);
+    }
+    return {};
+  };
+  ETX_RETURN_IF_ERROR(fill(1, parameters.scale_height, &rows_));
+  ETX_RETURN_IF_ERROR(fill(2, parameters.scale_width, &columns_));
+  blend_ = ETX_DISPATCH(choose_blend)();
+  separates_ = num_taps_ > 1 && x_[2] <= 2 * y_[2];
+  row_floats_ = separates_ ? (x_[2] * x_[3] + 2 * kRowPadding - 1) / kRowPadding * kRowPadding : 0;
+  return row_floats_ * sizeof(float) * std::max<size_t>(num_threads, 1);
+}
+
+void Resize2d::run(const KernelArguments& arguments) const {
+  const float* const x = arguments.input<float>(0);
+  float* const y = arguments.output<float>(0);
+  const size_t row_size = y_[2] * y_[3], rows = y_[0] * y_[1];
+  if (y_.numel() == 0) {
+    return;
+  }
+  const size_t grain = kGrain / row_size + 1;
+  parallel_for_with_thread(arguments.pool, (rows + grain - 1) / grain, [&](size_t thread, size_t part) {
+    float* const blended = static_cast<float*>(arguments.scratch) + thread * row_floats_;
+    for (size_t row = part * grain; row < std::min(rows, (part + 1) * grain); ++row) {
+      const float* const image = x + row / y_[1] * x_.numel(1, 4);
+      const Taps& taps = rows_[row % y_[1]];
+      if (separates_) {
+        blend_.rows(image, x_[2] * x_[3], taps, blended);
+        std::fill_n(blended + x_[2] * x_[3], size_t{3}, 0.0f);
+        blend_.columns(blended, x_[3], columns_.data(), y_[2], y + row * row_size);
+      } else {
+        compute_row(image, taps, y + row * row_size);
+      }
+    }
+  });
+}
+
+// Pixel by pixel, for images that become much narrower.
+void Resize2d::compute_row(const float* image, const Taps& row, float* y) const {
+  const size_t channels = y_[3];
+  for (size_t column = 0; column < y_[2]; ++column, y += channels) {
+    const Taps& taps = columns_[column];
+    if (num_taps_ == 1) {
+      std::memcpy(y, image + (row.at[0] * x_[2] + taps.at[0]) * channels, channels * sizeof(float));
+      continue;
+    }
+    std::fill_n(y, channels, 0.0f);
+    for (size_t i = 0; i < row.count; ++i) {
+      for (size_t j = 0; j < taps.count; ++j) {
+        const float weight = row.weight[i] * taps.weight[j];
+        const float* const from = image + (row.at[i] * x_[2] + taps.at[j]) * channels;
+        for (size_t c = 0; c < channels; ++c) {
+          y[c] += weight * from[c];
+        }
+      }
+    }
+  }
 }
 
 } // namespace executorch::backends::et_xnnpack

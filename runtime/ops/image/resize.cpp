@@ -1,9 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/image/resize.h"
-
 #include <limits>
 
-#include "runtime/kernels/image/grid_sample.h"
+#include "image_kernel.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -43,7 +41,7 @@ Status infer_grid_sample(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       attributes.kind() <= schema::SampleKind::MAX && attributes.padding_mode() <= schema::GridPaddingMode::MAX,
       InvalidProgram,
-      "unknown kind %d or border %d",
+      "unknown kind %d or padding mode %d",
       static_cast<int>(attributes.kind()),
       static_cast<int>(attributes.padding_mode()));
   const Shape& x = node.input(0).shape;

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-// Pools with indices, samples of grids, borders.
+// Pools with indices, samples of grids, padding.
 #include "ops/op_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -60,8 +60,8 @@ OpCase grid_sample(
     const Operand& x,
     const Operand& grid,
     SampleKind kind = SampleKind::Bilinear,
-    GridPaddingMode border = GridPaddingMode::Zeros) {
-  const auto attributes = [&](Builder& b) { return schema::CreateGridSample(b, kind, border); };
+    GridPaddingMode padding = GridPaddingMode::Zeros) {
+  const auto attributes = [&](Builder& b) { return schema::CreateGridSample(b, kind, padding); };
   return OpCase(attributes, {x, grid});
 }
 
@@ -79,7 +79,7 @@ TEST(GridSample, Refuses) {
   expect_refused(grid_sample(tensor({2, 0, 6, 3}), grid), "cannot sample");
   expect_refused(grid_sample(x, typed(DType::Int64, {2, 4, 7, 2})), "must be Float32");
   expect_refused(grid_sample(x, grid, static_cast<SampleKind>(7)), "unknown kind 7");
-  expect_refused(grid_sample(x, grid, SampleKind::Nearest, static_cast<GridPaddingMode>(8)), "border 8");
+  expect_refused(grid_sample(x, grid, SampleKind::Nearest, static_cast<GridPaddingMode>(8)), "padding mode 8");
 }
 
 OpCase padded(PadMode mode, const Operand& x, std::vector<uint32_t> before, std::vector<uint32_t> after) {
