@@ -129,15 +129,18 @@ class XnnpackImageMean : public XnnpackKernel {
             &workspace_bytes,
             std::make_tuple(pool())),
         "xnn_reshape_reduce_nd"));
-    add_scratch(workspace_bytes);
+    // For sums in more digits than the result has; Float32 wants none, whatever it says.
+    if (is_float16()) {
+      add_scratch(workspace_bytes);
+    }
     add_step(mean_.get());
     return {};
   }
 
   Status set_up(const KernelArguments& arguments) override {
+    void* const workspace = is_float16() ? arguments.scratch : nullptr;
     return check_xnn(
-        xnn_setup_reduce_nd(mean_.get(), arguments.scratch, input(arguments, 0), arguments.outputs[0]),
-        "xnn_setup_reduce_nd");
+        xnn_setup_reduce_nd(mean_.get(), workspace, input(arguments, 0), arguments.outputs[0]), "xnn_setup_reduce_nd");
   }
 
  private:

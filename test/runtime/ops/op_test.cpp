@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <limits>
 
 #include <gmock/gmock.h>
+#include <runtime/kernels/simd/half.h>
+#include <runtime/ops/xnnpack.h>
 #include <runtime/xnnpack/subgraph_builder.h>
 #include <runtime/xnnpack/xnnpack_compat.h>
 
@@ -55,6 +58,46 @@ class Constants : public SubgraphBuilder::ConstantSource {
 
 void expect_ok(const Status& status) {
   EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// The constants of a case. All that load() gives is spoiled when this goes.
+class OperandSource : public ConstantSource {
+ public:
+  explicit OperandSource(const std::vector<std::vector<float>>& data) : data_(data) {}
+  ~OperandSource() override {
+    for (std::vector<float>& data : loaded_) {
+      std::fill(data.begin(), data.end(), std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+
+  std::string identity(size_t i) const override {
+    return std::to_string(i);
+  }
+  StatusOr<ConstantData> load(size_t i) const override {
+    loaded_.push_back(data_[i]);
+    return ConstantData{loaded_.back().data(), nullptr};
+  }
+  StatusOr<Buffer> allocate(size_t bytes) const override {
+    return Buffer::allocate(bytes);
+  }
+  StatusOr<PackedMemory> find_or_pack(const std::string&, const Measure&, const Pack& pack) override {
+    return pack();
+  }
+
+ private:
+  const std::vector<std::vector<float>>& data_;
+  mutable std::deque<std::vector<float>> loaded_;
+};
+
+std::vector<float> narrowed(const std::vector<float>& numbers) {
+  std::vector<float> result(numbers.size());
+  narrow(DType::Float16, numbers.data(), result.data(), numbers.size());
+  return result;
+}
+
+// Bit by bit, so that NaN equals NaN.
+bool is_same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 struct DeleteRuntime {
@@ -193,6 +236,56 @@ std::vector<float> OpCase::run_in_xnnpack(bool half) const {
   return data.back();
 }
 
+std::vector<float> OpCase::run_xnnpack_kernel(bool half, pthreadpool_t pool) const {
+  const TensorType output = *infer();
+  const Context context(*this, output);
+  std::vector<std::vector<float>> data;
+  for (const Operand& operand : operands_) {
+    const size_t count = operand.type ? operand.type->shape.numel() : 0;
+    data.push_back(padded(operand.data.empty() ? small_numbers(count) : operand.data));
+  }
+  const std::unique_ptr<Kernel> kernel = make_xnnpack_kernel(*context, half);
+  EXPECT_NE(kernel, nullptr);
+  {
+    OperandSource source(data);
+    expect_ok(kernel->load(*context, source));
+  }
+  std::vector<const void*> inputs;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const bool is_gone = operands_[i].is_constant && kernel->consumes(*context, i);
+    if (half && operands_[i].type && !is_gone) {
+      data[i] = narrowed(data[i]);
+    }
+    inputs.push_back(operands_[i].type && !is_gone ? data[i].data() : nullptr);
+  }
+  kernel->use_pool(pool);
+  StatusOr<size_t> scratch_bytes = kernel->reshape(*context, pool == nullptr ? 1 : pthreadpool_get_threads_count(pool));
+  expect_ok(scratch_bytes.status());
+  if (!scratch_bytes.ok()) {
+    return {};
+  }
+  const size_t count = output.shape.numel();
+  std::vector<float> result;
+  // Once more at other addresses, from soiled memory.
+  for (int run = 0; run < 2; ++run) {
+    StatusOr<Buffer> scratch = Buffer::allocate(*scratch_bytes), y = Buffer::allocate(count * sizeof(float));
+    std::fill_n(scratch->data(), *scratch_bytes, '\x7f');
+    void* outputs[] = {y->data()};
+    Status status;
+    kernel->run({{inputs.data(), inputs.size()}, {outputs, 1}, scratch->data(), pool, &status});
+    expect_ok(status);
+    std::vector<float> got(count);
+    if (half) {
+      widen(DType::Float16, y->data(), got.data(), count);
+    } else {
+      std::copy_n(reinterpret_cast<const float*>(y->data()), count, got.begin());
+    }
+    EXPECT_TRUE(run == 0 || is_same(got, result));
+    result = got;
+  }
+  return result;
+}
+
 std::vector<float> OpCase::run_kernel() const {
   const TensorType output = *infer();
   const Context context(*this, output);
@@ -261,10 +354,19 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
   }
 }
 
+// The kernel computes what the graph of the same operators does, on several threads, too.
+void expect_kernel_gives(const OpCase& op, const std::vector<float>& expected, bool half) {
+  EXPECT_TRUE(is_same(op.run_xnnpack_kernel(half), expected));
+  const std::unique_ptr<pthreadpool, void (*)(pthreadpool_t)> pool(pthreadpool_create(3), pthreadpool_destroy);
+  EXPECT_TRUE(is_same(op.run_xnnpack_kernel(half, pool.get()), expected));
+}
+
 void expect_agreement(const OpCase& op, float tolerance) {
   ASSERT_TRUE(op.in_xnnpack());
   const std::vector<float> expected = op.run_kernel();
-  expect_close(op.run_in_xnnpack(), expected, tolerance);
+  const std::vector<float> full = op.run_in_xnnpack();
+  expect_close(full, expected, tolerance);
+  expect_kernel_gives(op, full, /*half=*/false);
   const auto fits = [](const std::vector<float>& numbers) {
     return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::fabs(x) < 1000; });
   };
@@ -274,7 +376,9 @@ void expect_agreement(const OpCase& op, float tolerance) {
   }
   if (all_fit && op.in_half()) {
     SCOPED_TRACE("float16");
-    expect_close(op.run_in_xnnpack(/*half=*/true), expected, 1e-2f);
+    const std::vector<float> half = op.run_in_xnnpack(/*half=*/true);
+    expect_close(half, expected, 1e-2f);
+    expect_kernel_gives(op, half, /*half=*/true);
   }
 }
 
