@@ -56,8 +56,7 @@ bool multiplies_in_half() {
         uint32_t{XNN_FLAG_FP32_STATIC_WEIGHTS});
   });
   StatusOr<OperatorPtr> widen = create_operator("xnn_create_unary_elementwise_nc", [](xnn_operator_t* op) {
-    return xnn_create_unary_elementwise_nc(
-        xnn_unary_convert, xnn_datatype_fp16, xnn_datatype_fp32, nullptr, nullptr, nullptr, 0, op);
+    return create_unary(xnn_unary_convert, xnn_datatype_fp16, xnn_datatype_fp32, nullptr, op);
   });
   if (!product.ok() || !widen.ok()) {
     return false;

@@ -5,6 +5,7 @@
 // calls the function that it is given with the parameters that this one has.
 
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 #include <type_traits>
 
@@ -33,6 +34,34 @@ xnn_status create_with_weights(
     return create(arguments..., nullptr, cache, operator_out);
   } else {
     return create(arguments..., cache, operator_out);
+  }
+}
+
+// Creates an elementwise operator of one operand, not quantized. Later versions also take a table of all results.
+template <typename Function = decltype(&xnn_create_unary_elementwise_nc)>
+xnn_status create_unary(
+    xnn_unary_operator type,
+    xnn_datatype from,
+    xnn_datatype to,
+    const xnn_unary_params* params,
+    xnn_operator_t* operator_out,
+    Function create = xnn_create_unary_elementwise_nc) {
+  const xnn_quantization_params* const none = nullptr;
+  const uint32_t flags = 0;
+  if constexpr (std::is_invocable_v<
+                    Function,
+                    xnn_unary_operator,
+                    xnn_datatype,
+                    xnn_datatype,
+                    const xnn_unary_params*,
+                    std::nullptr_t,
+                    const xnn_quantization_params*,
+                    const xnn_quantization_params*,
+                    uint32_t,
+                    xnn_operator_t*>) {
+    return create(type, from, to, params, nullptr, none, none, flags, operator_out);
+  } else {
+    return create(type, from, to, params, none, none, flags, operator_out);
   }
 }
 

@@ -114,7 +114,7 @@ StatusOr<OperatorPtr> create_clamp(float min, float max, xnn_datatype datatype) 
   params.clamp.min = min;
   params.clamp.max = max;
   return create_operator("xnn_create_unary_elementwise_nc", [&](xnn_operator_t* op) {
-    return xnn_create_unary_elementwise_nc(xnn_unary_clamp, datatype, datatype, &params, nullptr, nullptr, 0, op);
+    return create_unary(xnn_unary_clamp, datatype, datatype, &params, op);
   });
 }
 

@@ -107,15 +107,8 @@ class XnnpackUnary : public XnnpackKernel {
     }
     const xnn_unary_params params = unary_params(attributes);
     ETX_ASSIGN_OR_RETURN(operator_, create_operator("xnn_create_unary_elementwise_nc", [&](xnn_operator_t* op) {
-                           return xnn_create_unary_elementwise_nc(
-                               unary_operator(attributes.kind()),
-                               float_type(),
-                               float_type(),
-                               &params,
-                               /*input_quantization=*/nullptr,
-                               /*output_quantization=*/nullptr,
-                               /*flags=*/0,
-                               op);
+                           return create_unary(
+                               unary_operator(attributes.kind()), float_type(), float_type(), &params, op);
                          }));
     return {};
   }
