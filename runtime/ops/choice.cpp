@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "choice.h"
 
-#include "runtime/xnnpack/xnnpack_compat.h"
+#include "runtime/xnnpack/library.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -18,7 +18,7 @@ bool has_float_by_integer() {
 } // namespace
 
 const Cpu& Cpu::get() {
-  static const Cpu cpu{et_xnnpack_has_half(), et_xnnpack_can_round_rows(), has_float_by_integer()};
+  static const Cpu cpu{xnnpack_has_half(), xnnpack_can_round_rows(), has_float_by_integer()};
   return cpu;
 }
 

@@ -2,7 +2,6 @@
 #include "packed_file.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +23,7 @@
 
 #include "checksum.h"
 #include "runtime/kernels/simd/isa.h"
-#include "runtime/xnnpack/xnnpack_compat.h"
+#include "runtime/xnnpack/library.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -419,9 +418,7 @@ void PackedFile::note(const std::string& problem) {
 
 const std::string& PackedFile::packing_identity() {
   static const std::string* const identity = [] {
-    std::array<char, 1024> build{};
-    et_xnnpack_describe_build(build.data(), build.size());
-    auto* text = new std::string(build.data());
+    auto* text = new std::string(describe_xnnpack_build());
     *text += ", packing " ET_XNNPACK_PACKING_HASH ", our kernels for " + std::string(isa_name()) + ", cores";
     if (cpuinfo_initialize()) {
       for (uint32_t i = 0; i < cpuinfo_get_uarchs_count(); ++i) {

@@ -1,15 +1,11 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "xnnpack_compat.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xnnpack/allocator.h"
-#include "xnnpack/config.h"
 #include "xnnpack/datatype.h"
-#include "xnnpack/hardware-config.h"
-#include "xnnpack/microfnptr.h"
 #include "xnnpack/operator.h"
 #include "xnnpack/subgraph.h"
 
@@ -114,99 +110,6 @@ void et_xnnpack_node_ends(xnn_runtime_t runtime, uint64_t* nanoseconds, size_t n
     nanoseconds[i] = last;
   }
 }
-
-static void describe_bytes(char* text, size_t capacity, const char* what, const void* bytes, size_t size) {
-  size_t used = strlen(text);
-  const int written = snprintf(text + used, capacity - used, "%s ", what);
-  used = written < 0 || (size_t)written >= capacity - used ? capacity : used + (size_t)written;
-  for (size_t i = 0; i < size && used + 2 < capacity; ++i, used += 2) {
-    snprintf(text + used, capacity - used, "%02x", ((const unsigned char*)bytes)[i]);
-  }
-}
-
-void et_xnnpack_describe_build(char* text, size_t capacity) {
-  text[0] = '\0';
-  describe_bytes(
-      text,
-      capacity,
-      "XNNPACK",
-      xnn_experimental_get_build_identifier_data(),
-      xnn_experimental_get_build_identifier_size());
-  const struct xnn_hardware_config* hardware = xnn_init_hardware_config();
-  describe_bytes(text, capacity, ", CPU", hardware, hardware == NULL ? 0 : sizeof(*hardware));
-  const size_t sizes[] = {sizeof(struct xnn_node), sizeof(struct xnn_value), sizeof(void*)};
-  describe_bytes(text, capacity, ", layouts", sizes, sizeof(sizes));
-}
-
-bool et_xnnpack_has_half(void) {
-  const struct xnn_hardware_config* hardware = xnn_init_hardware_config();
-  if (hardware == NULL || !xnn_is_f16_compatible_config(hardware)) {
-    return false;
-  }
-#ifndef XNN_FLAG_NO_BROADCAST
-  // One that was built with AVX512-FP16 has tiles of 64 columns, of which it stores half elsewhere.
-  const struct xnn_gemm_config* products = xnn_init_f16_gemm_config();
-  if (products != NULL && products->nr >= 64) {
-    return false;
-  }
-#endif
-  return true;
-}
-
-// XNNPACK needs no mending since it makes so many copies.
-#if XNN_EXTRA_QUANTIZATION_PARAMS >= 15
-
-bool et_xnnpack_can_round_rows(void) {
-  return true;
-}
-
-#else
-
-enum { kMaxRepeated = 64 };
-
-static size_t largest_tile(void) {
-  const struct xnn_gemm_config* configs[] = {
-      xnn_init_qd8_f32_qb4w_gemm_config(), xnn_init_qd8_f32_qc4w_gemm_config(), xnn_init_qd8_f32_qc8w_gemm_config()};
-  size_t rows = 1;
-  for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); ++i) {
-    if (configs[i] != NULL && configs[i]->mr > rows) {
-      rows = configs[i]->mr;
-    }
-  }
-  return rows;
-}
-
-// How often the library that we are linked with repeats the parameters of a row.
-static size_t count_repeated(void) {
-  const float x[1 + XNN_EXTRA_BYTES / sizeof(float)] = {1.0f};
-  int8_t y[1 + XNN_EXTRA_BYTES] = {0};
-  struct xnn_quantization_params parameters[1 + kMaxRepeated] = {{0}};
-  xnn_operator_t convert = NULL;
-  if (xnn_initialize(NULL) != xnn_status_success ||
-      xnn_create_convert_nc_f32_qd8(/*flags=*/0, &convert) != xnn_status_success) {
-    return 0;
-  }
-  const bool done = xnn_reshape_convert_nc_f32_qd8(convert, 1, 1, 1, 1, NULL) == xnn_status_success &&
-      xnn_setup_convert_nc_f32_qd8(convert, x, y, parameters) == xnn_status_success &&
-      xnn_run_operator(convert, NULL) == xnn_status_success;
-  xnn_delete_operator(convert);
-  size_t repeated = 0;
-  while (done && repeated < kMaxRepeated && parameters[1 + repeated].scale == parameters[0].scale) {
-    ++repeated;
-  }
-  return repeated;
-}
-
-bool et_xnnpack_can_round_rows(void) {
-  const size_t repeated = count_repeated();
-  if (repeated >= XNN_MAX_MR - 1) {
-    return true; // xnnpack_rows.h was read, so xnnpack_unaligned.h was, too
-  }
-  const struct xnn_gemm_config* groups = xnn_init_qd8_f32_qb4w_gemm_config();
-  return repeated + 1 >= largest_tile() && (groups == NULL || groups->nr >= 8);
-}
-
-#endif
 
 size_t et_xnnpack_workspace_bytes(xnn_workspace_t workspace) {
   return workspace->size;

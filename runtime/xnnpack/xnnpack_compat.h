@@ -43,13 +43,6 @@ size_t et_xnnpack_num_nodes(xnn_subgraph_t subgraph);
 // REQUIRES: the runtime was created with XNN_FLAG_BASIC_PROFILING
 void et_xnnpack_node_ends(xnn_runtime_t runtime, uint64_t* nanoseconds, size_t num_nodes);
 
-// Writes what XNNPACK's packing depends on beyond its arguments as text of less than `capacity`.
-void et_xnnpack_describe_build(char* text, size_t capacity);
-
-// Whether XNNPACK may multiply rows that it rounds to 8 bits on this CPU. It may not if it was built without the
-// headers of ours in third-party/ that mend this, and its tiles need them.
-bool et_xnnpack_can_round_rows(void);
-
 // Bytes that XNNPACK holds for a workspace.
 size_t et_xnnpack_workspace_bytes(xnn_workspace_t workspace);
 
@@ -88,9 +81,6 @@ struct et_xnnpack_packer {
   size_t num_values;
   const void* create; // for et_xnnpack_create_runtime
 };
-
-// Whether this CPU computes in float16, or at least converts to it.
-bool et_xnnpack_has_half(void);
 
 // xnn_create_runtime_v4 that defers the nodes whose weights have no data yet.
 enum xnn_status et_xnnpack_create_runtime(

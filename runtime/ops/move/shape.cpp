@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "move_kernel.h"
-#include "runtime/ops/common/common.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "runtime/xnnpack/subgraph_builder.h"
-#include "runtime/xnnpack/xnnpack_compat.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <runtime/kernels/simd/half.h>
 #include <runtime/ops/xnnpack.h>
+#include <runtime/xnnpack/library.h>
 #include <runtime/xnnpack/subgraph_builder.h>
 #include <runtime/xnnpack/xnnpack_compat.h>
 

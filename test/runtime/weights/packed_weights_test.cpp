@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <runtime/execute/executable.h>
-#include <runtime/xnnpack/xnnpack_compat.h>
+#include <runtime/xnnpack/library.h>
 
 #include "data_map.h"
 #include "graph_def.h"
@@ -262,7 +262,7 @@ TEST(SharedWeightsTest, InFloat16AreAnotherCopy) {
     Loaded half(graph_of(p), data, &shared, /*force_fp16=*/true);
     EXPECT_EQ(full(x), expected);
     const std::vector<float> y = half(x);
-    if (p.keeps_bias || !et_xnnpack_has_half()) {
+    if (p.keeps_bias || !xnnpack_has_half()) {
       EXPECT_EQ(y, expected);
       EXPECT_THAT(half.executable->without_half(), Not(IsEmpty()));
       EXPECT_EQ(shared.count(), count);
@@ -287,7 +287,7 @@ TEST(SharedWeightsTest, InFloat16TakeHalfTheMemory) {
   data.add("second", some_numbers(128 * 128, 2));
   PackedWeights full, half;
   const Loaded one(two_layers(128), data, &full), other(two_layers(128), data, &half, /*force_fp16=*/true);
-  EXPECT_EQ(half.bytes(), full.bytes() / (et_xnnpack_has_half() ? 2 : 1));
+  EXPECT_EQ(half.bytes(), full.bytes() / (xnnpack_has_half() ? 2 : 1));
   EXPECT_EQ(data.peak_bytes(), 128 * 128 * sizeof(float));
 }
 
