@@ -114,10 +114,11 @@ class KernelGraph {
       const NodeContext& node = bound.context();
       const OpImpl& op = op_impl(blob_.node(i).attributes_type());
       Step step;
-      if (!is_view(op, node)) {
-        const bool in_xnnpack = runs_in_xnnpack(op, node);
+      const Choice choice = op.choose(node, Cpu::get(), {});
+      if (choice.kind != Choice::Kind::View) {
+        const bool in_xnnpack = choice.kind == Choice::Kind::Xnnpack;
         num_in_xnnpack_ += in_xnnpack;
-        step.kernel = in_xnnpack ? make_xnnpack_kernel(node, /*float16=*/false) : make_kernel(op, node);
+        step.kernel = in_xnnpack ? make_xnnpack_kernel(node, /*float16=*/false) : choice.make(node);
         ETX_CHECK(step.kernel != nullptr, NotSupported, "no kernel");
         NodeConstants constants(weights, blob_.node(i));
         ETX_RETURN_IF_ERROR(step.kernel->load(node, constants));
