@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 #include <runtime/execute/executable.h>
-#include <runtime/xnnpack/library.h>
 
 #include "data_map.h"
 #include "graph_def.h"
@@ -408,16 +407,6 @@ TEST_P(XnnpackKernels, FindPackedWeightsInAFile) {
 INSTANTIATE_TEST_SUITE_P(Graphs, XnnpackKernels, ::testing::ValuesIn(graphs()), [](const auto& graph) {
   return std::string(graph.param.name);
 });
-
-// We build it with what it needs for that.
-TEST(XnnpackLibrary, RoundsRows) {
-  EXPECT_TRUE(xnnpack_can_round_rows());
-}
-
-TEST(XnnpackLibrary, IsDescribedAlike) {
-  EXPECT_GT(describe_xnnpack_build().size(), std::string("XNNPACK , CPU ").size() + 32);
-  EXPECT_EQ(describe_xnnpack_build(), describe_xnnpack_build());
-}
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing
