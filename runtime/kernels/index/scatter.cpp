@@ -302,7 +302,7 @@ void MaskedScatter::run(const KernelArguments& arguments) const {
   if (needed > parameters_.available) {
     *arguments.status = failure(
         Error::InvalidArgument,
-        "the mask holds for %zu elements, there are values for %zu",
+        "the mask holds for %zu elements, but there are only %zu values",
         needed,
         parameters_.available);
     return;

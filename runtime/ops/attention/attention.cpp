@@ -23,13 +23,13 @@ Status check_mask(const TensorType& mask, const Shape& scores) {
   ETX_CHECK(
       mask.dtype == DType::Float32 || mask.dtype == DType::Bool,
       InvalidProgram,
-      "mask is %s, must be Float32 or Bool",
+      "the mask is %s and must be Float32 or Bool",
       mask.to_string().c_str());
   StatusOr<Shape> masked = broadcast(mask.shape, scores);
   ETX_CHECK(
       masked.ok() && *masked == scores,
       InvalidProgram,
-      "mask %s does not broadcast to %s",
+      "the mask %s does not broadcast to %s",
       mask.to_string().c_str(),
       scores.to_string().c_str());
   return {};
@@ -41,12 +41,12 @@ Status infer_attention(const NodeContext& node, Span<TensorType> outputs) {
     ETX_CHECK(
         node.input(i).dtype == DType::Float32,
         InvalidProgram,
-        "input %zu is %s, must be Float32",
+        "input %zu is %s and must be Float32",
         i,
         node.input(i).to_string().c_str());
   }
   const float scale = node.attributes<schema::Attention>().scale();
-  ETX_CHECK(std::isfinite(scale), InvalidProgram, "scale is %g", static_cast<double>(scale));
+  ETX_CHECK(std::isfinite(scale), InvalidProgram, "the scale is %g and must be finite", static_cast<double>(scale));
   const Shape& query = node.input(0).shape;
   const Shape& key = node.input(1).shape;
   const Shape& value = node.input(2).shape;
@@ -76,7 +76,7 @@ Status infer_rotary_embedding(const NodeContext& node, Span<TensorType> outputs)
   ETX_CHECK(
       x.rank >= 1 && x[x.rank - 1] % 2 == 0,
       InvalidProgram,
-      "input 0 is %s, must have an even last axis",
+      "input 0 is %s, but its last axis must have an even size",
       node.input(0).to_string().c_str());
   for (size_t i = 1; i < 3; ++i) {
     const Shape& angles = node.input(i).shape;
@@ -84,7 +84,7 @@ Status infer_rotary_embedding(const NodeContext& node, Span<TensorType> outputs)
     ETX_CHECK(
         angles.rank >= 1 && angles[angles.rank - 1] == x[x.rank - 1] && both.ok() && *both == x,
         InvalidProgram,
-        "input %zu is %s, does not fit %s",
+        "input %zu is %s, which does not fit input 0, %s",
         i,
         node.input(i).to_string().c_str(),
         node.input(0).to_string().c_str());

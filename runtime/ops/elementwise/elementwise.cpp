@@ -16,14 +16,18 @@ Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::Unary>();
   ETX_CHECK(
-      attributes.kind() <= UnaryKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(attributes.kind()));
+      attributes.kind() <= UnaryKind::MAX,
+      InvalidProgram,
+      "its kind %d is unknown",
+      static_cast<int>(attributes.kind()));
   if (attributes.kind() != UnaryKind::Copy) {
     ETX_RETURN_IF_ERROR(node.check_float());
   }
   const bool clamps = attributes.kind() == UnaryKind::Clamp;
-  ETX_CHECK(clamps == (attributes.clamp() != nullptr), InvalidProgram, "kind and clamp disagree");
+  ETX_CHECK(
+      clamps == (attributes.clamp() != nullptr), InvalidProgram, "it must have limits if it clamps, and only then");
   ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
-  ETX_CHECK(std::isfinite(attributes.alpha()), InvalidProgram, "alpha is not finite");
+  ETX_CHECK(std::isfinite(attributes.alpha()), InvalidProgram, "its alpha is not finite");
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
 }
 
@@ -194,16 +198,22 @@ Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {
   const auto& attributes = node.attributes<schema::Binary>();
   const DType dtype = node.input(0).dtype;
   ETX_CHECK(
-      attributes.kind() <= BinaryKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(attributes.kind()));
+      attributes.kind() <= BinaryKind::MAX,
+      InvalidProgram,
+      "its kind %d is unknown",
+      static_cast<int>(attributes.kind()));
   ETX_CHECK(
       dtype == node.input(1).dtype && takes(attributes.kind(), dtype),
       InvalidProgram,
-      "%s of %s and %s",
+      "%s does not take operands of type %s and %s",
       schema::EnumNameBinaryKind(attributes.kind()),
       name_of(dtype),
       name_of(node.input(1).dtype));
   ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
-  ETX_CHECK(attributes.clamp() == nullptr || dtype == DType::Float32, InvalidProgram, "clamps integers");
+  ETX_CHECK(
+      attributes.clamp() == nullptr || dtype == DType::Float32,
+      InvalidProgram,
+      "it limits integers, which only Float32 can be");
   ETX_ASSIGN_OR_RETURN(const Shape shape, broadcast(node.input(0).shape, node.input(1).shape));
   return set_output(outputs, dtype, shape);
 }

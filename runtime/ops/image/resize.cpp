@@ -8,7 +8,11 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 Status check_scale(double scale) {
-  ETX_CHECK(scale >= 0 && scale <= std::numeric_limits<float>::max(), InvalidProgram, "a scale of %g", scale);
+  ETX_CHECK(
+      scale >= 0 && scale <= std::numeric_limits<float>::max(),
+      InvalidProgram,
+      "its scale is %g and must be a number that is not negative",
+      scale);
   return {};
 }
 
@@ -18,7 +22,7 @@ Status infer_resize2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
   const auto& attributes = node.attributes<schema::Resize2d>();
   const schema::ResizeKind kind = attributes.kind();
-  ETX_CHECK(kind <= schema::ResizeKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(kind));
+  ETX_CHECK(kind <= schema::ResizeKind::MAX, InvalidProgram, "its kind %d is unknown", static_cast<int>(kind));
   ETX_RETURN_IF_ERROR(check_scale(attributes.scale_height()));
   ETX_RETURN_IF_ERROR(check_scale(attributes.scale_width()));
   ETX_ASSIGN_OR_RETURN(const Shape size, node.sizes().resolve(attributes.shape()));
@@ -26,7 +30,7 @@ Status infer_resize2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       size.rank == 2 && x[1] != 0 && x[2] != 0,
       InvalidProgram,
-      "cannot resize %s to %s",
+      "it cannot resize %s to %s",
       x.to_string().c_str(),
       size.to_string().c_str());
   return set_output(outputs, DType::Float32, {x[0], size[0], size[1], x[3]});
@@ -41,7 +45,7 @@ Status infer_grid_sample(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       attributes.kind() <= schema::SampleKind::MAX && attributes.padding_mode() <= schema::GridPaddingMode::MAX,
       InvalidProgram,
-      "unknown kind %d or padding mode %d",
+      "its kind %d or its padding mode %d is unknown",
       static_cast<int>(attributes.kind()),
       static_cast<int>(attributes.padding_mode()));
   const Shape& x = node.input(0).shape;
@@ -49,7 +53,7 @@ Status infer_grid_sample(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       x[1] != 0 && x[2] != 0 && grid[0] == x[0] && grid[3] == 2,
       InvalidProgram,
-      "cannot sample %s at %s",
+      "it cannot sample %s at %s",
       x.to_string().c_str(),
       grid.to_string().c_str());
   return set_output(outputs, DType::Float32, {x[0], grid[1], grid[2], x[3]});

@@ -14,7 +14,7 @@ Status check_index(const NodeContext& node, size_t i) {
   ETX_CHECK(
       dtype == DType::Int32 || dtype == DType::Int64,
       InvalidProgram,
-      "input %zu is %s, must hold integers",
+      "input %zu is %s and must hold integers",
       i,
       node.input(i).to_string().c_str());
   return {};
@@ -22,18 +22,18 @@ Status check_index(const NodeContext& node, size_t i) {
 
 // The shape of what the operands from `first` on pick from operand 0.
 StatusOr<Shape> picked_shape(const NodeContext& node, size_t first, size_t axis) {
-  ETX_CHECK(node.num_inputs() > first, InvalidProgram, "has no indices");
+  ETX_CHECK(node.num_inputs() > first, InvalidProgram, "it has no indices");
   ETX_RETURN_IF_ERROR(node.check_operands(node.num_inputs()));
   const Shape& x = node.input(0).shape;
   const size_t last = axis + node.num_inputs() - first;
-  ETX_CHECK(last <= x.rank, InvalidProgram, "indexes axes %zu to %zu of rank %zu", axis, last, x.rank);
+  ETX_CHECK(last <= x.rank, InvalidProgram, "it indexes axes %zu to %zu of a tensor of rank %zu", axis, last, x.rank);
   Shape positions;
   for (size_t i = first; i < node.num_inputs(); ++i) {
     ETX_RETURN_IF_ERROR(check_index(node, i));
     ETX_ASSIGN_OR_RETURN(positions, broadcast(positions, node.input(i).shape));
   }
   const size_t rank = axis + positions.rank + x.rank - last;
-  ETX_CHECK(rank <= kMaxRank, InvalidProgram, "rank %zu is above %zu", rank, kMaxRank);
+  ETX_CHECK(rank <= kMaxRank, InvalidProgram, "the rank of its result, %zu, is above %zu", rank, kMaxRank);
   Shape y;
   for (size_t i = 0; i < axis; ++i) {
     y.append(x[i]);
@@ -53,12 +53,12 @@ Status infer_index(const NodeContext& node, Span<TensorType> outputs) {
 }
 
 Status check_kind(const NodeContext& node, UpdateKind kind) {
-  ETX_CHECK(kind <= UpdateKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(kind));
+  ETX_CHECK(kind <= UpdateKind::MAX, InvalidProgram, "its kind %d is unknown", static_cast<int>(kind));
   const DType dtype = node.input(0).dtype;
   ETX_CHECK(
       kind == UpdateKind::Assign || is_number(dtype) || dtype == DType::Bool,
       InvalidProgram,
-      "%s of %s",
+      "%s does not take %s",
       schema::EnumNameUpdateKind(kind),
       name_of(dtype));
   return {};
@@ -69,7 +69,7 @@ Status check_values(const NodeContext& node, size_t i, const Shape& shape) {
   ETX_CHECK(
       node.input(i).dtype == node.input(0).dtype,
       InvalidProgram,
-      "writes %s to %s",
+      "it cannot write %s to %s",
       node.input(i).to_string().c_str(),
       node.input(0).to_string().c_str());
   return check_shape(node, i, shape);
@@ -94,7 +94,12 @@ Status check_gather(const NodeContext& node, size_t i, size_t axis) {
     match = k == axis || y[k] <= x[k];
   }
   ETX_CHECK(
-      match, InvalidProgram, "cannot gather %s of %s on axis %zu", y.to_string().c_str(), x.to_string().c_str(), axis);
+      match,
+      InvalidProgram,
+      "it cannot gather %s of %s on axis %zu",
+      y.to_string().c_str(),
+      x.to_string().c_str(),
+      axis);
   return check_size({DType::Int64, y}); // the offsets in scratch memory
 }
 
@@ -121,7 +126,7 @@ Status infer_slice_scatter(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       values.rank == x.rank && node.input(1).dtype == node.input(0).dtype,
       InvalidProgram,
-      "writes %s to %s",
+      "it cannot write %s to %s",
       node.input(1).to_string().c_str(),
       node.input(0).to_string().c_str());
   const size_t starts = attributes.start() == nullptr ? 0 : attributes.start()->size();
@@ -129,7 +134,7 @@ Status infer_slice_scatter(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       starts == x.rank && steps == x.rank,
       InvalidProgram,
-      "has %zu starts and %zu steps for rank %zu",
+      "it has %zu starts and %zu steps for a tensor of rank %zu",
       starts,
       steps,
       x.rank);
@@ -156,7 +161,11 @@ Status infer_slice_scatter(const NodeContext& node, Span<TensorType> outputs) {
 
 Status infer_masked_scatter(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(3));
-  ETX_CHECK(node.input(1).dtype == DType::Bool, InvalidProgram, "the mask is %s", node.input(1).to_string().c_str());
+  ETX_CHECK(
+      node.input(1).dtype == DType::Bool,
+      InvalidProgram,
+      "the mask is %s and must be Bool",
+      node.input(1).to_string().c_str());
   ETX_RETURN_IF_ERROR(check_shape(node, 1, node.input(0).shape));
   ETX_RETURN_IF_ERROR(check_values(node, 2, node.input(2).shape));
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
@@ -166,23 +175,29 @@ Status infer_embedding_bag(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(3, 1));
   const auto& attributes = node.attributes<schema::EmbeddingBag>();
   const schema::BagKind kind = attributes.kind();
-  ETX_CHECK(kind <= schema::BagKind::MAX, InvalidProgram, "unknown kind %d", static_cast<int>(kind));
+  ETX_CHECK(kind <= schema::BagKind::MAX, InvalidProgram, "its kind %d is unknown", static_cast<int>(kind));
   ETX_CHECK(
-      node.input(0).dtype == DType::Float32, InvalidProgram, "the table is %s", node.input(0).to_string().c_str());
+      node.input(0).dtype == DType::Float32,
+      InvalidProgram,
+      "the table is %s and must be Float32",
+      node.input(0).to_string().c_str());
   ETX_RETURN_IF_ERROR(check_rank(node, 0, 2));
   for (size_t i = 1; i < 3; ++i) {
     ETX_RETURN_IF_ERROR(check_index(node, i));
     ETX_RETURN_IF_ERROR(check_rank(node, i, 1));
   }
   if (node.has_input(3)) {
-    ETX_CHECK(kind == schema::BagKind::Sum, InvalidProgram, "has weights and is not a sum");
+    ETX_CHECK(kind == schema::BagKind::Sum, InvalidProgram, "it has weights, which only sums take");
     ETX_CHECK(
-        node.input(3).dtype == DType::Float32, InvalidProgram, "weights are %s", node.input(3).to_string().c_str());
+        node.input(3).dtype == DType::Float32,
+        InvalidProgram,
+        "the weights are %s and must be Float32",
+        node.input(3).to_string().c_str());
     ETX_RETURN_IF_ERROR(check_shape(node, 3, node.input(1).shape));
   }
   const size_t offsets = node.input(2).shape[0];
   const size_t closing = attributes.include_last_offset() ? 1 : 0;
-  ETX_CHECK(offsets >= closing, InvalidProgram, "has no last offset");
+  ETX_CHECK(offsets >= closing, InvalidProgram, "it has no last offset");
   return set_output(outputs, DType::Float32, {offsets - closing, node.input(0).shape[1]});
 }
 

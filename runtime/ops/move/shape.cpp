@@ -32,7 +32,7 @@ Status infer_transpose(const NodeContext& node, Span<TensorType> outputs) {
   const TensorType& x = node.input(0);
   const auto* perm = node.attributes<schema::Transpose>().perm();
   const size_t count = perm == nullptr ? 0 : perm->size();
-  ETX_CHECK(count == x.shape.rank, InvalidProgram, "permutes %zu axes of %s", count, x.to_string().c_str());
+  ETX_CHECK(count == x.shape.rank, InvalidProgram, "it permutes %zu axes of %s", count, x.to_string().c_str());
   std::array<bool, kMaxRank> taken{};
   Shape y;
   for (uint32_t i = 0; i < count; ++i) {
@@ -68,7 +68,7 @@ Status check_part(const NodeContext& node, size_t i, size_t axis) {
   ETX_CHECK(
       match,
       InvalidProgram,
-      "input %zu is %s, which does not fit to %s on axis %zu",
+      "input %zu is %s, which does not fit input 0, %s, on axis %zu",
       i,
       part.to_string().c_str(),
       first.to_string().c_str(),
@@ -77,7 +77,7 @@ Status check_part(const NodeContext& node, size_t i, size_t axis) {
 }
 
 Status infer_concat(const NodeContext& node, Span<TensorType> outputs) {
-  ETX_CHECK(node.num_inputs() >= 1, InvalidProgram, "has no inputs");
+  ETX_CHECK(node.num_inputs() >= 1, InvalidProgram, "it has no inputs");
   ETX_RETURN_IF_ERROR(node.check_operands(node.num_inputs()));
   const size_t axis = node.attributes<schema::Concat>().axis();
   Shape y = node.input(0).shape;
@@ -142,7 +142,7 @@ Status infer_slice(const NodeContext& node, Span<TensorType> outputs) {
   const TensorType& x = node.input(0);
   const size_t axis = attributes.axis();
   ETX_CHECK(axis < x.shape.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, x.shape.rank);
-  ETX_CHECK(attributes.step() >= 1, InvalidProgram, "step is 0");
+  ETX_CHECK(attributes.step() >= 1, InvalidProgram, "its step is 0 and must be positive");
   const int64_t start = node.sizes().resolve(attributes.start());
   const int64_t size = node.sizes().resolve(attributes.size());
   int64_t end = 0; // behind the last element
@@ -235,18 +235,18 @@ Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       before == x.shape.rank && after == x.shape.rank,
       InvalidProgram,
-      "pads %zu and %zu axes of %s",
+      "it pads %zu and %zu axes of %s",
       before,
       after,
       x.to_string().c_str());
   ETX_CHECK(
       holds(x.dtype, attributes.value()),
       InvalidProgram,
-      "pads %s with %g",
+      "it pads %s with %g, which elements of that type cannot be",
       x.to_string().c_str(),
       static_cast<double>(attributes.value()));
   const schema::PadMode mode = attributes.mode();
-  ETX_CHECK(mode <= schema::PadMode::MAX, InvalidProgram, "unknown mode %d", static_cast<int>(mode));
+  ETX_CHECK(mode <= schema::PadMode::MAX, InvalidProgram, "its mode %d is unknown", static_cast<int>(mode));
   Shape y = x.shape;
   for (uint32_t axis = 0; axis < y.rank; ++axis) {
     const size_t first = attributes.before()->Get(axis), last = attributes.after()->Get(axis);

@@ -8,7 +8,11 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 Status check_epsilon(float epsilon) {
-  ETX_CHECK(std::isfinite(epsilon) && epsilon >= 0, InvalidProgram, "epsilon is %g", static_cast<double>(epsilon));
+  ETX_CHECK(
+      std::isfinite(epsilon) && epsilon >= 0,
+      InvalidProgram,
+      "epsilon is %g and must be a number that is not negative",
+      static_cast<double>(epsilon));
   return {};
 }
 
@@ -20,7 +24,7 @@ Status check_norm_operands(const NodeContext& node) {
 
 Status check_last_axes(const NodeContext& node, size_t axes) {
   const Shape& x = node.input(0).shape;
-  ETX_CHECK(axes >= 1 && axes <= x.rank, InvalidProgram, "normalizes over %zu of %zu axes", axes, x.rank);
+  ETX_CHECK(axes >= 1 && axes <= x.rank, InvalidProgram, "it cannot normalize over %zu of %zu axes", axes, x.rank);
   Shape normalized;
   for (size_t axis = x.rank - axes; axis < x.rank; ++axis) {
     normalized.append(x[axis]);
@@ -66,7 +70,7 @@ Status infer_group_norm(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       axis >= 1 && axis < x.rank && groups != 0 && x[axis] % groups == 0,
       InvalidProgram,
-      "normalizes %zu groups on axis %zu of %s",
+      "it cannot normalize %zu groups on axis %zu of %s",
       groups,
       axis,
       x.to_string().c_str());

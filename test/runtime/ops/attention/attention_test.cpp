@@ -62,10 +62,10 @@ TEST(RotaryEmbedding, HasTheShapeOfItsInput) {
 TEST(RotaryEmbedding, Refuses) {
   const Operand angles = tensor({5, 16});
   expect_refused(rotary({kQuery, angles}), "has 2 inputs");
-  expect_refused(rotary({tensor({}), angles, angles}), "must have an even last axis");
-  expect_refused(rotary({tensor({5, 15}), tensor({15}), tensor({15})}), "must have an even last axis");
-  expect_refused(rotary({kQuery, tensor({5, 1}), angles}), "input 1 is Float32[5, 1], does not fit");
-  expect_refused(rotary({kQuery, angles, tensor({})}), "input 2 is Float32[], does not fit");
+  expect_refused(rotary({tensor({}), angles, angles}), "its last axis must have an even size");
+  expect_refused(rotary({tensor({5, 15}), tensor({15}), tensor({15})}), "its last axis must have an even size");
+  expect_refused(rotary({kQuery, tensor({5, 1}), angles}), "input 1 is Float32[5, 1], which does not fit");
+  expect_refused(rotary({kQuery, angles, tensor({})}), "input 2 is Float32[], which does not fit");
   expect_refused(rotary({kQuery, angles, tensor({4, 16})}), "does not fit");
   expect_refused(rotary({tensor({16}), angles, angles}), "does not fit");
   expect_refused(rotary({kQuery, typed(DType::Int32, {16}), angles}), "must be Float32");

@@ -51,10 +51,10 @@ TEST(Unary, Refuses) {
   expect_refused(unary_with({}), "has 0 inputs");
   expect_refused(unary_with({tensor({1}), tensor({1})}), "has 2 inputs");
   expect_refused(unary_with({absent()}), "input 0 is absent");
-  expect_refused(unary(static_cast<UnaryKind>(200), tensor({1})), "unknown kind 200");
+  expect_refused(unary(static_cast<UnaryKind>(200), tensor({1})), "kind 200 is unknown");
   expect_refused(unary(UnaryKind::Abs, typed(DType::Int32, {1})), "must be Float32");
-  expect_refused(unary(UnaryKind::Clamp, tensor({1})), "kind and clamp disagree");
-  expect_refused(unary(UnaryKind::Abs, tensor({1}), 1, Clamp(0, 1)), "kind and clamp disagree");
+  expect_refused(unary(UnaryKind::Clamp, tensor({1})), "it must have limits if it clamps, and only then");
+  expect_refused(unary(UnaryKind::Abs, tensor({1}), 1, Clamp(0, 1)), "it must have limits if it clamps, and only then");
   expect_refused(unary(UnaryKind::Clamp, tensor({1}), 1, Clamp(1, 0)), "clamps to [1, 0]");
   expect_refused(unary(UnaryKind::Clamp, tensor({1}), 1, Clamp(kNaN, 1)), "clamps to [nan, 1]");
   expect_refused(unary(UnaryKind::Clamp, tensor({1}), 1, Clamp(0, kNaN)), "clamps to [0, nan]");
@@ -121,17 +121,24 @@ TEST(Binary, Refuses) {
   expect_refused(binary(BinaryKind::Add, tensor({2}), tensor({3})), "shapes [2] and [3] do not broadcast");
   expect_refused(binary(BinaryKind::Add, tensor({2}), tensor({0})), "do not broadcast");
   expect_refused(binary(BinaryKind::Add, tensor({2, 3}), tensor({2})), "do not broadcast");
-  expect_refused(binary(static_cast<BinaryKind>(99), tensor({1}), tensor({1})), "unknown kind 99");
-  expect_refused(binary(BinaryKind::Add, tensor({1}), typed(DType::Int64, {1})), "Add of Float32 and Int64");
-  expect_refused(binary(BinaryKind::BitOr, tensor({1}), tensor({1})), "BitOr of Float32 and Float32");
-  expect_refused(binary(BinaryKind::Div, typed(DType::Int32, {1}), typed(DType::Int32, {1})), "Div of Int32");
-  expect_refused(binary(BinaryKind::Add, typed(DType::Bool, {1}), typed(DType::Bool, {1})), "Add of Bool");
+  expect_refused(binary(static_cast<BinaryKind>(99), tensor({1}), tensor({1})), "kind 99 is unknown");
+  expect_refused(
+      binary(BinaryKind::Add, tensor({1}), typed(DType::Int64, {1})),
+      "Add does not take operands of type Float32 and Int64");
+  expect_refused(
+      binary(BinaryKind::BitOr, tensor({1}), tensor({1})), "BitOr does not take operands of type Float32 and Float32");
+  expect_refused(
+      binary(BinaryKind::Div, typed(DType::Int32, {1}), typed(DType::Int32, {1})),
+      "Div does not take operands of type Int32");
+  expect_refused(
+      binary(BinaryKind::Add, typed(DType::Bool, {1}), typed(DType::Bool, {1})),
+      "Add does not take operands of type Bool");
   for (const BinaryKind kind : {BinaryKind::Add, BinaryKind::Div, BinaryKind::BitAnd}) {
     const Operand half = typed(DType::Float16, {1});
-    expect_refused(binary(kind, half, half), "of Float16");
+    expect_refused(binary(kind, half, half), "does not take operands of type Float16");
   }
   const Operand integers = typed(DType::Int64, {1});
-  expect_refused(binary(BinaryKind::Add, integers, integers, Clamp(0, 1)), "clamps integers");
+  expect_refused(binary(BinaryKind::Add, integers, integers, Clamp(0, 1)), "it limits integers");
   expect_refused(binary(BinaryKind::Add, tensor({1}), absent()), "input 1 is absent");
   expect_refused(binary(BinaryKind::Add, tensor({1}), tensor({1}), Clamp(2, 1)), "clamps to [2, 1]");
   const size_t large = size_t{1} << 30;

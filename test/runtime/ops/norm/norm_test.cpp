@@ -24,9 +24,9 @@ TEST(LayerNorm, HasTheShapeOfItsInput) {
 TEST(LayerNorm, Refuses) {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  expect_refused(layer_norm(0, 1e-5f, {kX}), "normalizes over 0 of 3 axes");
-  expect_refused(layer_norm(4, 1e-5f, {kX}), "normalizes over 4 of 3 axes");
-  expect_refused(layer_norm(1, 1e-5f, {tensor({})}), "normalizes over 1 of 0 axes");
+  expect_refused(layer_norm(0, 1e-5f, {kX}), "it cannot normalize over 0 of 3 axes");
+  expect_refused(layer_norm(4, 1e-5f, {kX}), "it cannot normalize over 4 of 3 axes");
+  expect_refused(layer_norm(1, 1e-5f, {tensor({})}), "it cannot normalize over 1 of 0 axes");
   expect_refused(layer_norm(1, nan, {kX}), "epsilon is nan");
   expect_refused(layer_norm(1, inf, {kX}), "epsilon is inf");
   expect_refused(layer_norm(1, -1, {kX}), "epsilon is -1");
@@ -55,8 +55,8 @@ TEST(RmsNorm, HasTheShapeOfItsInput) {
 }
 
 TEST(RmsNorm, Refuses) {
-  expect_refused(rms_norm(0, 1e-5f, {kX}), "normalizes over 0 of 3 axes");
-  expect_refused(rms_norm(4, 1e-5f, {kX}), "normalizes over 4 of 3 axes");
+  expect_refused(rms_norm(0, 1e-5f, {kX}), "it cannot normalize over 0 of 3 axes");
+  expect_refused(rms_norm(4, 1e-5f, {kX}), "it cannot normalize over 4 of 3 axes");
   expect_refused(rms_norm(1, -1, {kX}), "epsilon is -1");
   expect_refused(rms_norm(1, 1e-5f, {kX, weight({3})}), "must have shape [4]");
   expect_refused(rms_norm(1, 1e-5f, {typed(DType::Int32, {4})}), "must be Float32");
@@ -78,11 +78,11 @@ TEST(GroupNorm, HasTheShapeOfItsInput) {
 
 TEST(GroupNorm, Refuses) {
   const Operand x = tensor({2, 6, 4});
-  expect_refused(group_norm(0, 2, {x}), "normalizes 2 groups on axis 0");
-  expect_refused(group_norm(3, 2, {x}), "normalizes 2 groups on axis 3");
-  expect_refused(group_norm(1, 2, {tensor({6})}), "normalizes 2 groups on axis 1");
-  expect_refused(group_norm(1, 0, {x}), "normalizes 0 groups");
-  expect_refused(group_norm(1, 4, {x}), "normalizes 4 groups");
+  expect_refused(group_norm(0, 2, {x}), "it cannot normalize 2 groups on axis 0");
+  expect_refused(group_norm(3, 2, {x}), "it cannot normalize 2 groups on axis 3");
+  expect_refused(group_norm(1, 2, {tensor({6})}), "it cannot normalize 2 groups on axis 1");
+  expect_refused(group_norm(1, 0, {x}), "it cannot normalize 0 groups");
+  expect_refused(group_norm(1, 4, {x}), "it cannot normalize 4 groups");
   expect_refused(group_norm(1, 2, {x}, std::numeric_limits<float>::quiet_NaN()), "epsilon is nan");
   expect_refused(group_norm(1, 2, {x, weight({4})}), "must have shape [6]");
   expect_refused(group_norm(1, 2, {x, absent(), weight({4})}), "must have shape [6]");
