@@ -51,7 +51,7 @@ def _by_depth(program: ExportedProgram, support: Support, outside: set[FxNode]):
     The depth of a node is how often a path that ends in it enters a delegate. Nodes of
     equal depth form a group: a path that leaves the group through a node outside can
     come back to a greater depth only. A size, other than those ``outside``, may be computed
-    on either side of the border: a path through it enters a delegate where the next node does.
+    inside of a delegate or outside: a path through it enters a delegate where the next node does.
     """
     depth: dict[FxNode, int] = {}
     entered: dict[FxNode, int] = {}  # the depth of a node of the delegate that reads this one

@@ -40,8 +40,8 @@ def verify(graph: Graph) -> None:
             raise ValueError(f"constant %{value.name} holds {value.constant.array.shape}, not {value.shape}")
 
 
-def check_border(before: Graph, after: Graph) -> None:
-    """Raises ValueError if a pass changed number, order, shape or dtype at the border."""
+def check_interface(before: Graph, after: Graph) -> None:
+    """Raises ValueError if a pass changed number, order, shape or dtype of inputs or outputs."""
     if before.inputs != after.inputs:
         raise ValueError("the inputs changed")
 

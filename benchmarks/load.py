@@ -161,9 +161,9 @@ def measure(engine: str, what: str, folder: str) -> int:
     if what == "call":
         print(json.dumps(_time_calls(load()[1], inputs)))
         return 0
-    kept = load() if what == "warm" else None
-    if kept:
-        kept[1].call(inputs)
+    loaded = load() if what == "warm" else None
+    if loaded:  # the process already has packed weights
+        loaded[1].call(inputs)
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
     before = memory()

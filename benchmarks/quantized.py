@@ -357,8 +357,8 @@ def _accuracy(model: str, actual, expected, masks) -> dict[str, float]:
     same, total, signal, noise, cosines = 0, 0, 0.0, 0.0, []
     for a, e, mask in zip(actual[:count], expected[:count], masks, strict=False):
         a, e = (x.astype(np.float64) if mask is None else x[mask].astype(np.float64) for x in (a, e))
-        places = a.argmax(-1) == e.argmax(-1)
-        same, total = same + places.sum(), total + places.size
+        agrees = a.argmax(-1) == e.argmax(-1)
+        same, total = same + agrees.sum(), total + agrees.size
         signal, noise = signal + (e**2).sum(), noise + ((a - e) ** 2).sum()
         if mask is not None:
             u, v = a.mean(0), e.mean(0)

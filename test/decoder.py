@@ -90,11 +90,11 @@ class Decoder(nn.Module):
         angles = torch.arange(config.length)[:, None] * frequencies
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())
-        self.register_buffer("places", torch.arange(config.length))
+        self.register_buffer("slots", torch.arange(config.length))
 
     def forward(self, tokens, positions):
         x = self.embedding(tokens)
-        mask = self.places[None] <= positions[:, None]
+        mask = self.slots[None] <= positions[:, None]
         for layer in self.layers:
             x = layer(x, positions, self.cos[positions], self.sin[positions], mask)
         return self.head(self.norm(x))

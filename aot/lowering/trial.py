@@ -50,7 +50,8 @@ def _part(program: ExportedProgram, group: Iterable[FxNode]) -> tuple[_Part, dic
     graph = FxGraph()
     copies: dict[FxNode, FxNode] = {}
 
-    def place(node: FxNode) -> FxNode:
+    def copy_of(node: FxNode) -> FxNode:
+        """What stands for ``node``: an input, unless a member of the group was copied."""
         if node not in copies:
             copies[node] = graph.placeholder(node.name)
             copies[node].name = node.name
@@ -61,10 +62,10 @@ def _part(program: ExportedProgram, group: Iterable[FxNode]) -> tuple[_Part, dic
     for node in ordered:
         for source in node.all_input_nodes:
             if source not in members:
-                place(source)
+                copy_of(source)
     results = []
     for node in ordered:
-        copies[node] = graph.node_copy(node, place)
+        copies[node] = graph.node_copy(node, copy_of)
         if any(user not in members for user in node.users):
             results.append(copies[node])
     graph.output(tuple(results))

@@ -2,7 +2,7 @@
 """The passes, in order, each with the reason for its place."""
 
 from ..ir import Graph
-from ..verify import check_border, check_outputs, verify
+from ..verify import check_interface, check_outputs, verify
 from .choose_layout import choose_layout
 from .collapse_views import collapse_views
 from .copy_outputs import copy_outputs
@@ -66,7 +66,7 @@ def optimize(graph: Graph, in_float: list[tuple[str, str, str]] | None = None) -
         before, graph = graph, run(graph, in_float) if run is fold_quantization else run(graph)
         try:
             verify(graph)
-            check_border(before, graph)
+            check_interface(before, graph)
         except ValueError as error:
             raise ValueError(f"after pass {run.__name__}: {error}") from error
     check_outputs(graph)

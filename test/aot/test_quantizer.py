@@ -84,7 +84,7 @@ class Calls(nn.Module):
 
 
 def floats_inside(lowered):
-    """What computes with floats, other than conversions at the border."""
+    """What computes with floats, other than conversions of inputs and outputs."""
     (graph,) = lowered.optimized.values()
     inside = {i for n in graph.nodes for i in n.inputs}
     return [

@@ -151,7 +151,7 @@ class Embedding(nn.Module):
         return row(self.table, self.scales, self.zero_points, -high, high - 1, indices, **self.options)
 
 
-def _places(*shape):
+def _indices(*shape):
     return integers(*shape, low=0, high=19)
 
 
@@ -333,10 +333,10 @@ SAMPLES = [
     Sample(
         "quantized_weights_bmm_rows", new(Products, 5, 16, 8, axis=1), rand(5, 4, 16), rtol=1e-4, atol=1e-4, **MIXED
     ),
-    Sample("embedding_byte", new(Embedding, 8, 1), _places(BATCH, 3), **MIXED),
-    Sample("embedding_byte_groups", new(Embedding, 8, 3, True, **FLOAT), _places(LENGTH), **MIXED),
-    Sample("embedding_4bit", new(Embedding, 4, 1), _places(BATCH, 3), **MIXED),
-    Sample("embedding_4bit_groups", new(Embedding, 4, 2, True, **FLOAT), _places(2, LENGTH), **MIXED),
-    Sample("embedding_2bit", new(Embedding, 2, 1, **FLOAT), _places(BATCH), **MIXED),
-    Sample("embedding_2bit_groups", new(Embedding, 2, 2, True), _places(BATCH), **MIXED),
+    Sample("embedding_byte", new(Embedding, 8, 1), _indices(BATCH, 3), **MIXED),
+    Sample("embedding_byte_groups", new(Embedding, 8, 3, True, **FLOAT), _indices(LENGTH), **MIXED),
+    Sample("embedding_4bit", new(Embedding, 4, 1), _indices(BATCH, 3), **MIXED),
+    Sample("embedding_4bit_groups", new(Embedding, 4, 2, True, **FLOAT), _indices(2, LENGTH), **MIXED),
+    Sample("embedding_2bit", new(Embedding, 2, 1, **FLOAT), _indices(BATCH), **MIXED),
+    Sample("embedding_2bit_groups", new(Embedding, 2, 2, True), _indices(BATCH), **MIXED),
 ]

@@ -36,7 +36,7 @@ def test_the_bound_of_a_dynamic_size_becomes_its_range():
     assert size.max == BATCH.max
 
 
-def test_channels_last_at_the_border_is_a_dim_order():
+def test_an_input_or_output_with_channels_last_has_a_dim_order():
     g = graph(SAMPLES["channels_last"])
     assert g.inputs[0].dim_order == g.outputs[0].dim_order == (0, 2, 3, 1)
     assert g.values[g.inputs[0].value].shape == (2, 6, 5, 3)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from executorch.backends.et_xnnpack.aot.ir import Graph, parse
-from executorch.backends.et_xnnpack.aot.verify import check_border, verify
+from executorch.backends.et_xnnpack.aot.verify import check_interface, verify
 
 
 def _same_numbers(attributes):
@@ -75,7 +75,7 @@ def _check(run, before: str, after: str | None = None) -> Graph:
     verify(graph)
     result = run(graph)
     verify(result)
-    check_border(graph, result)
+    check_interface(graph, result)
     expected = parse(before if after is None else after)
     verify(expected)
     assert canonical(result) == canonical(expected), f"{run.__name__} made\n{result}"

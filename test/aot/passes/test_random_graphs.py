@@ -12,7 +12,7 @@ from executorch.backends.et_xnnpack.aot.passes import PIPELINE, optimize
 from executorch.backends.et_xnnpack.aot.passes.choose_layout import choose_layout
 from executorch.backends.et_xnnpack.aot.passes.drop_unused import drop_unused
 from executorch.backends.et_xnnpack.aot.traits.loops import penalty
-from executorch.backends.et_xnnpack.aot.verify import check_border, verify
+from executorch.backends.et_xnnpack.aot.verify import check_interface, verify
 from executorch.backends.et_xnnpack.serialization import schema
 from executorch.backends.et_xnnpack.serialization.schema import (
     BinaryKind,
@@ -202,7 +202,7 @@ def arguments(graph, batch):
 
 def assert_same(before, after):
     verify(after)
-    check_border(before, after)
+    check_interface(before, after)
     for batch in BATCHES:
         inputs = arguments(before, batch)
         expected, actual = interpreter.run(before, inputs), interpreter.run(after, inputs)

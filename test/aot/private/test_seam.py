@@ -72,8 +72,8 @@ def _sources() -> list[Path]:
     """Everything that is written in Python but tests, of which it is what they share."""
     folders = ("aot", "serialization", "benchmarks", "examples", "tools", "cmake", "third-party")
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    shared = [path for path in (ROOT / "test").glob("*.py") if not path.name.startswith("test_")]
-    return sorted([ROOT / "__init__.py", *paths, *shared])
+    shared = [p for p in (ROOT / "test").glob("*.py") if not p.name.startswith("test_")]
+    return sorted([ROOT / "__init__.py", *paths, *shared, *(ROOT / "test" / "interpreter").glob("*.py")])
 
 
 def _own_names(trees) -> set[str]:

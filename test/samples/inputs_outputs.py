@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Samples of what crosses the border of a program: layouts, and unusual inputs and outputs."""
+"""Samples of unusual inputs and outputs of a program, and of their layouts."""
 
 import torch
 import torch.nn.functional as F
