@@ -154,6 +154,7 @@ class Lowering(RowContext):
                 self.require(computed(dtype) in row.dtypes, f"a result of type {dtype.name}")
 
     def placeholder(self, node: FxNode) -> None:
+        """Makes it a state, a constant, an input, or a number that is an argument of the call."""
         tensor = self.placeholders.constant_tensor(node)
         value = node.meta["val"]
         state = self.placeholders.mutated_buffer(node)
@@ -169,6 +170,7 @@ class Lowering(RowContext):
             self.inputs.append(Input(None, expr=self.dim(value)))
 
     def _graph_input(self, node: FxNode, tensor: torch.Tensor) -> Value:
+        """The input with its axes in the order of the program, in whatever order they are in memory."""
         meta = self._meta(tensor)
         order = tuple(dim_order_from_stride(tensor.stride()))
         if order == tuple(range(meta.rank)):
@@ -187,6 +189,7 @@ class Lowering(RowContext):
         return self.constant(np.broadcast_to(zero, meta.shape), node.name)
 
     def graph_output(self, node: FxNode) -> None:
+        """Makes what ``node`` became an output, with its axes in the order in memory that the program says."""
         value = self.env[node]
         dtype = self._meta(node.meta["val"]).dtype
         self.require(value.dtype == dtype, f"a result {value.dtype.name} that must be {dtype.name}")
