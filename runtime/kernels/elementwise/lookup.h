@@ -4,17 +4,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/base/dtype.h"
+#include "quantized_bytes.h"
 #include "row.h"
 
 namespace executorch::backends::et_xnnpack {
-
-// What a byte stands for: (q - zero_point) * scale.
-struct ByteQuantization {
-  DType stored = DType::Int8; // or UInt8
-  float scale = 1;
-  int32_t zero_point = 0;
-};
 
 // A function of quantized bytes by a table of its results for all 256. `function` is a row of one Float32, null
 // for a copy. Gives bytes, quantized as `to` says.

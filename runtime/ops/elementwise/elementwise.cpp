@@ -331,7 +331,14 @@ Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& op
 
 Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   if (node.is_quantized()) {
-    return choose_xnnpack_or_kernel(node, options, quantized_binary_limit(node), define_binary, make_binary);
+    const Limit limit = quantized_binary_limit(node);
+    if ((limit != nullptr || !options.xnnpack) && make_quantized_binary_row(node) != nullptr) {
+      return Choice::elementwise(
+          make_quantized_binary_row,
+          make_kernel_of_row<make_quantized_binary_row>,
+          limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+    }
+    return choose_xnnpack_or_kernel(node, options, limit, define_binary, make_binary);
   }
   const Limit limit = binary_limit(node);
   const MakeRow row = make_binary_row(node) == nullptr ? nullptr : make_binary_row;

@@ -2,12 +2,14 @@
 #include "row_kernel.h"
 
 #include <array>
+#include <optional>
 
 #include "runtime/kernels/elementwise/binary.h"
 #include "runtime/kernels/elementwise/cast.h"
 #include "runtime/kernels/elementwise/fused_elementwise.h"
 #include "runtime/kernels/elementwise/logic.h"
 #include "runtime/kernels/elementwise/lookup.h"
+#include "runtime/kernels/elementwise/quantized_binary.h"
 #include "runtime/kernels/elementwise/unary.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/move/move_kernel.h"
@@ -169,6 +171,19 @@ std::unique_ptr<Row> make_quantized_unary_row(const NodeContext& node) {
     return quantize_bytes_row(byte_quantization(y));
   }
   return nullptr;
+}
+
+std::unique_ptr<Row> make_quantized_binary_row(const NodeContext& node) {
+  std::optional<ByteQuantization> parts[3];
+  const TensorType* const types[] = {&node.input(0), &node.input(1), &node.output()};
+  for (size_t i = 0; i < 3; ++i) {
+    if (is_byte(*types[i])) {
+      parts[i] = byte_quantization(*types[i]);
+    } else if (types[i]->quantization != nullptr) {
+      return nullptr;
+    }
+  }
+  return quantized_binary_row(make_any_binary_row(node), parts[0], parts[1], parts[2]);
 }
 
 std::unique_ptr<Kernel> make_row_kernel(std::unique_ptr<Row> row, const NodeContext& node) {

@@ -18,6 +18,8 @@ std::unique_ptr<Row> make_cast_row(const NodeContext& node);
 // Of one quantized operand or result. Null for what is neither a function of bytes nor a plain conversion
 // between bytes and Float32.
 std::unique_ptr<Row> make_quantized_unary_row(const NodeContext& node);
+// Of operands and a result that are Float32 or quantized bytes with one scale; null for what is quantized otherwise.
+std::unique_ptr<Row> make_quantized_binary_row(const NodeContext& node);
 
 // A pass of one node; null if the row is.
 std::unique_ptr<Kernel> make_row_kernel(std::unique_ptr<Row> row, const NodeContext& node);
