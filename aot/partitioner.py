@@ -341,6 +341,6 @@ class EtXnnpackPartitioner(Partitioner):
         if len(group) == len(computing):
             return None
         rows = [ops.ROWS.get(target_name(n)) for n in group]
-        if any(row is not None and (row.preserve or not row.plumbing) for row in rows):
+        if any(row is not None and (row.preserve or not row.moves_data) for row in rows):
             return None
         return "moves data only, not worth a delegate call"

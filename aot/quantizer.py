@@ -10,10 +10,20 @@ from .ops import ROWS
 from .ops.registry import Int8, Row
 from .private.torch import OpOverload, tensor_parameters
 from .private.torchao import ScopedQuantizer, annotate, annotation_of
+from .traits import TRAITS
 
 #: What ExecuTorch decomposes into the operator of a row.
 _DECOMPOSED = {
     "aten.contiguous.default": "aten.clone.default",
+    "aten.conv1d.default": "aten.convolution.default",
+    "aten.conv1d.padding": "aten.convolution.default",
+    "aten.conv2d.default": "aten.convolution.default",
+    "aten.conv2d.padding": "aten.convolution.default",
+    "aten.conv3d.default": "aten.convolution.default",
+    "aten.conv3d.padding": "aten.convolution.default",
+    "aten.conv_transpose1d.default": "aten.convolution.default",
+    "aten.conv_transpose2d.input": "aten.convolution.default",
+    "aten.conv_transpose3d.input": "aten.convolution.default",
     "aten.dropout.default": "aten.clone.default",
     "aten.flatten.using_ints": "aten.view_copy.default",
     "aten.narrow.int": "aten.slice_copy.Tensor",
@@ -27,7 +37,6 @@ _DECOMPOSED = {
     "aten.unflatten.int": "aten.view_copy.default",
 }
 _CLAMPS = ("aten.relu.default", "aten.relu6.default", "aten.hardtanh.default", "aten.clamp.default")
-_PRODUCTS = ("aten.conv", "aten.linear", "aten.add", "aten.mul")  # that take a clamp into themselves
 
 
 def _row(node: FxNode) -> Row | None:
@@ -87,8 +96,10 @@ class EtXnnpackQuantizer(ScopedQuantizer):
             return
         source = node.args[0]
         annotation = annotation_of(source)
-        takes_clamp = str(source.target).startswith(_PRODUCTS) and len(source.users) == 1
-        if not takes_clamp or annotation is None or annotation.output_qspec is not self._specs[node]:
+        maker = _row(source)
+        operator = None if maker is None or len(source.users) > 1 else maker.operator
+        absorbs_clamp = operator is not None and TRAITS[operator].absorbs_clamp
+        if not absorbs_clamp or annotation is None or annotation.output_qspec is not self._specs[node]:
             return
         annotation.output_qspec = None
         annotate(node, {}, self._specs[node])

@@ -25,9 +25,9 @@ END = "<!-- support table: end -->"
 CHECKS = {
     "require": (1, "{}"),
     "refuse": (0, "{}"),
-    "require_constant": (1, "{} that is not a constant"),
-    "require_static": (1, "{} that depends on an input size"),
-    "largest": (1, "{} without an upper bound, or computed from input sizes"),
+    "require_constant": (1, "{} must be a constant"),
+    "require_static": (1, "{} must not depend on an input size"),
+    "largest": (1, "{} must be a number, or an input size that has an upper bound"),
 }
 SHORT = {DType.Float32: "float32", DType.Int32: "int32", DType.Int64: "int64", DType.Bool: "bool"}
 

@@ -74,11 +74,11 @@ class RowContext(Builder):
             raise Unsupported(reason)
 
     def require_constant(self, value: Value, what: str) -> Value:
-        self.require(value.constant is not None, f"{what} that is not a constant")
+        self.require(value.constant is not None, f"{what} must be a constant")
         return value
 
     def require_static(self, dim: dims.Dim, what: str) -> int:
-        self.require(isinstance(dim, int), f"{what} that depends on an input size")
+        self.require(isinstance(dim, int), f"{what} must not depend on an input size")
         return dim
 
     def _check_half(self, attributes, inputs) -> None:
@@ -95,7 +95,7 @@ class RowContext(Builder):
         if isinstance(dim, int):
             return dim
         most = self._sizes.ranges[dim.name].max if dim.is_Symbol else None
-        self.require(most is not None, f"{what} without an upper bound, or computed from input sizes")
+        self.require(most is not None, f"{what} must be a number, or an input size that has an upper bound")
         return most
 
     def is_symbolic(self, x) -> bool:

@@ -71,7 +71,7 @@ def _convolve_volume(c, x, weight, bias, stride, padding, dilation, transposed, 
         weight = c.reshape(weight, (groups * outputs, *kernel, taps * inputs))
         step = 1
         after = dims.simplify(max(starts) + depth - x.shape[1])
-        after = max(0, c.require_static(after, "a convolution of a depth"))
+        after = max(0, c.require_static(after, "the depth of a transposed convolution of volumes"))
     else:
         starts = [tap * dilation[0] - padding[0] for tap in range(taps)]
         outputs, inputs, _, *kernel = weight.shape
@@ -109,12 +109,12 @@ def _attributes(spatial, stride, padding, dilation, transposed, output_padding, 
     return schema.Conv2d(**attributes)
 
 
-@op("aten.convolution.default")
+@op("aten.convolution.default", operator=schema.Conv2d)
 def convolution(c, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    c.require(weight.rank in (3, 4, 5), f"a {weight.rank - 2}-D convolution")
-    c.require(input.rank == weight.rank, "a convolution of a single image without batch axis")
+    c.require(weight.rank in (3, 4, 5), f"a {weight.rank - 2}-D convolution is not supported")
+    c.require(input.rank == weight.rank, "the input of a convolution needs a batch axis")
     for size in weight.shape:
-        c.require_static(size, "a size of a weight")
+        c.require_static(size, "each size of the weight")
     spatial = weight.rank - 2
     options = [sizes_of(o, spatial) for o in (stride, padding, dilation, output_padding)]
     stride, padding, dilation, output_padding = options

@@ -18,8 +18,8 @@ _EPSILON = float(np.finfo(np.float32).eps)
 
 def _choose(c, x, kind, axes, low, high, epsilon):
     """Scale and zero point of x over its last ``axes`` axes, which have size 1 then."""
-    c.require(x.dtype == DType.Float32, f"quantization of {x.dtype.name}")
-    c.require(low < high, f"a range of {low} to {high}")
+    c.require(x.dtype == DType.Float32, f"the input has type {x.dtype.name}, not Float32")
+    c.require(low < high, f"the range of the integers, {low} to {high}, is empty")
     shape = (*x.shape[: x.rank - axes], *[1] * axes)
     attributes = schema.ChooseQParams(
         kind=kind, axes=axes, min=low, max=high, epsilon=max(epsilon, float(np.finfo(np.float32).tiny))
@@ -33,7 +33,7 @@ def _results(c, scale, zero_point, shape):
         dtype = str(getitem.meta["val"].dtype).removeprefix("torch.")
         same = dtype == _PARAMETERS[getitem.args[1]].name.lower()
         quantizing = all(any(t in str(u.target) for t in _TAKE_ANY) for u in getitem.users)
-        c.require(same or quantizing, f"a scale or zero point of type {dtype} that is not for a quantization")
+        c.require(same or quantizing, f"a scale or zero point of type {dtype} may only be used to quantize")
     return [c.reshape(scale, shape), c.reshape(zero_point, shape)]
 
 
@@ -61,14 +61,14 @@ def _axes_of_blocks(c, x, block_size) -> int:
     while axes and block_size[x.rank - axes] == 1:
         axes -= 1
     whole = tuple(block_size[x.rank - axes :]) == tuple(x.shape[x.rank - axes :])
-    c.require(whole, "dynamic quantization in blocks that are not rows")
+    c.require(whole, "each block of dynamic quantization must be whole in its last axes and of size 1 in the others")
     return axes
 
 
 @_quantized("torchao.choose_qparams_affine.default", result_dtypes=_PARAMETERS)
 def choose_qparams_affine(c, input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps):
     kinds = {"ASYMMETRIC": QParamsKind.Asymmetric, "SYMMETRIC": QParamsKind.Symmetric}
-    c.require(mapping_type in kinds, f"quantization of kind {mapping_type}")
+    c.require(mapping_type in kinds, f"the mapping type {mapping_type} is not supported")
     low, high = _range(c, target_dtype, quant_min, quant_max)
     axes = _axes_of_blocks(c, input, block_size)
     chosen = _choose(c, input, kinds[mapping_type], axes, low, high, _EPSILON if eps is None else eps)
@@ -77,17 +77,18 @@ def choose_qparams_affine(c, input, mapping_type, block_size, target_dtype, quan
 
 def _range(c, dtype, low, high):
     name = str(dtype).removeprefix("torch.")
-    c.require(name in ("int8", "uint8"), f"quantization to {name}")
+    c.require(name in ("int8", "uint8"), f"the integers have type {name}, not int8 or uint8")
     info = np.iinfo(name)
     return info.min if low is None else int(low), info.max if high is None else int(high)
 
 
 def _blocks(c, x, block_size, scale, zero_point):
     """Scale and zero point with one element for each block of ``x``."""
-    c.require(len(block_size) == x.rank, "blocks of another rank")
+    c.require(len(block_size) == x.rank, "the size of a block must have as many entries as the input has axes")
     shape = []
     for size, block in zip(x.shape, block_size, strict=True):
-        c.require(block == size or isinstance(size, int) and size % block == 0 or block == 1, "blocks that do not fit")
+        fits = block == size or isinstance(size, int) and size % block == 0 or block == 1
+        c.require(fits, "blocks must divide each axis into equal parts")
         shape.append(1 if block == size else size if block == 1 else size // block)
     scale = c.reshape(c.operand(scale, DType.Float32), shape)
     if zero_point is None or zero_point.shape == (0,):
@@ -158,12 +159,15 @@ def _unpacked(c, x, divisors, size):
 
 
 def _embedding(c, weight, scales, zero_points, indices, unpack=None, offset=0):
-    c.require(weight.rank == 2 and scales.rank <= 2, f"a table of rank {weight.rank}")
+    c.require(
+        weight.rank == 2 and scales.rank <= 2,
+        f"the table has rank {weight.rank}, not 2",
+    )
     groups = 1 if scales.rank == 1 else scales.shape[1]
     scales = c.reshape(c.operand(scales, DType.Float32), (weight.shape[0], groups))
     x, scale = _picked(c, weight, indices), _picked(c, scales, indices)
     if unpack is not None:
-        c.require(weight.dtype == DType.UInt8, f"a packed table of type {weight.dtype.name}")
+        c.require(weight.dtype == DType.UInt8, f"a packed table has type {weight.dtype.name}, not UInt8")
         x = unpack(x)
     zero_point = c.constant(np.array(offset, np.int32))
     if zero_points is not None:

@@ -14,7 +14,7 @@ def _unary(kind: UnaryKind, *targets: str, **options) -> None:
 
     @op(*targets, dtypes=DType, **options)
     def lower(c, self):
-        c.require(c.out.dtype == DType.Float32, f"a result of type {c.out.dtype.name}")
+        c.require(c.out.dtype == DType.Float32, f"the result has type {c.out.dtype.name}, not Float32")
         return c.node(schema.Unary(kind=kind), c.cast(self, DType.Float32), shape=c.out.shape)
 
 
@@ -25,7 +25,7 @@ def _integer_unary(kind: UnaryKind, of_integers, *targets: str, **options) -> No
     def lower(c, self):
         if self.dtype in _INTEGERS:
             return of_integers(c, self)
-        c.require(self.dtype == DType.Float32, f"an operand of type {self.dtype.name}")
+        c.require(self.dtype == DType.Float32, f"the operand has type {self.dtype.name}, not Float32")
         return c.node(schema.Unary(kind=kind), self, shape=c.out.shape)
 
 
@@ -104,7 +104,7 @@ def elu(c, self, alpha, scale, input_scale):
     scaled = self if input_scale == 1 else binary(c, BinaryKind.Mul, self, float(input_scale))
     y = c.node(schema.Unary(kind=UnaryKind.Elu, alpha=float(alpha)), scaled, shape=c.out.shape)
     if input_scale != 1:  # which counts below zero only
-        c.require(input_scale > 0 and alpha >= 0, "elu with a negative alpha or input_scale")
+        c.require(input_scale > 0 and alpha >= 0, "alpha of elu must not be negative, and input_scale must be positive")
         positive = c.node(
             schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, math.inf)), self, shape=c.out.shape
         )
@@ -123,11 +123,11 @@ def _clamp(c, x, low, high):
     x = c.cast(x, c.out.dtype)
     if x.dtype in _INTEGERS:
         return _limited(c, x, low, high)
-    c.require(x.dtype == DType.Float32, f"an operand of type {x.dtype.name}")
+    c.require(x.dtype == DType.Float32, f"the operand has type {x.dtype.name}, not Float32")
     low, high = -math.inf if low is None else low, math.inf if high is None else high
     if c.is_symbolic(low) or c.is_symbolic(high):
         return _limited(c, x, low, high)
-    c.require(low <= high, f"clamp with min {low} above max {high}")
+    c.require(low <= high, f"min of clamp, {low}, is above max, {high}")
     clamp = schema.Clamp(float(low), float(high))
     return c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=clamp), x, shape=c.out.shape)
 
@@ -163,7 +163,7 @@ def clamp_tensor(c, self, min, max):
     "aten._to_copy.default",
     "dim_order_ops._clone_dim_order.default",
     "dim_order_ops._to_dim_order_copy.default",
-    plumbing=True,
+    moves_data=True,
     dtypes=DType,
 )
 def copy(c, self):
@@ -176,7 +176,7 @@ def binary(c, kind: BinaryKind, a, b):
     """``a`` and ``b``, tensors or numbers, as the type of the result."""
     if c.out.dtype == DType.Bool:
         kind = _OF_BOOLS.get(kind, kind)
-        c.require(kind in _BITS, "arithmetic on Bool")
+        c.require(kind in _BITS, "there is no such arithmetic on Bool")
     exact = kind in _EXACT_NUMBERS
     a, b = c.operand(a, c.out.dtype, exact), c.operand(b, c.out.dtype, exact)
     return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
@@ -195,7 +195,7 @@ _INTEGERS = (DType.Int32, DType.Int64)
 
 
 def _binary(kind: BinaryKind, *targets: str, dtypes=DType) -> None:
-    @op(*targets, dtypes=dtypes)
+    @op(*targets, dtypes=dtypes, operator=schema.Binary)
     def lower(c, self, other):
         return binary(c, kind, self, other)
 
@@ -261,14 +261,14 @@ def _pow(c, self, exponent):
 
 @op("aten.pow.Tensor_Tensor", "aten.pow.Scalar", dtypes=DType)
 def pow(c, self, exponent):
-    c.require(c.out.dtype == DType.Float32, f"a result of type {c.out.dtype.name}")
+    c.require(c.out.dtype == DType.Float32, f"the result has type {c.out.dtype.name}, not Float32")
     return _pow(c, self, exponent)
 
 
 @op("aten.prelu.default", preserve=True)
 def prelu(c, self, weight):
     channels_first = (*weight.shape, *[1] * (self.rank - 2)) if self.rank > 1 else self.shape[:0]
-    c.require(self.rank > 1 or weight.shape in ((), (1,)), "prelu of a vector with several slopes")
+    c.require(self.rank > 1 or weight.shape in ((), (1,)), "prelu of a vector takes one slope only")
     weight = c.reshape(weight, channels_first)
     return c.node(schema.Binary(kind=BinaryKind.Prelu), self, weight, shape=c.out.shape)
 
@@ -280,12 +280,12 @@ def _scaled(c, kind: BinaryKind, a, b, alpha):
     return binary(c, kind, a, b)
 
 
-@op("aten.add.Tensor", "aten.add.Scalar", dtypes=DType)
+@op("aten.add.Tensor", "aten.add.Scalar", dtypes=DType, operator=schema.Binary)
 def add(c, self, other, alpha):
     return _scaled(c, BinaryKind.Add, self, other, alpha)
 
 
-@op("aten.sub.Tensor", "aten.sub.Scalar", dtypes=DType, int8=Int8.OWN)
+@op("aten.sub.Tensor", "aten.sub.Scalar", dtypes=DType, operator=schema.Binary, int8=Int8.OWN)
 def sub(c, self, other, alpha):
     return _scaled(c, BinaryKind.Sub, self, other, alpha)
 
@@ -294,7 +294,8 @@ def sub(c, self, other, alpha):
 def div_mode(c, self, other, rounding_mode):
     if rounding_mode == "floor":
         return binary(c, BinaryKind.FloorDiv, self, other)
-    c.require(rounding_mode is None or c.out.dtype == DType.Float32, "a division of integers that truncates")
+    exact = rounding_mode is None or c.out.dtype == DType.Float32
+    c.require(exact, "integers cannot be divided with rounding_mode trunc")
     quotient = binary(c, BinaryKind.Div, self, other)
     if rounding_mode is None:
         return quotient

@@ -27,7 +27,7 @@ def embedding(c, weight, indices):
 
 @_index("aten._embedding_bag.default", "aten._embedding_bag_forward_only.default", preserve=True)
 def embedding_bag(c, weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx):
-    c.require(weight.dtype == DType.Float32, f"a table of type {weight.dtype.name}")
+    c.require(weight.dtype == DType.Float32, f"the table has type {weight.dtype.name}, not Float32")
     kind = (BagKind.Sum, BagKind.Mean, BagKind.Max)[mode]
     if include_last_offset and (padding_idx >= 0 or kind == BagKind.Max):
         # Here eager PyTorch does not look at the last offset.
@@ -40,7 +40,7 @@ def embedding_bag(c, weight, indices, offsets, mode, per_sample_weights, include
 
 @_index("aten.index_select.default")
 def index_select(c, self, dim, index):
-    c.require(self.rank > 0, "an index of a scalar")
+    c.require(self.rank > 0, "a scalar has no axis to index")
     axis = c.axis(dim, self.rank)
     return c.node(schema.Index(axis=axis, wrap=False), self, _vector(c, index), shape=c.out.shape)
 
@@ -49,7 +49,7 @@ def _indexed_axes(c, indices) -> list[int]:
     """Which axes have an index, all of them integers."""
     axes = [i for i, index in enumerate(indices) if index is not None]
     for i in axes:
-        c.require(indices[i].dtype in _INTEGERS, f"an index of type {indices[i].dtype.name}")
+        c.require(indices[i].dtype in _INTEGERS, f"an index has type {indices[i].dtype.name}, not Int32 or Int64")
     return axes
 
 
@@ -63,7 +63,7 @@ def _indexed_first(rank: int, axes: list[int]) -> list[int] | None:
 @_index("aten.index.Tensor")
 def index(c, self, indices):
     masks = [i for i in indices if i is not None and i.dtype == DType.Bool]
-    c.require(not masks, "a mask picks as many elements as it holds for, a number that is known at run time only")
+    c.require(not masks, "how many elements a mask picks is known at run time only")
     axes = _indexed_axes(c, indices)
     if not axes:
         return _copy(c, self)
@@ -76,8 +76,8 @@ def index(c, self, indices):
 
 def _put(c, x, axis, indices, values, kind=UpdateKind.Assign, wrap=True):
     """``x`` with ``values``, broadcast, where ``indices`` point to on the axes from ``axis`` on."""
-    places = functools.reduce(dims.broadcast, (i.shape for i in indices))
-    picked = (*x.shape[:axis], *places, *x.shape[axis + len(indices) :])
+    shape = functools.reduce(dims.broadcast, (i.shape for i in indices))
+    picked = (*x.shape[:axis], *shape, *x.shape[axis + len(indices) :])
     attributes = schema.IndexPut(axis=axis, kind=kind, wrap=wrap)
     return c.node(attributes, x, expand_to(c, values, picked), *indices, shape=x.shape)
 
@@ -88,7 +88,7 @@ def _put_masked(c, x, axis, mask, values, accumulate):
     rest = x.rank - axis - mask.rank
     lead = values.rank - rest - 1
     if lead >= 0:
-        c.require(values.shape[lead] == 1, "a mask with a value for each element that it holds for")
+        c.require(values.shape[lead] == 1, "a mask must be given one value for all elements that it picks")
         shape = (*values.shape[:lead], *(1,) * mask.rank, *values.shape[lead + 1 :])
         values = c.reshape(values, shape)
     mask = c.reshape(mask, (*mask.shape, *(1,) * rest))
@@ -103,12 +103,12 @@ def index_put(c, self, indices, values, accumulate):
     masks = [i for i, index in enumerate(indices) if index is not None and index.dtype == DType.Bool]
     if masks:
         others = [i for i in indices if i is not None]
-        c.require(len(others) == 1, "a mask together with other indices")
+        c.require(len(others) == 1, "a mask cannot be combined with other indices")
         return _put_masked(c, self, masks[0], indices[masks[0]], values, accumulate)
     axes = _indexed_axes(c, indices)
     if not axes:
         indices, axes = [c.constant(np.zeros((), np.int64))], [0]
-        c.require(self.rank > 0, "an index of a scalar")
+        c.require(self.rank > 0, "a scalar has no axis to index")
     kind = UpdateKind.Add if accumulate else UpdateKind.Assign
     operands = [indices[i] for i in axes]
     order = _indexed_first(self.rank, axes)
@@ -146,7 +146,7 @@ def index_copy(c, self, dim, index, source):
 def index_add(c, self, dim, index, source, alpha):
     source = _vector(c, source)
     if alpha != 1:
-        c.require(source.dtype != DType.Bool, "arithmetic on Bool")
+        c.require(source.dtype != DType.Bool, "there is no such arithmetic on Bool")
         factor = c.operand(alpha, source.dtype)
         source = c.node(schema.Binary(kind=BinaryKind.Mul), source, factor, shape=source.shape)
     return _put(c, self, dim, [_vector(c, index)], source, UpdateKind.Add, wrap=False)
@@ -246,7 +246,7 @@ def _neutral(dtype: DType, kind: UpdateKind):
 @_index("aten.scatter_reduce.two")
 @_gathers
 def scatter_reduce(c, self, dim, index, src, reduce, include_self):
-    c.require(reduce in _REDUCTIONS, f"the reduction {reduce}")
+    c.require(reduce in _REDUCTIONS, f"the reduction {reduce} is not supported")
     kind = _REDUCTIONS[reduce]
     if not include_self:
         self = _scatter_into(c, self, dim, index, c.operand(_neutral(self.dtype, kind), self.dtype))
@@ -272,7 +272,7 @@ def _slice_scatter(c, x, values, axis, start, step=1):
 @_index("aten.slice_scatter.default", preserve=True)
 def slice_scatter(c, self, src, dim, start, step):
     axis = c.axis(dim, self.rank)
-    c.require_static(step, "a step")
+    c.require_static(step, "the step")
     return _slice_scatter(c, self, src, axis, place(start or 0, self.shape[axis]), step)
 
 
@@ -286,10 +286,10 @@ def select_scatter(c, self, src, dim, index):
 @_index("aten.diagonal_scatter.default")
 def diagonal_scatter(c, self, src, offset, dim1, dim2):
     first, second = c.axis(dim1, self.rank), c.axis(dim2, self.rank)
-    count = c.require_static(src.shape[-1], "a diagonal's size")
+    count = c.require_static(src.shape[-1], "the size of the diagonal")
     order = [first, second, *(i for i in range(self.rank) if i not in (first, second))]
-    places = np.arange(count)
-    indices = [c.constant(places + shift) for shift in (max(-offset, 0), max(offset, 0))]
+    diagonal = np.arange(count)
+    indices = [c.constant(diagonal + shift) for shift in (max(-offset, 0), max(offset, 0))]
     values = c.transpose(src, (src.rank - 1, *range(src.rank - 1)))
     y = _put(c, c.transpose(self, order), 0, indices, values)
     return c.transpose(y, [order.index(i) for i in range(self.rank)])
@@ -297,7 +297,7 @@ def diagonal_scatter(c, self, src, offset, dim1, dim2):
 
 @_index("aten.masked_scatter.default")
 def masked_scatter(c, self, mask, source):
-    c.require(mask.dtype == DType.Bool, f"a mask of type {mask.dtype.name}")
+    c.require(mask.dtype == DType.Bool, f"the mask has type {mask.dtype.name}, not Bool")
     self, mask = (expand_to(c, x, c.out.shape) for x in (self, mask))
     return c.node(schema.MaskedScatter(), self, mask, source, shape=c.out.shape)
 
@@ -329,7 +329,10 @@ def flip(c, self, dims):
 @op("aten.histc.default")
 def histc(c, self, bins, min, max):
     """How many numbers are in each of ``bins`` equal parts of ``min`` to ``max``."""
-    c.require(min < max, "a histogram from the smallest to the largest number")
+    c.require(
+        min < max,
+        "min of a histogram must be below max; the range of the input is not supported",
+    )
     x = c.reshape(self, (dims.numel(self.shape),))
 
     def number(kind, a, b):

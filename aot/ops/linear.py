@@ -69,9 +69,9 @@ def _is_weight(c, x) -> bool:
     return node is not None and node.is_a(schema.Dequantize) and all(c.values[i].constant for i in node.inputs)
 
 
-@op("aten.linear.default", preserve=True)
+@op("aten.linear.default", preserve=True, operator=schema.Linear)
 def linear(c, input, weight, bias):
-    c.require(weight.rank == 2, f"a weight of rank {weight.rank}")
+    c.require(weight.rank == 2, f"the weight has rank {weight.rank}, not 2")
     if _is_weight(c, weight):
         return _linear(c, input, weight, bias, c.out.shape)
     y = _matmul(c, input, c.transpose(weight, (1, 0)), c.out.shape)
@@ -88,7 +88,7 @@ def mm(c, self, mat2):
     return _matmul(c, self, mat2, c.out.shape)
 
 
-@op("aten.addmm.default")
+@op("aten.addmm.default", operator=schema.Linear)
 def addmm(c, self, mat1, mat2, beta, alpha):
     shape = c.out.shape
     if beta == 1 and alpha == 1 and mat2.constant is not None:
@@ -129,16 +129,16 @@ def _grouped(c, x, weight, ends):
 
     Every matrix meets every row, since how many rows it takes is known at run time only.
     """
-    c.require(x.rank == 2 and weight.rank == 3, "a grouped product of other than rows with matrices")
-    groups = c.require_static(weight.shape[0], "a number of groups")
+    c.require(x.rank == 2 and weight.rank == 3, "a grouped product takes an input of rank 2 and weights of rank 3")
+    groups = c.require_static(weight.shape[0], "the number of groups")
     rows, shape = x.shape[0], (x.shape[0], weight.shape[2])
-    places = c.reshape(c.node(schema.Iota(size=rows), shape=(rows,), dtype=DType.Int64), (rows, 1))
+    positions = c.reshape(c.node(schema.Iota(size=rows), shape=(rows,), dtype=DType.Int64), (rows, 1))
     ends = c.cast(ends, DType.Int64)
     y = c.scalar(0.0)
     for group in reversed(range(groups)):
         matrix = c.reshape(slice_axis(c, weight, 0, group, 1), weight.shape[1:])
         end = slice_axis(c, ends, 0, group, 1)
-        before = c.node(schema.Compare(kind=CompareKind.Less), places, end, shape=(rows, 1), dtype=DType.Bool)
+        before = c.node(schema.Compare(kind=CompareKind.Less), positions, end, shape=(rows, 1), dtype=DType.Bool)
         product = _matmul(c, x, matrix, shape)
         y = c.node(schema.Where(), before, product, y, shape=shape, dtype=DType.Float32)
     return y
@@ -151,7 +151,7 @@ def grouped_mm_of_transformers(c, input, weight, offs):
 
 @op("aten._grouped_mm.default", dtypes=DType)
 def grouped_mm(c, self, mat2, offs, bias):
-    c.require(offs is not None and bias is None, "a grouped product of several matrices each, or with bias")
+    c.require(offs is not None and bias is None, "a grouped product needs offsets, and takes no bias")
     return _grouped(c, self, mat2, offs)
 
 
@@ -159,7 +159,7 @@ def grouped_mm(c, self, mat2, offs, bias):
 def int_mm(c, self, mat2):
     """In Float32 as many products of 8-bit integers as it can sum up exactly; such sums as integers."""
     depth, total = self.shape[1], None
-    for begin in range(0, max(c.largest(depth, "an inner size"), 1), _EXACT_DEPTH):
+    for begin in range(0, max(c.largest(depth, "the size that is summed over"), 1), _EXACT_DEPTH):
         start = dims.simplify(sympy.Min(begin, depth))
         size = dims.simplify(sympy.Min(_EXACT_DEPTH, depth - start))
         a, b = (x if size == depth else slice_axis(c, x, axis, start, size) for x, axis in ((self, 1), (mat2, 0)))

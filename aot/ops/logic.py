@@ -89,7 +89,7 @@ def masked_fill(c, self, mask, value):
     return _where(c, mask, value, self)
 
 
-@_logic("aten.full.default", "aten.full_like.default", plumbing=True)
+@_logic("aten.full.default", "aten.full_like.default", moves_data=True)
 def full(c, fill_value):
     x = c.operand(fill_value, c.out.dtype)
     return c.node(schema.Expand(shape=c.out.shape), x, shape=c.out.shape)
@@ -101,20 +101,20 @@ def full(c, fill_value):
     "aten.empty_permuted.default",
     "dim_order_ops._empty_dim_order.default",
     preserve=True,
-    plumbing=True,
+    moves_data=True,
 )
 def empty(c):
     """Zeros: any content will do."""
     return c.node(schema.Expand(shape=c.out.shape), c.operand(0, c.out.dtype), shape=c.out.shape)
 
 
-@_logic("aten.scalar_tensor.default", plumbing=True)
+@_logic("aten.scalar_tensor.default", moves_data=True)
 def scalar_tensor(c, s):
     x = c.operand(s, c.out.dtype)
     return c.node(schema.Unary(kind=schema.UnaryKind.Copy), x, shape=())
 
 
-@_logic("aten.arange.start_step", plumbing=True)
+@_logic("aten.arange.start_step", moves_data=True)
 def arange(c, start, step):
     (size,) = c.out.shape
     y = c.node(schema.Iota(size=size), shape=(size,), dtype=DType.Int64)

@@ -49,7 +49,7 @@ def batch_norm(c, input, weight, bias, running_mean, running_var, eps):
 
 def _group_norm(c, x, weight, bias, groups, eps, statistics=False):
     """[y, mean, rstd], the last two, of shape [N, groups], only if they are asked for."""
-    c.require(groups > 0, "a group norm without groups")
+    c.require(groups > 0, "the number of groups must be positive")
     outputs = [(DType.Float32, x.shape)] + 2 * [(DType.Float32, (x.shape[0], groups))] * statistics
     attributes = schema.GroupNorm(axis=1, groups=groups, epsilon=float(eps))
     results = c.multi_node(attributes, x, weight, bias, outputs=outputs)
@@ -70,16 +70,16 @@ def native_group_norm(c, input, weight, bias, group, eps):
 def instance_norm(c, input, weight, bias, running_mean, running_var, use_input_stats, eps):
     if not use_input_stats:
         return _batch_norm(c, input, weight, bias, running_mean, running_var, eps)
-    c.require(running_mean is None and running_var is None, "an instance norm that updates its statistics")
-    channels = c.require_static(input.shape[1], "a number of channels")
+    c.require(running_mean is None and running_var is None, "an instance norm with running statistics is not supported")
+    channels = c.require_static(input.shape[1], "the number of channels")
     return _group_norm(c, input, weight, bias, channels, eps)[0]
 
 
 @op("aten._native_batch_norm_legit.no_stats")
 def batch_norm_of_itself(c, input, weight, bias, training, eps):
     """Normalizes each channel, axis 1, by its own mean and variance over the batch."""
-    c.require(training, "a batch norm without statistics")
-    c.require(input.rank >= 2, f"a batch norm of rank {input.rank}")
+    c.require(training, "batch norm without running statistics is supported in training mode only")
+    c.require(input.rank >= 2, f"the input has rank {input.rank}, less than 2")
     if input.shape[0] == 1:
         channels, back = input.shape[1], None
         x = c.reshape(input, (channels, 1, *input.shape[2:]))

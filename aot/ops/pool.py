@@ -12,7 +12,7 @@ from .registry import Int8, op
 def _apply(c, attributes, x, spatial, out):
     """``attributes`` on [C, ...] or [N, C, ...], whose result has the shape ``out``."""
     batched = x.rank == spatial + 2
-    c.require(batched or x.rank == spatial + 1, f"a pool of rank {x.rank}")
+    c.require(batched or x.rank == spatial + 1, f"the input has rank {x.rank}, not {spatial + 1} or {spatial + 2}")
     if not batched:
         x, out = c.reshape(x, (1, *x.shape)), (1, *out)
     batch, channels, *size = out
@@ -47,7 +47,7 @@ def _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode, c
     for axis, (kernel, stride, before, dilation) in enumerate(axes, -spatial):
         after = before
         if ceil_mode:
-            size = c.require_static(x.shape[axis], "ceil_mode with a size")
+            size = c.require_static(x.shape[axis], "with ceil_mode, the size of an image")
             window = dilation * (kernel - 1) + 1
             last = (c.out.shape[axis] - 1) * stride + window
             after = max(0, last - size - before)
@@ -80,7 +80,7 @@ def _maxima(height, width):
 def _apply_to_volume(c, images, columns, x, out):
     """``images`` on height and width, then ``columns`` on the depth of [C, D, H, W] or [N, C, D, H, W]."""
     batched = x.rank == 5
-    c.require(batched or x.rank == 4, f"a pool of rank {x.rank}")
+    c.require(batched or x.rank == 4, f"the input has rank {x.rank}, not 4 or 5")
     if not batched:
         x, out = c.reshape(x, (1, *x.shape)), (1, *out)
     batch, channels, depth, height, width = out
@@ -96,7 +96,7 @@ def _apply_to_volume(c, images, columns, x, out):
 
 
 def _avg_pool(c, x, spatial, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
-    c.require(divisor_override is None or divisor_override > 0, "a negative divisor")
+    c.require(divisor_override is None or divisor_override > 0, "divisor_override must be positive")
     divisor = divisor_override or 0
     windows = _windows(c, x, spatial, kernel_size, stride, padding, 1, ceil_mode, bool(count_include_pad))
     if spatial < 3:
@@ -137,7 +137,7 @@ def _max_pool(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode):
 def _with_indices(c, attributes, x, spatial):
     """[values, indices] of ``attributes`` on [C, ...] or [N, C, ...]."""
     batched = x.rank == spatial + 2
-    c.require(batched or x.rank == spatial + 1, f"a pool of rank {x.rank}")
+    c.require(batched or x.rank == spatial + 1, f"the input has rank {x.rank}, not {spatial + 1} or {spatial + 2}")
     shape = x.shape if batched else (1, *x.shape)
     one = [1] * (3 - spatial)
     x = c.nhwc(c.reshape(x, (*shape[:2], *one, *shape[2:])))
@@ -148,7 +148,7 @@ def _with_indices(c, attributes, x, spatial):
 
 
 def _max_pool_with_indices(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode):
-    c.require(x.dtype == DType.Float32, f"an operand of type {x.dtype.name}")
+    c.require(x.dtype == DType.Float32, f"the operand has type {x.dtype.name}, not Float32")
     if 1 not in c.used_outputs():
         return _max_pool(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode), None
     windows = _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode)
@@ -197,7 +197,7 @@ def _adaptive(kind, sizes, output):
 
 def _adaptive_pool(c, x, spatial, kind, output_size, out):
     for size in output_size:
-        c.require_static(size, "an output size")
+        c.require_static(size, "the output size")
     output = sizes_of(output_size, spatial)
     if kind == AdaptivePoolKind.Average and all(size == 1 for size in output):
         axes = tuple(range(x.rank - spatial, x.rank))
@@ -216,11 +216,11 @@ def _adaptive_pool(c, x, spatial, kind, output_size, out):
 
 
 def _adaptive_max_pool(c, x, spatial, output_size):
-    c.require(x.dtype == DType.Float32, f"an operand of type {x.dtype.name}")
+    c.require(x.dtype == DType.Float32, f"the operand has type {x.dtype.name}, not Float32")
     if 1 not in c.used_outputs():
         return _adaptive_pool(c, x, spatial, AdaptivePoolKind.Max, output_size, c.out.shape), None
     for size in output_size:
-        c.require_static(size, "an output size")
+        c.require_static(size, "the output size")
     output = (*[1] * (3 - spatial), *sizes_of(output_size, spatial))
     return _with_indices(c, schema.MaxPoolIndices(output=output), x, spatial)
 

@@ -25,24 +25,29 @@ def _zero_point(c, zero_point):
 
 def _along(c, x, vector, axis, dtype):
     """A vector of one number for each index of ``axis``, as a scale of blocks of ``x``."""
-    c.require(vector.shape == (x.shape[axis],), f"{vector.shape} scales or zero points for axis {axis} of {x.shape}")
+    c.require(
+        vector.shape == (x.shape[axis],),
+        f"the scales or zero points have shape {vector.shape}, which is not that of axis {axis} of {x.shape}",
+    )
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
     return c.reshape(c.operand(vector, dtype), shape)
 
 
 def quantize(c, x, scale, zero_point, low, high):
-    c.require(x.dtype == DType.Float32, f"quantization of {x.dtype.name}")
-    c.require(c.out.dtype in _ROUNDED, f"quantization to {c.out.dtype.name}")
+    c.require(x.dtype == DType.Float32, f"the input has type {x.dtype.name}, not Float32")
+    c.require(c.out.dtype in _ROUNDED, f"the integers have type {c.out.dtype.name}, not Int8 or UInt8")
     info = np.iinfo(np.int8 if c.out.dtype == DType.Int8 else np.uint8)
-    c.require(info.min <= low <= high <= info.max, f"a range of {low} to {high} of {c.out.dtype.name}")
+    c.require(
+        info.min <= low <= high <= info.max, f"the range of {low} to {high} is empty or exceeds {c.out.dtype.name}"
+    )
     attributes = schema.Quantize(dtype=c.out.dtype, min=low, max=high)
     return c.node(attributes, x, scale, zero_point, shape=x.shape, dtype=c.out.dtype)
 
 
 def dequantize(c, x, scale, zero_point):
-    c.require(x.dtype in (*_ROUNDED, DType.Int32), f"dequantization of {x.dtype.name}")
-    c.require(c.out.dtype == DType.Float32, f"dequantization to {c.out.dtype.name}")
+    c.require(x.dtype in (*_ROUNDED, DType.Int32), f"the integers have type {x.dtype.name}, not Int8, UInt8 or Int32")
+    c.require(c.out.dtype == DType.Float32, f"the result has type {c.out.dtype.name}, not Float32")
     if all(i.constant is not None for i in (x, scale, zero_point)):  # the program keeps the integers
         quantization = Quantization(x.dtype, scale.array, zero_point.array)
         return c.constant(x.array, c.fx_node.name, quantization)

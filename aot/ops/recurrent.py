@@ -34,8 +34,8 @@ def _direction(c, kind, x, weights, biases, projection, state, reverse):
 
 def _network(c, kind, x, states, params, has_biases, num_layers, train, dropout, bidirectional, batch_first):
     """[y, h_n] and, for Lstm, c_n."""
-    c.require(not train or not dropout, "a recurrent network in training")
-    c.require(x.rank == 3, f"a recurrent network of rank {x.rank}")
+    c.require(not train or not dropout, "a recurrent network with dropout is for training only")
+    c.require(x.rank == 3, f"the input has rank {x.rank}, not 3: it needs a batch axis")
     directions = 2 if bidirectional else 1
     count = len(params) // (num_layers * directions)
     x = c.transpose(x, (1, 0, 2)) if batch_first else x
@@ -88,7 +88,7 @@ _with_one_state(RecurrentKind.Relu, "aten.rnn_relu.input")
 
 def _cell(c, kind, x, hx, weights, biases):
     """One step, for x [B, I]; the results without the sequence."""
-    c.require(x.rank == 2, f"a recurrent cell of rank {x.rank}")
+    c.require(x.rank == 2, f"the input has rank {x.rank}, not 2: it needs a batch axis")
     sequence = c.reshape(x, (1, *x.shape))
     return _direction(c, kind, sequence, weights, biases, None, hx, reverse=False)[1:]
 

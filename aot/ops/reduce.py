@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Reductions over axes, and what is found along one axis: places, running totals, order."""
+"""Reductions over axes, and what is found along one axis: indices, running totals, order."""
 
 import functools
 
@@ -63,7 +63,7 @@ def prod(c, self, dim, keepdim):
 
 def _extremum(c, kind, x, dim, keepdim=False):
     for axis in _axes(c, x, dim) if x.rank else ():
-        c.require(x.shape[axis] != 0, "an extremum of nothing")
+        c.require(x.shape[axis] != 0, "an axis of size 0 has no maximum or minimum")
     if x.dtype == DType.Bool:
         kind = {ReduceKind.Max: ReduceKind.Any, ReduceKind.Min: ReduceKind.All}[kind]
     return reduce(c, kind, x, dim, keepdim)
@@ -99,7 +99,7 @@ def _arg_reduce(c, kind, x, dim, keepdim):
     if not x.rank:
         return c.constant(np.zeros((), np.int64))
     axis = c.axis(dim, x.rank)
-    c.require(x.shape[axis] != 0, "the place of an extremum of nothing")
+    c.require(x.shape[axis] != 0, "an axis of size 0 has no maximum or minimum")
     y = c.node(schema.ArgReduce(kind=kind, axis=axis), x, shape=_shape(x, (axis,), False), dtype=DType.Int64)
     return c.reshape(y, _shape(x, (axis,), True)) if keepdim else y
 
@@ -120,14 +120,14 @@ for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
 
 def _moments(c, x, dim, correction, keepdim):
     """The mean, which keeps its axes, and the variance, from the squares of the differences from the mean."""
-    c.require(x.rank > 0, "the variance of a scalar")
+    c.require(x.rank > 0, "the variance of a scalar is not supported")
     correction = 1 if correction is None else correction
     mean = reduce(c, ReduceKind.Mean, x, dim, True)
     squares = c.node(schema.Binary(kind=BinaryKind.SquaredDifference), x, mean, shape=x.shape)
     total = reduce(c, ReduceKind.Sum, squares, dim, keepdim)
     count = functools.reduce(lambda a, b: a * b, (x.shape[a] for a in _axes(c, x, dim)), 1)
     if c.is_symbolic(count):
-        c.require(float(correction) == int(correction), "a correction that is not an integer")
+        c.require(float(correction) == int(correction), "the correction must be an integer if sizes depend on inputs")
         divisor = c.operand(count - int(correction), DType.Float32)
         clamp = schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, float("inf")))
         divisor = c.node(clamp, divisor, shape=())
@@ -231,7 +231,7 @@ def _median(c, x, axis):
     """The lower of the two in the middle and its place; the first NaN if there is one. ``axis`` is kept."""
     x = _numbers(c, x)
     size = x.shape[axis]
-    c.require(size != 0, "a median of nothing")
+    c.require(size != 0, "an axis of size 0 has no median")
     order = _order(c, x, axis, False)
     place = slice_axis(c, order, axis, (size - 1) // 2, 1)
     if x.dtype == DType.Float32:
@@ -266,7 +266,7 @@ def _order(c, x, axis, descending):
 
 
 def _first(c, x, axis, descending, count):
-    """The first ``count`` places of the order."""
+    """The first ``count`` indices of the order."""
     if not isinstance(count, int) or count == 0:
         return slice_axis(c, _order(c, x, axis, descending), axis, 0, count)
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
@@ -292,8 +292,8 @@ def topk(c, self, k, dim, largest):
     if not self.rank:
         return [self, c.constant(np.zeros((), np.int64))]
     axis = c.axis(dim, self.rank)
-    places = _first(c, self, axis, largest, k)
-    return [c.node(schema.Gather(axis=axis), self, places, shape=places.shape, dtype=self.dtype), places]
+    indices = _first(c, self, axis, largest, k)
+    return [c.node(schema.Gather(axis=axis), self, indices, shape=indices.shape, dtype=self.dtype), indices]
 
 
 @_any("aten.kthvalue.default")
@@ -301,6 +301,6 @@ def kthvalue(c, self, k, dim, keepdim):
     if not self.rank:
         return [self, c.constant(np.zeros((), np.int64))]
     axis = c.axis(dim, self.rank)
-    places = slice_axis(c, _first(c, self, axis, False, k), axis, k - 1, 1)
-    values = c.node(schema.Gather(axis=axis), self, places, shape=places.shape, dtype=self.dtype)
-    return [c.reshape(y, out.shape) for y, out in zip((values, places), c.outs, strict=True)]
+    indices = slice_axis(c, _first(c, self, axis, False, k), axis, k - 1, 1)
+    values = c.node(schema.Gather(axis=axis), self, indices, shape=indices.shape, dtype=self.dtype)
+    return [c.reshape(y, out.shape) for y, out in zip((values, indices), c.outs, strict=True)]

@@ -6,7 +6,7 @@ values of the IR::
 
     @op("aten.linear.default", preserve=True)
     def linear(c, input, weight, bias):
-        c.require(input.rank > 0, "a matrix product of a scalar")
+        c.require(input.rank > 0, "the input is a scalar, not a vector or matrix")
         return c.node(schema.Linear(), input, weight, bias, shape=c.out.shape)
 
 Tensors arrive as ``ir.Value``, integers that depend on input sizes as SymPy expressions,
@@ -34,7 +34,8 @@ class Row:
     lower: Callable
     family: str  #: the module of the row: "linear"
     preserve: bool  #: keep the operator whole where ExecuTorch would decompose it
-    plumbing: bool  #: moves data, computes nothing: not worth a delegate call of its own
+    moves_data: bool  #: computes nothing: not worth a delegate call of its own
+    operator: type | None  #: of the delegate, that computes the result; where the quantizer asks
     dtypes: frozenset[DType]  #: what its tensors may hold
     result_dtypes: tuple[DType, ...] | None  #: of its results here where eager PyTorch has others
     int8: Int8 | None  #: the quantizer lets it compute with int8
@@ -46,7 +47,8 @@ ROWS: dict[str, Row] = {}
 def op(
     *targets: str,
     preserve: bool = False,
-    plumbing: bool = False,
+    moves_data: bool = False,
+    operator: type | None = None,
     dtypes=(DType.Float32,),
     result_dtypes=None,
     int8: Int8 | None = None,
@@ -58,7 +60,8 @@ def op(
         for target in targets:
             if target in ROWS:
                 raise ValueError(f"{target} has two rows")
-            ROWS[target] = Row(target, lower, family, preserve, plumbing, frozenset(dtypes), result_dtypes, int8)
+            allowed = frozenset(dtypes)
+            ROWS[target] = Row(target, lower, family, preserve, moves_data, operator, allowed, result_dtypes, int8)
         return lower
 
     return register

@@ -25,7 +25,7 @@ def _image(c, x, kind, size, align_corners, scales):
 
 
 def _resize(c, x, spatial, kind, align_corners, scale_factors):
-    c.require(x.rank == spatial + 2, f"an image of rank {x.rank}")
+    c.require(x.rank == spatial + 2, f"the input has rank {x.rank}, not {spatial + 2}")
     batch, channels, *size = c.out.shape
     # PyTorch's scales say how many times larger the output is; its kernels use the inverse.
     scales = [1 / s if s else 0.0 for s in scale_factors or [None] * spatial]
@@ -84,7 +84,7 @@ def _cubic(x, a=-0.5):
 def _antialiased(size: int, out: int, filter, radius: int, align_corners: bool, factor) -> np.ndarray:
     """How much of each of ``size`` pixels each of ``out`` is: [out, size].
 
-    The filter is as wide as the image becomes smaller, and is cut off at the border.
+    The filter is as wide as the image becomes smaller, and is cut off at the edge.
     """
     if align_corners:
         scale = (size - 1) / (out - 1) if out > 1 else 0.0

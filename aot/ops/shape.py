@@ -13,7 +13,7 @@ from ...serialization.schema import BinaryKind, DType, PadMode, UnaryKind
 from ..ir import dims
 from .registry import Int8, op
 
-_shape = functools.partial(op, plumbing=True, dtypes=DType)
+_shape = functools.partial(op, moves_data=True, dtypes=DType)
 
 _MAX_SLICES = 32  # of one operand, where an index would do, too
 
@@ -91,7 +91,7 @@ def place(index, size):
 @_shape("aten.slice_copy.Tensor", int8=Int8.SAME)
 def slice(c, self, dim, start, step):
     axis = c.axis(dim, self.rank)
-    c.require_static(step, "a step")
+    c.require_static(step, "the step")
     return slice_axis(c, self, axis, place(start or 0, self.shape[axis]), c.out.shape[axis], step)
 
 
@@ -128,14 +128,14 @@ _MODES = {
 def _pad(c, x, amounts, mode, value=0):
     """``amounts`` before and after the last axis, the one before it, ...; negative ones cut off."""
     for amount in amounts:
-        c.require_static(amount, "an amount of padding")
+        c.require_static(amount, "each amount of padding")
     pairs = [(0, 0)] * (x.rank - len(amounts) // 2)
     pairs += [tuple(amounts[i : i + 2]) for i in range(0, len(amounts), 2)][::-1]
     cuts = any(amount < 0 for amount in amounts)
-    c.require(not cuts or mode != PadMode.Circular, "a circular padding that cuts off")
+    c.require(not cuts or mode != PadMode.Circular, "circular padding must not be negative")
     if x.dtype not in FLOATS and mode == PadMode.Constant:
         whole = abs(value) <= 2**24 and int(value) == value
-        c.require(whole, f"a padding of {x.dtype.name} with {value}")
+        c.require(whole, f"{value} is no number of type {x.dtype.name} that padding can have")
     before, after = (tuple(max(p[side], 0) for p in pairs) for side in (0, 1))
     unchanged = x
     if mode == PadMode.Constant:  # what is cut off is not read
@@ -165,19 +165,19 @@ def pad(c, self, pad, mode, value):
     return _pad(c, self, pad, _MODES[mode], value or 0)
 
 
-def _border(mode: PadMode, *targets: str) -> None:
+def _padding_row(mode: PadMode, *targets: str) -> None:
     @_shape(*targets, preserve=True, int8=Int8.SAME)
     def lower(c, self, padding):
         return _pad(c, self, padding, mode)
 
 
-_border(
+_padding_row(
     PadMode.Reflect,
     "aten.reflection_pad1d.default",
     "aten.reflection_pad2d.default",
     "aten.reflection_pad3d.default",
 )
-_border(
+_padding_row(
     PadMode.Replicate,
     "aten.replication_pad1d.default",
     "aten.replication_pad2d.default",
@@ -188,7 +188,7 @@ _border(
 @_shape("aten.native_channel_shuffle.default", int8=Int8.SAME)
 def channel_shuffle(c, self, groups):
     batch, channels, *rest = self.shape
-    size = c.require_static(channels, "a number of channels")
+    size = c.require_static(channels, "the number of channels")
     split = c.reshape(self, (batch, groups, size // groups, *rest))
     return c.reshape(c.transpose(split, (0, 2, 1, *range(3, split.rank))), self.shape)
 
@@ -209,9 +209,9 @@ def unfold(c, self, dimension, size, step):
     starts = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
     starts = c.node(schema.Binary(kind=BinaryKind.Mul), starts, c.operand(step, DType.Int64), shape=(count,))
     starts, offsets = c.reshape(starts, (count, 1)), c.constant(np.arange(size))
-    places = c.node(schema.Binary(kind=BinaryKind.Add), starts, offsets, shape=(count, size))
+    indices = c.node(schema.Binary(kind=BinaryKind.Add), starts, offsets, shape=(count, size))
     shape = (*self.shape[:axis], count, size, *self.shape[axis + 1 :])
-    y = c.node(schema.Index(axis=axis), self, places, shape=shape)
+    y = c.node(schema.Index(axis=axis), self, indices, shape=shape)
     return c.transpose(y, (*(i for i in range(y.rank) if i != axis + 1), axis + 1))
 
 
@@ -219,20 +219,20 @@ def unfold(c, self, dimension, size, step):
 def as_strided(c, self, size, stride, storage_offset):
     """Elements of the memory, which is that of ``self`` unless it is a view of another tensor."""
     source = c.fx_node.all_input_nodes[0]
-    c.require(source.meta["val"].is_contiguous(), "strides of a tensor that is not contiguous")
+    c.require(source.meta["val"].is_contiguous(), "as_strided needs a contiguous tensor")
     while source.op == "call_function" and "view_copy" in source.name:
         source = source.all_input_nodes[0]
-    c.require("_copy" not in source.name or "to_copy" in source.name, "strides of a view")
+    c.require("_copy" not in source.name or "to_copy" in source.name, "as_strided of a view is not supported")
     for number in (*size, *stride, storage_offset or 0):
-        c.require_static(number, "a size or stride")
+        c.require_static(number, "each size or stride")
     flat = c.reshape(self, (dims.numel(self.shape),))
     start = storage_offset or 0
     if list(stride) == [math.prod(size[i + 1 :]) for i in range(len(size))]:
         return c.reshape(slice_axis(c, flat, 0, start, math.prod(size)), size)
-    places = np.full(size, start, np.int64)
+    indices = np.full(size, start, np.int64)
     for axis, step in enumerate(stride):
-        places += (np.arange(size[axis]) * step).reshape(-1, *[1] * (len(size) - axis - 1))
-    return c.node(schema.Index(axis=0), flat, c.constant(places), shape=tuple(size))
+        indices += (np.arange(size[axis]) * step).reshape(-1, *[1] * (len(size) - axis - 1))
+    return c.node(schema.Index(axis=0), flat, c.constant(indices), shape=tuple(size))
 
 
 @_shape("aten.diagonal_copy.default")
@@ -240,8 +240,8 @@ def diagonal(c, self, offset, dim1, dim2):
     """Every (columns + 1)-th element of a matrix."""
     first, second = c.axis(dim1, self.rank), c.axis(dim2, self.rank)
     rest = [i for i in range(self.rank) if i not in (first, second)]
-    columns = c.require_static(self.shape[second], "a diagonal's size")
-    rows = c.require_static(self.shape[first], "a diagonal's size")
+    columns = c.require_static(self.shape[second], "the size of the diagonal")
+    rows = c.require_static(self.shape[first], "the size of the diagonal")
     count = c.out.shape[-1]
     matrices = c.transpose(self, (*rest, first, second)) if self.rank > 1 else self
     flat = c.reshape(matrices, (*matrices.shape[:-2], rows * columns))
