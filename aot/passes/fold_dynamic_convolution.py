@@ -61,7 +61,5 @@ def _by_channel(r: Rewriter, weight: Value) -> Value | None:
     if not q.is_per_tensor or weight.shape[0] == 1:
         return weight
     shape = (weight.shape[0], 1, 1, 1)
-    scale, zero_point = (
-        np.ascontiguousarray(np.broadcast_to(p.reshape(-1)[0], shape)) for p in (q.scale, q.zero_point)
-    )
-    return r.constant(weight.constant.array, weight.name, Quantization(q.dtype, scale, zero_point))
+    parameters = (np.full(shape, p.item(), p.dtype) for p in (q.scale, q.zero_point))
+    return r.constant(weight.constant.array, weight.name, Quantization(q.dtype, *parameters))

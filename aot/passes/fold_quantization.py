@@ -126,7 +126,7 @@ class _Folder:
     def _wanted(self, user: Node, name: str) -> Quantization | None:
         if user.is_a(schema.Quantize):
             return _quantizes(self.graph, user) if user.inputs[0] == name else None
-        if _picks(user):
+        if _passes(user) and traits_of(user.attributes).passes == ():
             return self._targets[user.outputs[0]]
         return None
 

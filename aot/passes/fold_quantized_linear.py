@@ -62,7 +62,7 @@ def _linear(r: Rewriter, node: Node) -> Value | None:
     if parameters[0].shape[0] not in (1, columns):
         return None
     scales, zeros = (np.broadcast_to(p, (columns, p.shape[1])) for p in parameters)
-    source = rounded_source(r, x, _whole_rows)
+    source = dynamic_source(r, x, _whole_rows)
     clamp = node.attributes.clamp
     return _node(r, source or x, q, scales, zeros, *(bias or [None]), source is not None, clamp)
 
@@ -87,7 +87,7 @@ def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
     integers, scales, zeros = (matrices(a) for a in found)
     if scales.shape[2] != 1 or scales.shape[1] not in (1, columns) or zeros.shape != scales.shape:
         return None
-    source = rounded_source(r, x, _whole_rows)
+    source = dynamic_source(r, x, _whole_rows)
     dynamic_quantization, x = source is not None, source or x
     rows = r.reshape(x, (batches, *x.shape[-2:]))
     products = []
@@ -136,8 +136,8 @@ def _node(r, x, integers, scales, zeros, bias, dynamic_quantization, clamp) -> V
     depth, groups = integers.shape[1], scales.shape[1]
     if not np.all(np.isfinite(scales)) or depth == 0:
         return None
-    narrow = depth // groups % 2 == 0 and integers.size and integers.min() >= -8 and integers.max() <= 7
-    if narrow:
+    is_4bit = depth // groups % 2 == 0 and integers.size and integers.min() >= -8 and integers.max() <= 7
+    if is_4bit:
         nibbles = (integers + 8).astype(np.uint8)
         weight = r.constant(nibbles[:, ::2] | nibbles[:, 1::2] << 4)
     else:
@@ -148,7 +148,7 @@ def _node(r, x, integers, scales, zeros, bias, dynamic_quantization, clamp) -> V
     if zeros.any() and not apart:
         operands.append(r.constant(np.ascontiguousarray(zeros, np.int32)))
     attributes = schema.QuantizedLinear(
-        bits=4 if narrow else 8, dynamic_quantization=dynamic_quantization, clamp=None if apart else clamp
+        bits=4 if is_4bit else 8, dynamic_quantization=dynamic_quantization, clamp=None if apart else clamp
     )
     shape = (*x.shape[:-1], integers.shape[0])
     y = r.node(attributes, *operands, shape=shape)
@@ -166,7 +166,7 @@ def _without_offsets(r: Rewriter, y: Value, x: Value, offsets: np.ndarray, clamp
     return r.node(schema.Binary(kind=BinaryKind.Add, clamp=clamp), y, added, shape=y.shape)
 
 
-def rounded_source(r: Rewriter, x: Value, fits: Callable[[int, int], bool]) -> Value | None:
+def dynamic_source(r: Rewriter, x: Value, fits: Callable[[int, int], bool]) -> Value | None:
     """The value that was rounded to 8 bits to give ``x``, with parameters for so many last axes of so many that fit."""
     widened = r.producer(x, schema.Dequantize)
     rounded = None if widened is None else r.producer(r.values[widened.inputs[0]], schema.Quantize)

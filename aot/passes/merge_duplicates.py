@@ -39,15 +39,15 @@ def merge_duplicates(graph: Graph) -> Graph:
             groups[value.dtype, value.shape, value.quantization].append(value)
     for group in groups.values():
         if len(group) > 1:  # else nobody has to read the data
-            kept: dict[str, Value] = {}
+            first: dict[str, Value] = {}
             for value in group:
-                r.replace(value.name, kept.setdefault(value.constant.digest, value))
+                r.replace(value.name, first.setdefault(value.constant.digest, value))
     seen: dict[object, Node] = {}
     for node in r.walk():
         key = _key(graph, node, tuple(None if i is None else r[i].name for i in node.inputs))
         if key in seen:
-            for name, kept in zip(node.outputs, seen[key].outputs, strict=True):
-                r.replace(name, r[kept])
+            for name, known in zip(node.outputs, seen[key].outputs, strict=True):
+                r.replace(name, r[known])
         else:
             seen[key] = r.copy(node)
     return r.finish()

@@ -10,9 +10,9 @@ from .drop_casts import drop_casts
 from .drop_unused import drop_unused
 from .fold_batch_norm import fold_batch_norm
 from .fold_constants import fold_constants
+from .fold_dynamic_convolution import fold_dynamic_convolution
 from .fold_quantization import fold_quantization
 from .fold_quantized_linear import fold_quantized_linear
-from .fold_rounded_images import fold_rounded_images
 from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
@@ -35,7 +35,7 @@ PIPELINE = [
     merge_slice_scatters,  # while the slices of one tensor read it by name
     collapse_views,  # before what looks at the producer of an operand
     fold_quantized_linear,  # what is quantized at run time or in its weights alone; the rest is for fold_quantization
-    fold_rounded_images,  # likewise, and before layouts are chosen
+    fold_dynamic_convolution,  # likewise, and before layouts are chosen
     transpose_matmul,  # attention has its key as it is after this
     recognize_activations,
     recognize_attention,
@@ -57,7 +57,7 @@ PIPELINE = [
 
 
 def optimize(graph: Graph, in_float: list[tuple[str, str, str]] | None = None) -> Graph:
-    """Runs the pipeline. After each pass the graph is verified and its border compared.
+    """Runs the pipeline. After each pass the graph is verified, its inputs and outputs are compared.
 
     ``in_float`` gets name, operator and reason of what does not compute with the integers around it.
     """

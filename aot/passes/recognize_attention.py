@@ -94,27 +94,27 @@ def _grouped(r: Rewriter, attention: Value) -> Value | None:
     return r.node(node.attributes, query, *found, *mask, shape=attention.shape)
 
 
-def _kept(mask: Value) -> np.ndarray | None:
+def _seen(mask: Value) -> np.ndarray | None:
     """Which positions a constant mask keeps; None if it does more than that."""
     if mask.constant is None:
         return None
     if mask.dtype == DType.Bool:
         return mask.array
-    kept = mask.array == 0
-    return kept if (kept | (mask.array <= _NEVER)).all() else None
+    seen = mask.array == 0
+    return seen if (seen | (mask.array <= _NEVER)).all() else None
 
 
 def _without_mask(r: Rewriter, attention: Value) -> Value | None:
     """The same with ``causal`` instead of a constant mask that says just that, or all positions."""
     node = r.producer(attention)
     query, key, value, *masks = (None if i is None else r.values[i] for i in node.inputs)
-    kept = _kept(masks[0]) if masks and masks[0] is not None else None
-    if kept is None:
+    seen = _seen(masks[0]) if masks and masks[0] is not None else None
+    if seen is None:
         return None
     scores = (query.shape[-2], key.shape[-2])
-    if kept.shape[-2:] == scores and (kept == np.tri(*scores, dtype=bool)).all():
+    if seen.shape[-2:] == scores and (seen == np.tri(*scores, dtype=bool)).all():
         attributes = schema.Attention(scale=node.attributes.scale, causal=True)
-    elif kept.all():
+    elif seen.all():
         attributes = node.attributes
     else:
         return None

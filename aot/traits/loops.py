@@ -67,8 +67,8 @@ def loop_order(blocks: Blocks, shape: Sequence[Dim], layout: Layout) -> Layout |
     ranks = []
     previous = -1.0
     for loop, block in enumerate(blocks):
-        places = [position[a] for a in block if not is_one(shape[a])] or [position[a] for a in block]
-        previous = min(places, default=previous)  # a loop that no axis places stays behind its neighbour
+        found = [position[a] for a in block if not is_one(shape[a])] or [position[a] for a in block]
+        previous = min(found, default=previous)  # a loop that no axis places stays behind its neighbour
         ranks.append((previous, loop))
     order = tuple(loop for _, loop in sorted(ranks))
     found = layout_of(blocks, order)
@@ -97,8 +97,8 @@ def _reduce(node: Node, operands: list[Value], result: Value) -> Loops:
     (x,) = operands
     if node.attributes.keep_dims:
         return _same(node, operands, result)
-    kept = [a for a in range(x.rank) if a not in node.attributes.axes]
-    blocks = tuple((kept.index(a),) if a in kept else () for a in range(x.rank))
+    left = [a for a in range(x.rank) if a not in node.attributes.axes]
+    blocks = tuple((left.index(a),) if a in left else () for a in range(x.rank))
     return Loops((_singles(x.rank),), blocks)
 
 
