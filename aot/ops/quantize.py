@@ -27,7 +27,7 @@ def _along(c, x, vector, axis, dtype):
     """A vector of one number for each index of ``axis``, as a scale of blocks of ``x``."""
     c.require(
         vector.shape == (x.shape[axis],),
-        f"the scales or zero points have shape {vector.shape}, which is not that of axis {axis} of {x.shape}",
+        f"the scales or zero points have shape {vector.shape}, which does not fit axis {axis} of {x.shape}",
     )
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]

@@ -102,6 +102,13 @@ FOLDED = {
     "bias_too_large": lambda m, x: fake(F.linear(fake(x), m.dequantized(scale=1e-9), m.bias)),
     "tiny_products": lambda m, x: fake(F.linear(fake(x, 1e-30), m.dequantized(scale=1e-20), m.bias)),
     "clamp_to_one_number": lambda m, x: fake(F.linear(fake(x), m.dequantized()).clamp(0.001, 0.002)),
+    "convolution": lambda m, x: fake(F.conv2d(fake(x).reshape(1, 2, 2, 4), m.dequantized().reshape(4, 2, 2, 2))),
+    "convolution_with_zero_points": lambda m, x: fake(
+        F.conv2d(fake(x).reshape(1, 2, 2, 4), m.dequantized(zero_point=3).reshape(4, 2, 2, 2), m.bias)
+    ),
+    "transposed_convolution_of_bytes": lambda m, x: unsigned(
+        F.conv_transpose2d(unsigned(x).reshape(1, 4, 2, 2), m.dequantized().reshape(4, 2, 2, 2))
+    ),
     "sum_unsigned": lambda m, x: unsigned(unsigned(x) + unsigned(x * 2)),
     "product_unsigned": lambda m, x: unsigned(fake(x) * fake(x)),
     "sum_of_large_numbers": lambda m, x: fake(fake(x) + fake(x), 1e-6, 0),

@@ -53,6 +53,26 @@ def test_sinks(check, case):
     check(sink_reshapes, f"{HEAD}{before}\nout %o", f"{HEAD}{after}\nout %o")
 
 
+def test_sinks_into_any_rank(check):
+    """What computes with more axes than XNNPACK has is no business of a pass."""
+    shape = (1, 1, 2, 1, 2, 1, 3)
+    check(
+        sink_reshapes,
+        f"""
+        in %x: Float32{list(shape)}
+        %r: Float32[4, 3] = Reshape(%x) shape=(4, 3)
+        %o: Float32[4, 3] = Unary(%r) kind=Exp
+        out %o
+        """,
+        f"""
+        in %x: Float32{list(shape)}
+        %r: Float32{list(shape)} = Unary(%x) kind=Exp
+        %o: Float32[4, 3] = Reshape(%r) shape=(4, 3)
+        out %o
+        """,
+    )
+
+
 @pytest.mark.parametrize("nodes", KEPT.values(), ids=KEPT)
 def test_keeps(check, nodes):
     check(sink_reshapes, f"{HEAD}{nodes}\nout %o")
