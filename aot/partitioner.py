@@ -337,10 +337,10 @@ class EtXnnpackPartitioner(Partitioner):
         """
         group = [node for node in group if not is_size(node)]
         if len(group) < self.min_partition_size:
-            return f"in a group of {len(group)}, min_partition_size is {self.min_partition_size}"
+            return f"its group has {len(group)} operators, and min_partition_size is {self.min_partition_size}"
         if len(group) == len(computing):
             return None
         rows = [ops.ROWS.get(target_name(n)) for n in group]
         if any(row is not None and (row.preserve or not row.moves_data) for row in rows):
             return None
-        return "moves data only, not worth a delegate call"
+        return "its group only moves data, which is not worth a delegate call"

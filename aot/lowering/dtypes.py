@@ -64,7 +64,7 @@ def computed(dtype: DType) -> DType:
 
 def dtype_reason(dtype: torch.dtype) -> str:
     """Why a node with a tensor of ``dtype`` is refused."""
-    return f"dtype {str(dtype).removeprefix('torch.')}"
+    return f"dtype {str(dtype).removeprefix('torch.')} is not supported"
 
 
 def array_of(tensor: torch.Tensor) -> np.ndarray:

@@ -29,8 +29,8 @@ from .unsupported import Unsupported
 def _reason_without_row(node: FxNode) -> str:
     operator = aten_operator(node)
     if operator is not None and torch.Tag.nondeterministic_seeded in operator.tags:
-        return "draws random numbers, which ExecuTorch does anew at each call"
-    return "no row for this operator"
+        return "the operator draws random numbers, which ExecuTorch does anew at each call"
+    return "et_xnnpack does not support this operator"
 
 
 class Lowering(RowContext):
@@ -46,7 +46,7 @@ class Lowering(RowContext):
         if isinstance(node.meta.get("val"), (int, torch.SymInt)):
             return self.dim(node.meta["val"])
         if isinstance(node.meta.get("val"), (float, torch.SymFloat)):
-            raise Unsupported("a number that is computed at run time")
+            raise Unsupported("an argument is a float that is computed at run time")
         return self.env[node]
 
     def _argument(self, argument):
@@ -75,7 +75,7 @@ class Lowering(RowContext):
         if node.target is operator.getitem:
             value = self.env[node.args[0]][node.args[1]]
             if value is None:
-                raise Unsupported("this result of the operator is not computed")
+                raise Unsupported("the delegate does not compute this result of the operator")
             return value
         if is_wide_scale(node):
             return self._read(node.args[0])
@@ -144,14 +144,17 @@ class Lowering(RowContext):
             if isinstance(value, list):
                 values.extend(value)
             elif isinstance(value, Value):
-                self.require(computed(value.dtype) in row.dtypes, f"an operand of type {value.dtype.name}")
+                self.require(
+                    computed(value.dtype) in row.dtypes,
+                    f"it does not take operands of type {value.dtype.name}",
+                )
         result = node.meta["val"]
         if row.result_dtypes is not None:
             return
         for value in result if isinstance(result, (tuple, list)) else [result]:
             if value is not None:
                 dtype = self._meta(value).dtype
-                self.require(computed(dtype) in row.dtypes, f"a result of type {dtype.name}")
+                self.require(computed(dtype) in row.dtypes, f"it does not give results of type {dtype.name}")
 
     def placeholder(self, node: FxNode) -> None:
         """Makes it a state, a constant, an input, or a number that is an argument of the call."""
@@ -192,7 +195,7 @@ class Lowering(RowContext):
         """Makes what ``node`` became an output, with its axes in the order in memory that the program says."""
         value = self.env[node]
         dtype = self._meta(node.meta["val"]).dtype
-        self.require(value.dtype == dtype, f"a result {value.dtype.name} that must be {dtype.name}")
+        self.require(value.dtype == dtype, f"a result is {value.dtype.name}, but must be {dtype.name}")
         order = tuple(dim_order_from_stride(node.meta["val"].stride()))
         if order == tuple(range(value.rank)):
             self.output(value)

@@ -59,7 +59,7 @@ class RowContext(Builder):
 
     def _meta(self, value) -> Value:
         if not isinstance(value, torch.Tensor):
-            raise Unsupported(f"a result of type {type(value).__name__}")
+            raise Unsupported(f"a result has type {type(value).__name__}, not torch.Tensor")
         if value.dtype not in DTYPES:
             raise Unsupported(dtype_reason(value.dtype))
         return Value("", DTYPES[value.dtype], tuple(self.dim(s) for s in value.shape))
@@ -81,9 +81,9 @@ class RowContext(Builder):
         self.require(isinstance(dim, int), f"{what} must not depend on an input size")
         return dim
 
-    def _check_half(self, attributes, inputs) -> None:
+    def _check_16_bits(self, attributes, inputs) -> None:
         if any(i is not None and i.dtype in HALVES for i in inputs) and not traits_of(attributes).takes_16_bits:
-            self.refuse(f"{type(attributes).__name__} of 16-bit floats")
+            self.refuse(f"{type(attributes).__name__} does not take 16-bit floats")
 
     # Sizes and axes ------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class RowContext(Builder):
 
     def node(self, attributes, *inputs, shape, dtype=None, name=None) -> Value:
         """As ``Builder.node``; computed at once if every input is a constant."""
-        self._check_half(attributes, inputs)
+        self._check_16_bits(attributes, inputs)
         if inputs:
             constant = fold(self, attributes, inputs)
             if constant is not None:
@@ -118,7 +118,7 @@ class RowContext(Builder):
         return super().node(attributes, *inputs, shape=shape, dtype=dtype, name=name)
 
     def multi_node(self, attributes, *inputs, outputs, name=None, **options) -> list[Value]:
-        self._check_half(attributes, inputs)
+        self._check_16_bits(attributes, inputs)
         name = name or (self.fx_node.name if self.fx_node else None)
         return super().multi_node(attributes, *inputs, outputs=outputs, name=name, **options)
 

@@ -85,7 +85,7 @@ class Sizes:
             return self._FUNCTIONS[expr.func](*args)
         if expr.func in (sympy.Add, sympy.Mul, sympy.Pow):
             return expr.func(*args)
-        raise Unsupported(f"a size {expr} that cannot be computed in the delegate")
+        raise Unsupported(f"the size {expr} cannot be computed in the delegate")
 
     def _rounded_down(self, expr):
         """A size times a float, or divided by an integer, without its fraction."""
@@ -97,7 +97,7 @@ class Sizes:
                     return sympy.sympify(dims.scale(self._rebuild(size), float(factor)))
                 if factor == 1 and sympy.sympify(divisor).is_Integer and divisor > 0:
                     return sympy.floor(self._rebuild(size) / int(divisor))
-        raise Unsupported(f"a size {expr} that cannot be computed in the delegate")
+        raise Unsupported(f"the size {expr} cannot be computed in the delegate")
 
     def _is_size(self, expr) -> bool:
         """Whether it cannot be negative: rounded down it is then the same as without its fraction."""
@@ -113,7 +113,7 @@ class Sizes:
         low, high = _finite(bounds.lower), _finite(bounds.upper)
         if symbols.is_unbacked(symbol):
             if low is None or low < 0:
-                raise Unsupported("an integer from a tensor that may be negative; torch._check can say that it is not")
+                raise Unsupported("an integer from a tensor may be negative; torch._check can say that it is not")
         elif low is None or low <= 2:  # export assumes at least 2 where the user allows 0 and 1
             self.assumed[symbol.name] = _finite(symbols.bounds(symbol).lower) or 0
             low = 0

@@ -73,7 +73,9 @@ class Support(Lowering):
             except Exception as error:
                 reason = explain(error, node)
                 of_sizes = reason == dtype_reason(torch.float64) and self._of_sizes.get(node)
-                self._reasons[node] = reason + (", computed from a size that depends on an input" if of_sizes else "")
+                self._reasons[node] = reason + (
+                    ", and it is computed from a size that depends on an input" if of_sizes else ""
+                )
         return self._reasons[node]
 
     @functools.cached_property
@@ -92,7 +94,7 @@ class Support(Lowering):
 
     def _try(self, node: FxNode) -> str | None:
         if node.op != "call_function":
-            return f"a {node.op} is not an operator"
+            return f"a node of kind {node.op} is not an operator"
         if reason := self._refuse(node):
             return reason
         if node.target is operator.getitem:
@@ -103,7 +105,10 @@ class Support(Lowering):
         if isinstance(result, (tuple, list)):
             self.fx_node = node
             for index in self.used_outputs():
-                self.require(result[index] is not None, f"result {index} of the operator is used")
+                self.require(
+                    result[index] is not None,
+                    f"result {index} is used, which the delegate does not compute",
+                )
         elif self.is_result_constant(result, node):
             self.env[node] = result
         return None

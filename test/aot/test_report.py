@@ -25,7 +25,7 @@ def test_random_numbers_of_fixed_size_do_not_cut():
     (refusal,) = lowered.report.refusals
     assert (refusal.target, refusal.reason) == (
         "aten.randn.default",
-        "draws random numbers, which ExecuTorch does anew at each call",
+        "the operator draws random numbers, which ExecuTorch does anew at each call",
     )
     assert lowered.report.between == ((),)
 
@@ -34,7 +34,7 @@ def test_a_report_says_what_lies_between_calls():
     lowered = lower(lambda table, x: (x.exp() + F.dropout(x.exp()).abs()).sin(), X)
     assert len(lowered.delegates) == 2, str(lowered.report)
     (refusal,) = lowered.report.refusals
-    assert refusal.reason == "draws random numbers, which ExecuTorch does anew at each call"
+    assert refusal.reason == "the operator draws random numbers, which ExecuTorch does anew at each call"
     assert lowered.report.between == ((), (refusal.node,))
     assert lowered.report.to_dict()["between"] == [[], [refusal.node]]
     assert f"before call 2: {refusal.node}" in str(lowered.report)
