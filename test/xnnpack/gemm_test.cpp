@@ -155,13 +155,13 @@ void GemmTest::check_microkernels(const Weights& w) {
   }
 }
 
-// Rows that XNNPACK rounds itself, with the parameters that it writes behind them.
-struct Rounded {
+// Rows that XNNPACK quantizes itself, with the parameters that it writes behind them.
+struct QuantizedRows {
   std::vector<int> numbers;
   std::vector<Parameters> parameters; // with what is behind them
 };
 
-void dynamic_quantization(const std::vector<int>& from, size_t rows, size_t depth, pthreadpool_t pool, Rounded* result) {
+void quantize_rows(const std::vector<int>& from, size_t rows, size_t depth, pthreadpool_t pool, QuantizedRows* result) {
   std::vector<float> x(rows * depth + XNN_EXTRA_BYTES / sizeof(float));
   for (size_t i = 0; i < rows * depth; ++i) {
     // Each row has another range.
@@ -193,9 +193,9 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
   ASSERT_NE(op, nullptr);
   const size_t most = 2 * op->ukernel.gemm.mr + 3;
   const std::vector<int> numbers = some_rows(w, most, w.depth);
-  Rounded rounded;
+  QuantizedRows rounded;
   if (is_rounded(w.format)) {
-    ASSERT_NO_FATAL_FAILURE(dynamic_quantization(numbers, most, w.depth, pool, &rounded));
+    ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, most, w.depth, pool, &rounded));
   } else {
     rounded = {numbers, std::vector<Parameters>(most)};
   }
@@ -207,7 +207,7 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
     if (is_rounded(w.format)) {
       // Once more, as what is behind the rows depends on their number.
       Rounded again;
-      ASSERT_NO_FATAL_FAILURE(dynamic_quantization(numbers, rows, w.depth, pool, &again));
+      ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, rows, w.depth, pool, &again));
       rounded.parameters = again.parameters;
     }
     const uint8_t* x = place(rounded.numbers, 0, rows, w.depth, x_stride);

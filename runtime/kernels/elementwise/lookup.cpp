@@ -5,7 +5,6 @@
 #include <array>
 #include <numeric>
 
-
 namespace executorch::backends::et_xnnpack {
 namespace {
 
