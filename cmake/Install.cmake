@@ -50,7 +50,7 @@ if(TARGET _runtime)
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/_version.py.in" "${PROJECT_BINARY_DIR}/_version.py" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/_version.py" DESTINATION .)
-install(FILES "${ET_XNNPACK_SCHEMA_MODULE}" DESTINATION serialization)
+install(FILES ${ET_XNNPACK_SCHEMA_MODULE} DESTINATION serialization)
 
 if(ET_XNNPACK_EDITABLE)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/editable_init.py.in" "${PROJECT_BINARY_DIR}/__init__.py" @ONLY)

@@ -6,7 +6,7 @@
 set(ET_XNNPACK_PACKING_SOURCES
   runtime/kernels/*/*.h runtime/kernels/*/*.cpp runtime/ops/*.h runtime/ops/*.cpp runtime/ops/*/*.h runtime/ops/*/*.cpp
   runtime/weights/checksum.* runtime/weights/weights.* runtime/xnnpack/*.h runtime/xnnpack/*.c runtime/xnnpack/*.cpp
-  serialization/schema.fbs
+  serialization/*.fbs
   third-party/Xnnpack*.cmake third-party/dependencies.json third-party/xnnpack_*.c third-party/xnnpack_*.h)
 
 if(ROOT)

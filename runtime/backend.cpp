@@ -12,6 +12,7 @@
 
 #include "runtime/execute/arguments.h"
 #include "runtime/execute/executable.h"
+#include "runtime/ops/infer.h"
 #include "runtime/plan/plan.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/base/waiting.h"
@@ -207,7 +208,7 @@ StatusOr<std::unique_ptr<Delegate>> load(
   ETX_CHECK(*bytes != nullptr, InvalidProgram, "there is no blob");
   ETX_RETURN_IF_ERROR(check_cpu());
   ETX_RETURN_IF_ERROR(check_isa());
-  ETX_ASSIGN_OR_RETURN(Blob blob, Blob::open({static_cast<const uint8_t*>(*bytes), processed.size()}));
+  ETX_ASSIGN_OR_RETURN(Blob blob, open_blob({static_cast<const uint8_t*>(*bytes), processed.size()}));
   auto delegate = std::make_unique<Delegate>();
   delegate->options = options;
   if (blob.num_states() > 0 && options.state_group != 0) {
@@ -365,14 +366,14 @@ OptionChanges EtXnnpackBackend::changes() const {
 }
 
 Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {
-  return report(guarded([&] { return Blob::open(blob); }).status(), "verify");
+  return report(guarded([&] { return open_blob(blob); }).status(), "verify");
 }
 
 Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) const {
   const Status status = guarded([&]() -> Status {
-    ETX_ASSIGN_OR_RETURN(const Blob blob, Blob::open(bytes));
+    ETX_ASSIGN_OR_RETURN(const Blob blob, open_blob(bytes));
     ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob.graph()));
-    ETX_ASSIGN_OR_RETURN(const std::vector<TensorType> types, blob.infer_types(sizes));
+    ETX_ASSIGN_OR_RETURN(const std::vector<TensorType> types, infer_types(blob, sizes));
     const Plan plan = make_plan(blob, {types.data(), types.size()}, sizes);
     *text = et_xnnpack::inspect(blob) + "\nplan for this CPU:\n" + describe(plan, blob);
     return {};

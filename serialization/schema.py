@@ -1,26 +1,50 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The Python face of ``schema.fbs``.
 
-Everything here is derived from the module that flatc generates, so an attribute has
-one home, the schema. Enums become ``IntEnum``, structs become named tuples, and each
-member of the ``Attributes`` union becomes a frozen dataclass with the schema's field
-names and defaults (vectors are tuples)::
+Everything here is derived from what flatc generates, so an attribute has one home, the
+schema. Enums become ``IntEnum``, structs become named tuples, and each member of the
+``Attributes`` union becomes a frozen dataclass with the schema's field names and defaults
+(vectors are tuples; what is a ``Size`` there is an int or a symbolic expression here)::
 
     Conv2d(stride=Size2D(2, 2), padding=Padding2D(1, 1, 1, 1), dilation=Size2D(1, 1))
 """
 
 import dataclasses
 import enum
-import re
+import json
 from collections import namedtuple
+from pathlib import Path
 
 from . import schema_generated as generated
 
 NONE = 0xFFFFFFFF  # an absent operand
 
+_PREFIX = "executorch_backends_et_xnnpack_schema_"
+# Enums, structs and tables with the types of their fields.
+_DEFINITIONS = {
+    name.removeprefix(_PREFIX): definition
+    for name, definition in json.loads(Path(generated.__file__).with_name("schema.schema.json").read_text())[
+        "definitions"
+    ].items()
+}
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+@dataclasses.dataclass(frozen=True)
+class FieldType:
+    """The type of a field in the schema."""
+
+    name: str | None  #: of an enum, struct or table; None: a number or text
+    is_vector: bool
+
+
+def _field_types(name: str) -> dict[str, FieldType]:
+    """The types of the fields of a table or struct, by their names in the schema."""
+    types = {}
+    for field, definition in _DEFINITIONS[name]["properties"].items():
+        is_vector = definition.get("type") == "array"
+        reference = (definition["items"] if is_vector else definition).get("$ref", "")
+        types[field] = FieldType(reference.rpartition(_PREFIX)[2] or None, is_vector)
+    return types
 
 
 def _enum(name: str) -> type[enum.IntEnum]:
@@ -28,96 +52,71 @@ def _enum(name: str) -> type[enum.IntEnum]:
     return enum.IntEnum(name, {k: v for k, v in members.items() if not k.startswith("_")})
 
 
-def _fields(name: str) -> dict[str, object]:
-    """Field names of a generated object, in the schema's spelling, with their defaults."""
-    return {_snake(k): v for k, v in vars(getattr(generated, name + "T")()).items()}
+def _is_struct(name: str) -> bool:
+    return "properties" in _DEFINITIONS[name] and not hasattr(getattr(generated, name), "GetRootAs")
 
 
-def _struct(name: str):
-    return namedtuple(name, _fields(name))
-
-
-DType = _enum("DType")
-Storage = _enum("Storage")
-DimOp = _enum("DimOp")
-UnaryKind = _enum("UnaryKind")
-BinaryKind = _enum("BinaryKind")
-AdaptivePoolKind = _enum("AdaptivePoolKind")
-ReduceKind = _enum("ReduceKind")
-ArgReduceKind = _enum("ArgReduceKind")
-ScanKind = _enum("ScanKind")
-CompareKind = _enum("CompareKind")
-ResizeKind = _enum("ResizeKind")
-UpdateKind = _enum("UpdateKind")
-BagKind = _enum("BagKind")
-PadMode = _enum("PadMode")
-SampleKind = _enum("SampleKind")
-GridPaddingMode = _enum("GridPaddingMode")
-RecurrentKind = _enum("RecurrentKind")
-QParamsKind = _enum("QParamsKind")
-AttributesType = _enum("Attributes")
-Feature = _enum("Feature")
-
-Size2D = _struct("Size2D")
-Padding2D = _struct("Padding2D")
-Clamp = _struct("Clamp")
-
-# A scalar enum field of the generated classes is a plain int; this gives it back its type.
-_ENUM_FIELDS = {
-    ("Unary", "kind"): UnaryKind,
-    ("Binary", "kind"): BinaryKind,
-    ("AdaptivePool2d", "kind"): AdaptivePoolKind,
-    ("Reduce", "kind"): ReduceKind,
-    ("ArgReduce", "kind"): ArgReduceKind,
-    ("Scan", "kind"): ScanKind,
-    ("Compare", "kind"): CompareKind,
-    ("Cast", "dtype"): DType,
-    ("Quantize", "dtype"): DType,
-    ("Resize2d", "kind"): ResizeKind,
-    ("IndexPut", "kind"): UpdateKind,
-    ("Scatter", "kind"): UpdateKind,
-    ("EmbeddingBag", "kind"): BagKind,
-    ("Pad", "mode"): PadMode,
-    ("GridSample", "kind"): SampleKind,
-    ("GridSample", "padding_mode"): GridPaddingMode,
-    ("Recurrent", "kind"): RecurrentKind,
-    ("ChooseQParams", "kind"): QParamsKind,
-}
+ENUMS: dict[str, type[enum.IntEnum]] = {n: _enum(n) for n, d in _DEFINITIONS.items() if "enum" in d}
+STRUCTS: dict[str, type[tuple]] = {n: namedtuple(n, _field_types(n)) for n in _DEFINITIONS if _is_struct(n)}
+AttributesType = ENUMS.pop("Attributes")
 
 
 def _attributes(name: str) -> type:
     fields = []
-    for field, default in _fields(name).items():
-        if (name, field) in _ENUM_FIELDS:
-            default = _ENUM_FIELDS[name, field](default)
-        fields.append((field, object, dataclasses.field(default=default)))
+    defaults = vars(getattr(generated, name + "T")()).values()
+    for (field, type_), default in zip(_field_types(name).items(), defaults, strict=True):
+        if type_.name in ENUMS and not type_.is_vector:
+            default = ENUMS[type_.name](default)
+        elif type_ == FieldType("Size", False):
+            default = 0
+        fields.append((field, object, dataclasses.field(default=default, metadata={"type": type_})))
     cls = dataclasses.make_dataclass(name, fields, frozen=True)
     cls.__module__ = __name__
     return cls
 
 
-def is_vector(attributes: type, field: str) -> bool:
-    """Whether a field of an attribute class has any number of elements."""
-    name = "".join(word.capitalize() for word in field.split("_"))
-    return hasattr(getattr(generated, attributes.__name__), f"{name}Length")
-
-
 #: Attribute classes by name, in the order of the union.
 ATTRIBUTES: dict[str, type] = {t.name: _attributes(t.name) for t in AttributesType if t.name != "NONE"}
-globals().update(ATTRIBUTES)
+globals().update(ENUMS | STRUCTS | ATTRIBUTES)
 
 
-def to_generated(attributes):
-    """The generated object (``Conv2dT`` ...) that packs ``attributes`` into a buffer."""
+def field_type(field: dataclasses.Field) -> FieldType:
+    """The type that a field of an attribute class has in the schema."""
+    return field.metadata["type"]
+
+
+def size(number: int):
+    """The generated object of a ``Size``."""
+    result = generated.SizeT()
+    result.value = number
+    return result
+
+
+def to_generated(attributes, encode):
+    """The generated object (``Conv2dT`` ...) that packs ``attributes`` into a buffer.
+
+    ``encode`` gives the number that stands for a size, an int or a symbolic expression.
+    """
     result = getattr(generated, type(attributes).__name__ + "T")()
-    for (name, _), field in zip(vars(result).copy().items(), dataclasses.fields(attributes), strict=True):
-        value = getattr(attributes, field.name)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            struct = getattr(generated, type(value).__name__ + "T")()
-            for slot, item in zip(list(vars(struct)), value, strict=True):
-                setattr(struct, slot, item)
-            value = struct
-        elif isinstance(value, tuple):
-            value = list(value)
-        setattr(result, name, value)
+    for slot, field in zip(list(vars(result)), dataclasses.fields(attributes), strict=True):
+        type_, value = field_type(field), getattr(attributes, field.name)
+        if value is not None:
+            one = _encoder(type_.name, encode)
+            setattr(result, slot, [one(item) for item in value] if type_.is_vector else one(value))
+    return result
+
+
+def _encoder(name: str | None, encode):
+    """A function to the generated form of a value whose type in the schema has this name."""
+    if name == "Size":
+        return lambda value: size(encode(value))
+    if name in STRUCTS:
+        return lambda value: _struct(name, value)
+    return lambda value: value
+
+
+def _struct(name: str, value):
+    result = getattr(generated, name + "T")()
+    for slot, item in zip(list(vars(result)), value, strict=True):
+        setattr(result, slot, item)
     return result

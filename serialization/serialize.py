@@ -135,7 +135,7 @@ class DimTable:
         return index
 
     def encode(self, dim) -> int:
-        """The entry of a vector of sizes that stands for ``dim``."""
+        """The number of a ``Size`` that stands for ``dim``."""
         if isinstance(dim, int):
             return dim
         if not dim.free_symbols <= self._sources.keys():
@@ -223,9 +223,6 @@ def serialize(graph) -> Serialized:
     index = {name: i for i, name in enumerate(graph.values)}
     weights: dict[str, bytes] = {}
 
-    def sizes(shape):
-        return [dims.encode(d) for d in shape]
-
     def operands(names):
         return [schema.NONE if n is None else index[n] for n in names]
 
@@ -233,35 +230,23 @@ def serialize(graph) -> Serialized:
         _fill(
             generated.ValueT(),
             dtype=int(v.dtype if v.quantization is None else v.quantization.dtype),
-            dims=sizes(v.shape),
+            dims=[schema.size(dims.encode(d)) for d in v.shape],
             constant=None if v.constant is None else _constant(v.constant.array, weights, packed=True),
             quantization=None if v.quantization is None else _quantization(v.quantization),
         )
         for v in graph.values.values()
     ]
-    nodes = []
-    for node in graph.nodes:
-        attributes = node.attributes
-        encoded = {
-            f.name: tuple(sizes(getattr(attributes, f.name)))
-            for f in dataclasses.fields(attributes)
-            if f.name == "shape"
-        }
-        for name in ("start", "size"):
-            if hasattr(attributes, name):
-                value = getattr(attributes, name)
-                encoded[name] = tuple(sizes(value)) if isinstance(value, tuple) else dims.encode(value)
-        attributes = dataclasses.replace(attributes, **encoded)
-        nodes.append(
-            _fill(
-                generated.NodeT(),
-                attributesType=int(schema.AttributesType[node.op]),
-                attributes=schema.to_generated(attributes),
-                inputs=operands(node.inputs),
-                outputs=operands(node.outputs),
-                debugHandle=node.debug_handle,
-            )
+    nodes = [
+        _fill(
+            generated.NodeT(),
+            attributesType=int(schema.AttributesType[node.op]),
+            attributes=schema.to_generated(node.attributes, dims.encode),
+            inputs=operands(node.inputs),
+            outputs=operands(node.outputs),
+            debugHandle=node.debug_handle,
         )
+        for node in graph.nodes
+    ]
     for source in graph.inputs:
         if source.value is None and isinstance(source.expr, sympy.Symbol):
             dims._expr(source.expr)

@@ -123,7 +123,8 @@ def main() -> None:
             (FOLDER / f"{name}.etx").write_bytes(blob)
             (FOLDER / f"{name}.txt").write_text(text)
             print(f"{name}: {len(blob)} + {len(text)} bytes")
-    shutil.copy(ROOT / "serialization" / "schema.fbs", FOLDER)
+    for schema in (ROOT / "serialization").glob("*.fbs"):
+        shutil.copy(schema, FOLDER)
 
 
 if __name__ == "__main__":

@@ -164,18 +164,13 @@ def _parse_number(text: str):
         return _parse_dim(text)
 
 
-#: By the name of the field; all others are sizes.
-_STRUCTS = {"clamp": schema.Clamp, "padding": schema.Padding2D, "padding_counted": schema.Padding2D}
-
-
-def _parse_attribute(cls: type, field: dataclasses.Field, text: str):
+def _parse_attribute(field: dataclasses.Field, text: str):
     if isinstance(field.default, enum.IntEnum):
         return type(field.default)[text]
     if text.startswith("("):
         items = tuple(_parse_number(t) for t in _split(text[1:-1]))
-        if schema.is_vector(cls, field.name):
-            return items
-        return _STRUCTS.get(field.name, schema.Size2D)(*items)
+        type_ = schema.field_type(field)
+        return items if type_.is_vector else schema.STRUCTS[type_.name](*items)
     return _parse_number(text)
 
 
@@ -185,7 +180,7 @@ def _parse_node(outputs: str, text: str) -> tuple[list[Value], Node]:
     cls = schema.ATTRIBUTES[op]
     fields = {f.name: f for f in dataclasses.fields(cls)}
     found = re.findall(r"(\w+)=(.*?)(?=\s+\w+=|\s*$)", rest)
-    attributes = {name: _parse_attribute(cls, fields[name], value) for name, value in found}
+    attributes = {name: _parse_attribute(fields[name], value) for name, value in found}
     names = tuple(None if i == "none" else i.lstrip("%") for i in _split(inputs))
     return values, Node(cls(**attributes), names, tuple(v.name for v in values))
 

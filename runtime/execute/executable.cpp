@@ -6,6 +6,8 @@
 
 #include <executorch/runtime/platform/platform.h>
 
+#include "runtime/ops/infer.h"
+
 namespace executorch::backends::et_xnnpack {
 namespace {
 
@@ -47,7 +49,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedD
 
 Status Executable::load(Weights& weights, pthreadpool_t pool) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
-  ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
+  ETX_ASSIGN_OR_RETURN(types_, infer_types(blob_, sizes));
   plan_ = make_plan(blob_, view(types_), sizes, {fuse_elementwise_, force_fp16_ && Cpu::get().float16}, empty_);
 
   read_by_xnnpack_.resize(blob_.num_values());
@@ -318,7 +320,7 @@ Status Executable::load_late_constants() {
 Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs));
   ETX_RETURN_IF_ERROR(check_inputs(inputs, sizes));
-  StatusOr<std::vector<TensorType>> types = blob_.infer_types(sizes);
+  StatusOr<std::vector<TensorType>> types = infer_types(blob_, sizes);
   if (!types.ok()) {
     // The blob is good, so it is the call that is not.
     return Status(Error::InvalidArgument, types.status().message());

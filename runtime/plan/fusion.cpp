@@ -65,7 +65,10 @@ class Units {
     const auto* a = blob_.value(blob_.node(order_[p]).outputs()->Get(0)).dims();
     const auto* b = blob_.value(blob_.node(order_[q]).outputs()->Get(0)).dims();
     const size_t rank = a == nullptr ? 0 : a->size();
-    return rank == (b == nullptr ? 0 : b->size()) && (rank == 0 || std::equal(a->begin(), a->end(), b->begin()));
+    return rank == (b == nullptr ? 0 : b->size()) &&
+        (rank == 0 || std::equal(a->begin(), a->end(), b->begin(), [](const schema::Size* x, const schema::Size* y) {
+             return x->value() == y->value();
+           }));
   }
 
   void join(uint32_t a, uint32_t b) {

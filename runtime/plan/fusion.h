@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/program/blob.h"
+#include "runtime/ops/infer.h"
 
 namespace executorch::backends::et_xnnpack {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/program/blob.h"
+#include "runtime/ops/infer.h"
 
 namespace executorch::backends::et_xnnpack {
 

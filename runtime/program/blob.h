@@ -3,13 +3,11 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <executorch/runtime/core/span.h>
 
-#include "runtime/ops/op.h"
-#include "sizes.h"
 #include "runtime/base/status.h"
+#include "sizes.h"
 #include "tensor_type.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -19,7 +17,7 @@ constexpr uint32_t kNone = 0xFFFFFFFF;
 
 // A verified delegate blob. The only trust border: bytes that pass open() have every
 // property that the rest of the runtime relies on, and nothing is checked again:
-//  - all ids, axes and expression operands are in range;
+//  - all sizes, enums, ids, axes and expression operands are in range;
 //  - nodes are in topological order, every value is written once, and what is read is
 //    an input, a constant, the content of a state or written before;
 //  - graph outputs and updates of states are written by nodes, each is a different value;
@@ -28,9 +26,13 @@ constexpr uint32_t kNone = 0xFFFFFFFF;
 // read it, and copies share the bytes.
 class Blob {
  public:
+  // What operators say about their nodes at these sizes. They are above this folder: open_blob() in
+  // runtime/ops/infer.h opens a blob with their check, and nothing else does.
+  using NodeCheck = Status (*)(const Blob& blob, const Sizes& planned);
+
   // Fails with InvalidProgram, or DelegateInvalidCompatibility if the blob needs a
   // feature that this runtime lacks.
-  static StatusOr<Blob> open(Span<const uint8_t> bytes);
+  static StatusOr<Blob> open(Span<const uint8_t> bytes, NodeCheck check_nodes);
 
   const schema::Graph& graph() const {
     return *graph_;
@@ -63,37 +65,16 @@ class Blob {
     return value(value_id).constant() != nullptr;
   }
 
-  // The types of all values at these sizes, through `infer` of every node. Fails if a
-  // node does not accept its operands or makes another type than declared.
-  StatusOr<std::vector<TensorType>> infer_types(const Sizes& sizes) const;
-
   // "12 Conv2d", the same ahead of time
   std::string name(size_t node) const;
   // "node 12 Conv2d (debug handle 34)"
   std::string describe(size_t node) const;
 
  private:
-  friend class BlobVerifier;
   Blob() = default;
 
   std::shared_ptr<uint8_t[]> bytes_;
   const schema::Graph* graph_ = nullptr;
-};
-
-// A node of a blob with the types of its operands. Borrows blob, types and sizes.
-class BoundNode {
- public:
-  BoundNode(const Blob& blob, size_t node, Span<const TensorType> types, const Sizes& sizes);
-
-  const NodeContext& context() const {
-    return context_;
-  }
-
- private:
-  std::vector<const TensorType*> inputs_;
-  std::unique_ptr<bool[]> constant_;
-  std::vector<TensorType> outputs_;
-  NodeContext context_;
 };
 
 // The blob as text, one line for each input, constant, node with its attributes, and output.

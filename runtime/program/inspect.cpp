@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
 
 #include <flatbuffers/minireflect.h>
 
@@ -14,6 +13,7 @@ namespace {
 
 std::string expression(const Blob& blob, int64_t index);
 
+// `entry` is the value of a schema::Size.
 std::string size(const Blob& blob, int64_t entry) {
   return entry >= 0 ? std::to_string(entry) : expression(blob, -1 - entry);
 }
@@ -62,12 +62,12 @@ class FieldsText : public flatbuffers::IterationVisitor {
 
  private:
   void StartSequence() override {
-    if (depth_++ > 0) {
+    if (depth_++ > 0 && !is_size_) {
       open();
     }
   }
   void EndSequence() override {
-    if (--depth_ > 0) {
+    if (--depth_ > 0 && !is_size_) {
       close();
     }
   }
@@ -102,8 +102,7 @@ class FieldsText : public flatbuffers::IterationVisitor {
     if (value == nullptr && is_enum) {
       text_ += type->names[0];
     }
-    const std::string_view field = name;
-    is_size_ = field == "shape" || field == "start" || field == "size";
+    is_size_ = type == schema::SizeTypeTable();
   }
 
   void UType(uint8_t x, const char* name) override {
@@ -202,7 +201,7 @@ std::string type(const Blob& blob, uint32_t id) {
   std::string text = "%" + std::to_string(id) + ": " + name_of(to_dtype(value.dtype())) + "[";
   if (value.dims() != nullptr) {
     for (uint32_t axis = 0; axis < value.dims()->size(); ++axis) {
-      text += (axis == 0 ? "" : ", ") + size(blob, value.dims()->Get(axis));
+      text += (axis == 0 ? "" : ", ") + size(blob, value.dims()->Get(axis)->value());
     }
   }
   text += "]";

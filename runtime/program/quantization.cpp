@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/ops/common/common.h"
-
 namespace executorch::backends::et_xnnpack {
 namespace {
 
@@ -44,7 +42,7 @@ Status check_quantization(const schema::Value& value) {
     ETX_CHECK(is_constant, InvalidProgram, "has %zu scales, but is no constant", scales);
     ETX_CHECK(
         value.dims() != nullptr && axis < value.dims()->size() &&
-            value.dims()->Get(static_cast<uint32_t>(axis)) == static_cast<int64_t>(scales),
+            value.dims()->Get(static_cast<uint32_t>(axis))->value() == static_cast<int64_t>(scales),
         InvalidProgram,
         "has %zu scales for axis %zu",
         scales,
@@ -73,17 +71,6 @@ bool is_same(const schema::Quantization* a, const schema::Quantization* b) {
   return a->scale()->size() == b->scale()->size() && (a->scale()->size() == 1 || a->axis() == b->axis()) &&
       std::equal(a->scale()->begin(), a->scale()->end(), b->scale()->begin()) &&
       std::equal(a->zero_point()->begin(), a->zero_point()->end(), b->zero_point()->begin());
-}
-
-bool has_one_quantization(const NodeContext& node) {
-  const TensorType& y = node.output();
-  for (size_t i = 0; i < node.num_inputs(); ++i) {
-    if (node.has_input(i) &&
-        (node.input(i).storage() != y.storage() || !is_same(node.input(i).quantization, y.quantization))) {
-      return false;
-    }
-  }
-  return y.quantization == nullptr || y.quantization->scale()->size() == 1;
 }
 
 bool is_per_tensor(const TensorType& type, DType stored) {

@@ -1,9 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <optional>
-
-#include "runtime/ops/op.h"
+#include "tensor_type.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -12,9 +10,6 @@ Status check_quantization(const schema::Value& value);
 
 // Whether both give integers the same meaning; null is none.
 bool is_same(const schema::Quantization* a, const schema::Quantization* b);
-
-// Whether all operands and the result are stored as the same type with the same meaning.
-bool has_one_quantization(const NodeContext& node);
 
 // Whether the tensor holds integers of this type with one scale.
 bool is_per_tensor(const TensorType& type, DType stored);

@@ -72,16 +72,16 @@ size_t count(const schema::Graph& graph) {
 
 } // namespace
 
-StatusOr<Shape> Sizes::resolve(const flatbuffers::Vector<int64_t>* entries) const {
+StatusOr<Shape> Sizes::resolve(const flatbuffers::Vector<const schema::Size*>* sizes) const {
   Shape shape;
-  if (entries == nullptr) {
+  if (sizes == nullptr) {
     return shape;
   }
-  ETX_CHECK(entries->size() <= kMaxRank, InvalidProgram, "rank %u is above %zu", entries->size(), kMaxRank);
-  for (const int64_t entry : *entries) {
-    const int64_t size = resolve(entry);
-    ETX_CHECK(size >= 0, InvalidArgument, "a size of %" PRId64, size);
-    shape.append(static_cast<size_t>(size));
+  ETX_CHECK(sizes->size() <= kMaxRank, InvalidProgram, "a shape of rank %u is above rank %zu", sizes->size(), kMaxRank);
+  for (const schema::Size* size : *sizes) {
+    const int64_t value = resolve(size);
+    ETX_CHECK(value >= 0, InvalidArgument, "a shape has the negative size of %" PRId64, value);
+    shape.append(static_cast<size_t>(value));
   }
   return shape;
 }

@@ -13,19 +13,28 @@ namespace executorch::backends::et_xnnpack {
 
 using executorch::runtime::Span;
 
+// No size in a blob may be larger, and no bound of one.
+constexpr int64_t kMaxLiteralSize = int64_t{1} << 40;
+
+// The number in a size that may be absent: the size itself, or if negative the expression -1 - entry.
+inline int64_t entry_of(const schema::Size* size) {
+  return size == nullptr ? 0 : size->value();
+}
+
 // The values of Graph.exprs for one set of input shapes.
 class Sizes {
  public:
   Sizes() = default;
   explicit Sizes(std::vector<int64_t> values) : values_(std::move(values)) {}
 
-  // A literal entry as it is, a negative one as the expression it stands for.
-  // REQUIRES: the entry passed Blob::open
-  int64_t resolve(int64_t entry) const {
+  // A literal as it is, anything else as the value of the expression it stands for; 0 if absent.
+  // REQUIRES: the size passed Blob::open
+  int64_t resolve(const schema::Size* size) const {
+    const int64_t entry = entry_of(size);
     return entry >= 0 ? entry : values_[static_cast<size_t>(-1 - entry)];
   }
-  // Fails if an entry resolves to a negative size or there are more than kMaxRank.
-  StatusOr<Shape> resolve(const flatbuffers::Vector<int64_t>* entries) const;
+  // Fails if one of the sizes is negative or there are more than kMaxRank.
+  StatusOr<Shape> resolve(const flatbuffers::Vector<const schema::Size*>* sizes) const;
 
  private:
   std::vector<int64_t> values_;

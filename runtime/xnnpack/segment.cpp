@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/ops/infer.h"
 #include "xnnpack_compat.h"
 
 namespace executorch::backends::et_xnnpack {

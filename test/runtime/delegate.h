@@ -99,7 +99,7 @@ class TensorArgument {
 struct Call {
   explicit Call(const Blob& blob) : num_inputs(blob.num_inputs()) {
     StatusOr<Sizes> sizes = planned_sizes(blob.graph());
-    StatusOr<std::vector<TensorType>> types = blob.infer_types(*sizes);
+    StatusOr<std::vector<TensorType>> types = infer_types(blob, *sizes);
     const auto add = [&](uint32_t id, const flatbuffers::Vector<uint8_t>* order) {
       if (id == kNone) {
         integers.push_back(std::make_unique<EValue>(int64_t{1}));

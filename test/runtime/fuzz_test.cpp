@@ -35,7 +35,7 @@ std::vector<std::vector<uint64_t>> buffers(const std::vector<TensorType>& types)
 }
 
 void try_blob(const std::vector<uint8_t>& bytes, const DataMap& weights, Outcome* outcome) {
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   if (!blob.ok()) {
     const Error code = blob.status().code();
     EXPECT_TRUE(
@@ -47,7 +47,7 @@ void try_blob(const std::vector<uint8_t>& bytes, const DataMap& weights, Outcome
   }
   StatusOr<Sizes> sizes = planned_sizes(blob->graph());
   ASSERT_TRUE(sizes.ok()) << sizes.status().message();
-  StatusOr<std::vector<TensorType>> types = blob->infer_types(*sizes);
+  StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
   ASSERT_TRUE(types.ok()) << types.status().message();
   for (const TensorType& type : *types) {
     if (type.bytes() > kMaxBytes) {

@@ -158,7 +158,7 @@ TEST_P(GoldenTest, ComputesWhatItDid) {
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   Golden golden;
   read(GetParam(), &golden);
-  StatusOr<Blob> blob = Blob::open(span(golden.blob));
+  StatusOr<Blob> blob = open_blob(span(golden.blob));
   ASSERT_TRUE(blob.ok()) << blob.status().message();
   StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &golden.weights);
   ASSERT_TRUE(executable.ok()) << executable.status().message();

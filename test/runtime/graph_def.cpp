@@ -128,8 +128,9 @@ std::vector<uint8_t> GraphDef::build() const {
       quantization = schema::CreateQuantizationDirect(
           builder, q.scale.empty() ? nullptr : &q.scale, q.zero_point.empty() ? nullptr : &q.zero_point, q.axis);
     }
+    const std::vector<schema::Size> dims = sizes_of(def.dims);
     value_offsets.push_back(
-        schema::CreateValueDirect(builder, to_schema(def.dtype), &def.dims, constant_offset, quantization));
+        schema::CreateValueDirect(builder, to_schema(def.dtype), &dims, constant_offset, quantization));
   }
   std::vector<flatbuffers::Offset<schema::Node>> node_offsets;
   for (const NodeDef& def : nodes) {
@@ -282,7 +283,7 @@ AttributesDef rotary_embedding(bool pairs) {
 }
 
 AttributesDef reshape(std::vector<int64_t> shape) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateReshapeDirect(b, &shape); });
+  return attributes([sizes = sizes_of(shape)](FlatBufferBuilder& b) { return schema::CreateReshapeDirect(b, &sizes); });
 }
 
 AttributesDef transpose(std::vector<uint8_t> perm) {
@@ -290,7 +291,7 @@ AttributesDef transpose(std::vector<uint8_t> perm) {
 }
 
 AttributesDef expand(std::vector<int64_t> shape) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateExpandDirect(b, &shape); });
+  return attributes([sizes = sizes_of(shape)](FlatBufferBuilder& b) { return schema::CreateExpandDirect(b, &sizes); });
 }
 
 AttributesDef compare(schema::CompareKind kind) {
@@ -318,11 +319,11 @@ AttributesDef dequantize() {
   return attributes([](FlatBufferBuilder& b) { return schema::CreateDequantize(b); });
 }
 AttributesDef iota(int64_t size) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateIota(b, size); });
+  return attributes([size = schema::Size(size)](FlatBufferBuilder& b) { return schema::CreateIota(b, &size); });
 }
 
 AttributesDef size_value(int64_t size) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSizeValue(b, size); });
+  return attributes([size = schema::Size(size)](FlatBufferBuilder& b) { return schema::CreateSizeValue(b, &size); });
 }
 
 AttributesDef index(uint8_t axis) {
@@ -342,7 +343,9 @@ AttributesDef scatter(uint8_t axis, schema::UpdateKind kind) {
 }
 
 AttributesDef slice_scatter(std::vector<int64_t> start, std::vector<uint32_t> step) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSliceScatterDirect(b, &start, &step); });
+  return attributes([starts = sizes_of(start), step](FlatBufferBuilder& b) {
+    return schema::CreateSliceScatterDirect(b, &starts, &step);
+  });
 }
 
 AttributesDef masked_scatter() {
@@ -354,7 +357,8 @@ AttributesDef embedding_bag(schema::BagKind kind) {
 }
 
 AttributesDef resize2d(schema::ResizeKind kind, std::vector<int64_t> shape) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateResize2dDirect(b, kind, &shape); });
+  return attributes(
+      [kind, sizes = sizes_of(shape)](FlatBufferBuilder& b) { return schema::CreateResize2dDirect(b, kind, &sizes); });
 }
 
 AttributesDef concat(uint8_t axis) {
@@ -362,7 +366,9 @@ AttributesDef concat(uint8_t axis) {
 }
 
 AttributesDef slice(uint8_t axis, int64_t start, int64_t size, uint32_t step) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateSlice(b, axis, start, size, step); });
+  return attributes([axis, from = schema::Size(start), count = schema::Size(size), step](FlatBufferBuilder& b) {
+    return schema::CreateSlice(b, axis, &from, &count, step);
+  });
 }
 
 AttributesDef pad(std::vector<uint32_t> before, std::vector<uint32_t> after, float value, schema::PadMode mode) {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <runtime/program/blob.h>
+#include <runtime/ops/infer.h>
+
+#include "sizes_of.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 

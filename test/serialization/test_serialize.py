@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Blobs read back with the generated reader."""
 
+import dataclasses
 import struct
 
 import harness
@@ -54,7 +55,8 @@ def test_sizes_are_those_of_the_graph(sample):
             sizes = [[dims.evaluate(d, symbols) for d in graph.values[i.value].shape] for i in graph.inputs]
             exprs = evaluate(root, sizes)
             for value, written in zip(graph.values.values(), root.values, strict=True):
-                found = [d if d >= 0 else exprs[-1 - d] for d in ([] if written.dims is None else written.dims)]
+                entries = [size.value for size in written.dims or ()]
+                found = [e if e >= 0 else exprs[-1 - e] for e in entries]
                 assert found == [dims.evaluate(d, symbols) for d in value.shape], value.name
 
 
@@ -85,6 +87,31 @@ def test_nodes_and_attributes_come_back():
     assert [n.attributesType for n in root.nodes] == [schema.AttributesType.Binary] * 3
     first = root.nodes[0].attributes
     assert (first.kind, first.clamp.min, first.clamp.max) == (schema.BinaryKind.Mul, 0, float("inf"))
+
+
+def test_every_size_is_written_as_one():
+    """Whatever the field is called: a symbolic size becomes an expression, a number stays one."""
+    symbol, found_types = dims.symbol("s0"), set()
+    for name, cls in schema.ATTRIBUTES.items():
+        for field in dataclasses.fields(cls):
+            type_ = schema.field_type(field)
+            if type_.name != "Size":
+                continue
+            attributes = cls(**{field.name: (symbol, 7) if type_.is_vector else symbol})
+            packed = schema.to_generated(attributes, lambda size: -1 if size == symbol else size)
+            slot = list(vars(packed))[[f.name for f in dataclasses.fields(cls)].index(field.name)]
+            written = getattr(packed, slot)
+            found = [size.value for size in written] if type_.is_vector else written.value
+            assert found == ([-1, 7] if type_.is_vector else -1), name
+            found_types.add((name, field.name))
+    assert {("Reshape", "shape"), ("Slice", "start"), ("SliceScatter", "start"), ("Iota", "size")} <= found_types
+
+
+def test_enums_and_structs_have_their_types():
+    assert isinstance(schema.GridSample().padding_mode, schema.GridPaddingMode)
+    assert schema.Slice().start == 0
+    assert schema.field_type(schema.ATTRIBUTES["Conv2d"].__dataclass_fields__["padding"]).name == "Padding2D"
+    assert set(schema.STRUCTS) == {"Size", "Size2D", "Padding2D", "Clamp", "DimExpr", "DimRange"}
 
 
 def test_the_same_graph_gives_the_same_bytes():

@@ -206,7 +206,7 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
     announce(describe(w, rows) + " by the operator");
     if (is_rounded(w.format)) {
       // Once more, as what is behind the rows depends on their number.
-      Rounded again;
+      QuantizedRows again;
       ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, rows, w.depth, pool, &again));
       rounded.parameters = again.parameters;
     }

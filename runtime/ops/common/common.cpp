@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/program/quantization.h"
+
 namespace executorch::backends::et_xnnpack {
 
 Status check_clamp(const schema::Clamp* clamp) {
@@ -39,6 +41,17 @@ Status check_shape(const NodeContext& node, size_t i, const Shape& shape) {
 
 Status check_bias(const NodeContext& node, size_t i, size_t size) {
   return node.has_input(i) ? check_shape(node, i, {size}) : Status();
+}
+
+bool has_one_quantization(const NodeContext& node) {
+  const TensorType& y = node.output();
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (node.has_input(i) &&
+        (node.input(i).storage() != y.storage() || !is_same(node.input(i).quantization, y.quantization))) {
+      return false;
+    }
+  }
+  return y.quantization == nullptr || y.quantization->scale()->size() == 1;
 }
 
 StatusOr<Shape> broadcast(const Shape& a, const Shape& b) {

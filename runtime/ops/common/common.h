@@ -30,6 +30,9 @@ Status check_shape(const NodeContext& node, size_t i, const Shape& shape);
 // Fails unless input i is absent or a vector of `size` Float32.
 Status check_bias(const NodeContext& node, size_t i, size_t size);
 
+// Whether all operands and the result are stored as the same type with the same meaning.
+bool has_one_quantization(const NodeContext& node);
+
 // The shape that a and b broadcast to.
 StatusOr<Shape> broadcast(const Shape& a, const Shape& b);
 

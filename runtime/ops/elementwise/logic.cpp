@@ -49,7 +49,7 @@ Status infer_cast(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, dtype, node.input(0).shape);
 }
 
-StatusOr<size_t> size(const NodeContext& node, int64_t entry) {
+StatusOr<size_t> size(const NodeContext& node, const schema::Size* entry) {
   const int64_t result = node.sizes().resolve(entry);
   ETX_CHECK(result >= 0, InvalidProgram, "its size is %" PRId64 " and must not be negative", result);
   return static_cast<size_t>(result);

@@ -168,7 +168,7 @@ Limit slice_limit(const NodeContext& node) {
   if (attributes.step() != 1) {
     return "XNNPACK takes steps of 1 only.";
   }
-  return attributes.start() >= 0 && attributes.size() > 0
+  return entry_of(attributes.start()) >= 0 && entry_of(attributes.size()) > 0
       ? operand_limit(node)
       : "XNNPACK takes slices with a start and a size that are known.";
 }
@@ -177,8 +177,8 @@ Status define_slice(const NodeContext& node, SubgraphBuilder& subgraph) {
   const auto& attributes = node.attributes<schema::Slice>();
   std::array<size_t, kMaxRank> starts{};
   std::array<size_t, kMaxRank> sizes{}; // 0: the whole axis
-  starts[attributes.axis()] = static_cast<size_t>(attributes.start());
-  sizes[attributes.axis()] = static_cast<size_t>(attributes.size());
+  starts[attributes.axis()] = static_cast<size_t>(entry_of(attributes.start()));
+  sizes[attributes.axis()] = static_cast<size_t>(entry_of(attributes.size()));
   ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
   ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
   return check_xnn(

@@ -48,10 +48,9 @@ def some_values(cls, field):
         return [0.0, 1.0, -0.25, 1e-12, 3.4028234663852886e38, math.inf, -math.inf]
     if isinstance(field.default, int):
         return [0, 1, -7, 1 << 40, SIZE, 2 * SIZE - 1, sympy.floor(SIZE / 2), sympy.Max(0, SIZE - 3)]
-    if schema.is_vector(cls, field.name):
+    if schema.field_type(field).is_vector:
         return [(), (3,), (1, 2, 3), (SIZE, 2, sympy.Min(5, SIZE + 1)), None]
-    structs = {"clamp": schema.Clamp, "padding": schema.Padding2D, "padding_counted": schema.Padding2D}
-    struct = structs.get(field.name, schema.Size2D)
+    struct = schema.STRUCTS[schema.field_type(field).name]
     one = struct(*range(1, 1 + len(struct._fields)))
     return [one, None, *([schema.Clamp(-math.inf, 0.5)] if struct is schema.Clamp else [])]
 

@@ -62,7 +62,7 @@ class AllocationTest : public ::testing::TestWithParam<SampleGraph> {};
 
 TEST_P(AllocationTest, ThereIsNoneInALaterCall) {
   const std::vector<uint8_t> bytes = GetParam().def.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   ASSERT_TRUE(blob.ok()) << blob.status().message();
   DataMap weights;
   weights.add("w", some_numbers(12));

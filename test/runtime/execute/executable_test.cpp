@@ -234,7 +234,7 @@ class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
   }
 
   std::unique_ptr<Executable> load(bool fuse_elementwise = true, bool force_fp16 = false) {
-    StatusOr<Blob> blob = Blob::open(span(bytes_));
+    StatusOr<Blob> blob = open_blob(span(bytes_));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.fuse_elementwise = fuse_elementwise;
@@ -341,7 +341,7 @@ TEST(ExecutableWeightsTest, TellsTypesOfEqualBytesApart) {
       g.output(g.node(layer_norm(), {input, gamma}, {1, 3}));
     }
     const std::vector<uint8_t> built = g.build();
-    StatusOr<Blob> blob = Blob::open(span(built));
+    StatusOr<Blob> blob = open_blob(span(built));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.packed_weights = &PackedWeights::of_process();

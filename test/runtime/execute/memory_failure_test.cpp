@@ -124,7 +124,7 @@ class MemoryFailureTest : public ::testing::TestWithParam<SampleGraph> {
   }
 
   StatusOr<std::unique_ptr<Executable>> load() {
-    StatusOr<Blob> blob = Blob::open(span(bytes_));
+    StatusOr<Blob> blob = open_blob(span(bytes_));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     return Executable::create(std::move(*blob), &weights_);
   }
@@ -133,7 +133,7 @@ class MemoryFailureTest : public ::testing::TestWithParam<SampleGraph> {
   Status run(Executable& executable) {
     const Blob& blob = executable.blob();
     StatusOr<Sizes> sizes = planned_sizes(blob.graph());
-    StatusOr<std::vector<TensorType>> types = blob.infer_types(*sizes);
+    StatusOr<std::vector<TensorType>> types = infer_types(blob, *sizes);
     std::vector<ArgumentSize> arguments;
     std::vector<std::unique_ptr<GuardedBuffer>> memory;
     const auto add = [&](uint32_t id) {
@@ -271,7 +271,7 @@ TEST_P(BackendMemoryFailureTest, WhileLoading) {
 }
 
 TEST_P(BackendMemoryFailureTest, WhileRunning) {
-  StatusOr<Blob> blob = Blob::open(span(bytes_));
+  StatusOr<Blob> blob = open_blob(span(bytes_));
   ASSERT_TRUE(blob.ok());
   Call call(*blob);
   DelegateHandle* handle = nullptr;
@@ -316,7 +316,7 @@ TEST(TableMemoryFailureTest, IsAnErrorOfTheNode) {
   const auto check = [](const GraphDef& def, const std::string& node) {
     SCOPED_TRACE(node);
     const std::vector<uint8_t> bytes = def.build();
-    StatusOr<Blob> blob = Blob::open(span(bytes));
+    StatusOr<Blob> blob = open_blob(span(bytes));
     ASSERT_TRUE(blob.ok()) << blob.status().message();
     StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr);
     ASSERT_TRUE(executable.ok()) << executable.status().message();

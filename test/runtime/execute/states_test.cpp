@@ -22,7 +22,7 @@ class Loaded {
   explicit Loaded(const GraphDef& def, std::shared_ptr<States> states = nullptr, const DataMap* data = nullptr) {
     EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     const std::vector<uint8_t> bytes = def.build();
-    StatusOr<Blob> blob = Blob::open(span(bytes));
+    StatusOr<Blob> blob = open_blob(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.states = std::move(states);
@@ -137,10 +137,10 @@ TEST(StatesTest, ReadTheirInitialContentFromNamedData) {
 struct Roots {
   explicit Roots(const GraphDef& def) {
     const std::vector<uint8_t> bytes = def.build();
-    StatusOr<Blob> blob = Blob::open(span(bytes));
+    StatusOr<Blob> blob = open_blob(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     StatusOr<Sizes> sizes = planned_sizes(blob->graph());
-    StatusOr<std::vector<TensorType>> types = blob->infer_types(*sizes);
+    StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
     plan = make_plan(*blob, {types->data(), types->size()}, *sizes);
   }
   uint32_t operator[](uint32_t id) const {

@@ -52,7 +52,7 @@ class WorkspaceTest : public ::testing::Test {
   }
 
   std::unique_ptr<Executable> create(std::shared_ptr<Workspace> workspace, bool shrink = false) {
-    StatusOr<Blob> blob = Blob::open(span(blob_));
+    StatusOr<Blob> blob = open_blob(span(blob_));
     Executable::Settings settings;
     settings.workspace = std::move(workspace);
     settings.shrink_memory = shrink;

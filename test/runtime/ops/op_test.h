@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 #include <runtime/ops/op.h>
 
+#include "../sizes_of.h"
+
 namespace executorch::backends::et_xnnpack::testing {
 
 using Builder = flatbuffers::FlatBufferBuilder;

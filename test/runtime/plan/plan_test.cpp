@@ -35,11 +35,11 @@ struct PlanGraph : GraphDef {
 
 Plan plan_of(const GraphDef& def, bool fuse_elementwise = false) {
   const std::vector<uint8_t> bytes = def.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
   StatusOr<Sizes> sizes = planned_sizes(blob->graph());
   EXPECT_TRUE(sizes.ok());
-  StatusOr<std::vector<TensorType>> types = blob->infer_types(*sizes);
+  StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
   EXPECT_TRUE(types.ok());
   PlanOptions options;
   options.fuse_elementwise = fuse_elementwise;
@@ -392,7 +392,7 @@ TEST(PlanTest, SaysWhoComputesWhatAndWhy) {
   g.output(g.node(unary(schema::UnaryKind::Exp), {root}, {4}));
   g.output(g.node(binary(BinaryKind::Maximum), {x, g.view(x)}, {4}));
   const std::vector<uint8_t> bytes = g.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   ASSERT_TRUE(blob.ok()) << blob.status().message();
   const std::string text = describe(plan_of(g, /*fuse_elementwise=*/true), *blob);
   EXPECT_EQ(

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 std::string text_of(const GraphDef& def) {
   const std::vector<uint8_t> bytes = def.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
   return blob.ok() ? inspect(*blob) : "";
 }
@@ -89,7 +89,7 @@ TEST(InspectTest, TellsEveryField) {
   for (const SampleGraph& sample : sample_graphs()) {
     SCOPED_TRACE(sample.name);
     const std::vector<uint8_t> bytes = sample.def.build();
-    StatusOr<Blob> blob = Blob::open(span(bytes));
+    StatusOr<Blob> blob = open_blob(span(bytes));
     ASSERT_TRUE(blob.ok()) << blob.status().message();
     std::istringstream lines(inspect(*blob));
     std::string line;

@@ -110,7 +110,7 @@ class PackedFileTest : public ::testing::Test {
   }
   StatusOr<std::unique_ptr<Executable>> create(const GraphDef& graph, PackedFile* file, PackedWeights* shared) const {
     const std::vector<uint8_t> bytes = graph.build();
-    StatusOr<Blob> blob = Blob::open(span(bytes));
+    StatusOr<Blob> blob = open_blob(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.packed_weights = shared;

@@ -104,7 +104,7 @@ struct Loaded {
   Loaded(const GraphDef& def, const DataMap& data, PackedWeights* shared, bool force_fp16 = false) {
     EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
     const std::vector<uint8_t> bytes = def.build();
-    StatusOr<Blob> blob = Blob::open(span(bytes));
+    StatusOr<Blob> blob = open_blob(span(bytes));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.packed_weights = shared;

@@ -54,7 +54,7 @@ TEST_P(ConvolutionPackingTest, EachWeightMeetsItsChannel) {
   data.add("w", w);
   data.add("b", bias);
   const std::vector<uint8_t> bytes = g.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   ASSERT_TRUE(blob.ok()) << blob.status().message();
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &data);

@@ -19,7 +19,7 @@ using schema::UnaryKind;
 std::vector<float> compute(const GraphDef& g, const std::vector<float>& x, Executable::Settings settings = {}) {
   EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
   const std::vector<uint8_t> bytes = g.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
   StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
   EXPECT_TRUE(executable.ok()) << executable.status().message();

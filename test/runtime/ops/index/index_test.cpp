@@ -26,7 +26,8 @@ OpCase slice_scatter(
     std::vector<int64_t> start,
     std::vector<uint32_t> step,
     std::vector<int64_t> sizes = {}) {
-  const auto attributes = [&](Builder& b) { return schema::CreateSliceScatterDirect(b, &start, &step); };
+  const std::vector<schema::Size> starts = sizes_of(start);
+  const auto attributes = [&](Builder& b) { return schema::CreateSliceScatterDirect(b, &starts, &step); };
   return OpCase(attributes, std::move(operands), std::move(sizes));
 }
 

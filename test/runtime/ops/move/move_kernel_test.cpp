@@ -157,8 +157,8 @@ void check_slice(const Tensor& x, uint8_t axis, size_t start, size_t size, uint3
       {make_slice,
        schema::Attributes::Slice,
        [=](auto& builder) {
-         return schema::CreateSlice(builder, axis, static_cast<int64_t>(start), static_cast<int64_t>(size), step)
-             .Union();
+         const schema::Size from(static_cast<int64_t>(start)), count(static_cast<int64_t>(size));
+         return schema::CreateSlice(builder, axis, &from, &count, step).Union();
        },
        {x},
        y.type},

@@ -9,12 +9,14 @@ namespace {
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 OpCase reshape(Operand x, std::vector<int64_t> shape, std::vector<int64_t> sizes = {}) {
-  const auto attributes = [&](Builder& builder) { return schema::CreateReshapeDirect(builder, &shape); };
+  const std::vector<schema::Size> entries = sizes_of(shape);
+  const auto attributes = [&](Builder& builder) { return schema::CreateReshapeDirect(builder, &entries); };
   return OpCase(attributes, {std::move(x)}, std::move(sizes));
 }
 
 OpCase expand(Operand x, std::vector<int64_t> shape, std::vector<int64_t> sizes = {}) {
-  const auto attributes = [&](Builder& builder) { return schema::CreateExpandDirect(builder, &shape); };
+  const std::vector<schema::Size> entries = sizes_of(shape);
+  const auto attributes = [&](Builder& builder) { return schema::CreateExpandDirect(builder, &entries); };
   return OpCase(attributes, {std::move(x)}, std::move(sizes));
 }
 
@@ -29,7 +31,8 @@ OpCase concat(uint8_t axis, std::vector<Operand> operands) {
 }
 
 OpCase slice(Operand x, uint8_t axis, int64_t start, int64_t size, uint32_t step = 1, std::vector<int64_t> sizes = {}) {
-  const auto attributes = [&](Builder& builder) { return schema::CreateSlice(builder, axis, start, size, step); };
+  const schema::Size from(start), count(size);
+  const auto attributes = [&](Builder& builder) { return schema::CreateSlice(builder, axis, &from, &count, step); };
   return OpCase(attributes, {std::move(x)}, std::move(sizes));
 }
 
