@@ -33,7 +33,7 @@ class KernelGraph {
   Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool) {
     pool_ = pool;
     ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs));
-    ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
+    ETX_ASSIGN_OR_RETURN(types_, infer_types(blob_, sizes));
     const size_t num_threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
     size_t scratch_bytes = 0;
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -106,7 +106,7 @@ class KernelGraph {
 
   Status load(const NamedDataMap* data, PackedWeights* shared, PackedFile* file) {
     ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
-    ETX_ASSIGN_OR_RETURN(types_, blob_.infer_types(sizes));
+    ETX_ASSIGN_OR_RETURN(types_, infer_types(blob_, sizes));
     data_.resize(types_.size());
     Weights weights(blob_, data, shared, file);
     for (size_t i = 0; i < blob_.num_nodes(); ++i) {

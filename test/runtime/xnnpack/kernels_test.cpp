@@ -285,7 +285,7 @@ class XnnpackKernels : public ::testing::TestWithParam<Named> {
 
   Blob open() const {
     EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
-    StatusOr<Blob> blob = Blob::open(span(bytes_));
+    StatusOr<Blob> blob = open_blob(span(bytes_));
     EXPECT_TRUE(blob.ok()) << blob.status().message();
     return std::move(*blob);
   }

@@ -18,7 +18,7 @@ using schema::UnaryKind;
 std::vector<std::vector<float>> outputs_of(
     const GraphDef& def, const std::vector<std::vector<float>>& inputs, bool fuse, pthreadpool_t pool) {
   const std::vector<uint8_t> bytes = def.build();
-  StatusOr<Blob> blob = Blob::open(span(bytes));
+  StatusOr<Blob> blob = open_blob(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
   EXPECT_EQ(xnn_initialize(nullptr), xnn_status_success);
   Executable::Settings settings;

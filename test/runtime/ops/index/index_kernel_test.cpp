@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernels/common/kernel_test.h"
+#include "sizes_of.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -55,7 +56,9 @@ KernelCase slice_scatter(Tensor x, Tensor values, std::vector<int64_t> start, st
   return {
       make_slice_scatter,
       schema::Attributes::SliceScatter,
-      [=](auto& builder) { return schema::CreateSliceScatterDirect(builder, &start, &step).Union(); },
+      [starts = sizes_of(start), step](auto& builder) {
+        return schema::CreateSliceScatterDirect(builder, &starts, &step).Union();
+      },
       {x, values},
       x.type};
 }
