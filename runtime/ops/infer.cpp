@@ -14,9 +14,9 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
     if (blob.value(id).quantization() != nullptr) {
       declared[id].dtype = DType::Float32;
       declared[id].quantization = blob.value(id).quantization();
-      declared[id].stored = to_dtype(blob.value(id).dtype());
+      declared[id].quantized_dtype = to_dtype(blob.value(id).dtype());
     } else if (const schema::Constant* constant = blob.value(id).constant(); constant != nullptr) {
-      declared[id].stored = stored_type(*constant, to_dtype(blob.value(id).dtype()));
+      declared[id].constant_dtype = stored_type(*constant, to_dtype(blob.value(id).dtype()));
     }
     StatusOr<Shape> shape = sizes.resolve(blob.value(id).dims());
     if (!shape.ok()) {

@@ -31,32 +31,42 @@ Status check_quantization(const schema::Value& value) {
   ETX_CHECK(
       dtype == DType::Int8 || dtype == DType::UInt8 || (dtype == DType::Int32 && is_constant),
       InvalidProgram,
-      "%s is quantized",
+      "it is quantized, but its type is %s instead of Int8, UInt8 or, for a constant, Int32",
       name_of(dtype));
   const size_t scales = quantization.scale() == nullptr ? 0 : quantization.scale()->size();
   const size_t zero_points = quantization.zero_point() == nullptr ? 0 : quantization.zero_point()->size();
   ETX_CHECK(
-      scales > 0 && scales == zero_points, InvalidProgram, "has %zu scales and %zu zero points", scales, zero_points);
+      scales > 0 && scales == zero_points,
+      InvalidProgram,
+      "it has %zu scales and %zu zero points instead of one zero point for each scale",
+      scales,
+      zero_points);
   if (scales > 1) {
     const size_t axis = quantization.axis();
-    ETX_CHECK(is_constant, InvalidProgram, "has %zu scales, but is no constant", scales);
+    ETX_CHECK(
+        is_constant, InvalidProgram, "it has %zu scales, but is no constant: only constants can have several", scales);
     ETX_CHECK(
         value.dims() != nullptr && axis < value.dims()->size() &&
             value.dims()->Get(static_cast<uint32_t>(axis))->value() == static_cast<int64_t>(scales),
         InvalidProgram,
-        "has %zu scales for axis %zu",
+        "it has %zu scales for axis %zu, which has another size or does not exist",
         scales,
         axis);
   }
   const Limits limits = limits_of(dtype);
   for (uint32_t i = 0; i < scales; ++i) {
     const float scale = quantization.scale()->Get(i);
-    ETX_CHECK(scale > 0 && std::isnormal(scale), InvalidProgram, "scale %u is %g", i, static_cast<double>(scale));
+    ETX_CHECK(
+        scale > 0 && std::isnormal(scale),
+        InvalidProgram,
+        "its scale %u is %g, which is no positive normal number",
+        i,
+        static_cast<double>(scale));
     const int32_t zero_point = quantization.zero_point()->Get(i);
     ETX_CHECK(
         zero_point >= limits.min && zero_point <= limits.max,
         InvalidProgram,
-        "zero point %u is %d, which is no %s",
+        "its zero point %u is %d, which is no %s",
         i,
         zero_point,
         dtype == DType::Int32 ? "0" : name_of(dtype));
@@ -73,12 +83,12 @@ bool is_same(const schema::Quantization* a, const schema::Quantization* b) {
       std::equal(a->zero_point()->begin(), a->zero_point()->end(), b->zero_point()->begin());
 }
 
-bool is_per_tensor(const TensorType& type, DType stored) {
-  return type.quantization != nullptr && type.stored == stored && type.quantization->scale()->size() == 1;
+bool is_per_tensor(const TensorType& type, DType dtype) {
+  return type.quantization != nullptr && type.quantized_dtype == dtype && type.quantization->scale()->size() == 1;
 }
 
-int32_t quantize_number(const schema::Quantization& quantization, DType stored, float value) {
-  const Limits limits = limits_of(stored);
+int32_t quantize_number(const schema::Quantization& quantization, DType dtype, float value) {
+  const Limits limits = limits_of(dtype);
   const float moved =
       std::nearbyint(value / quantization.scale()->Get(0)) + static_cast<float>(quantization.zero_point()->Get(0));
   const float low = static_cast<float>(limits.min), high = static_cast<float>(limits.max);

@@ -12,7 +12,7 @@ Status check_quantization(const schema::Value& value);
 bool is_same(const schema::Quantization* a, const schema::Quantization* b);
 
 // Whether the tensor holds integers of this type with one scale.
-bool is_per_tensor(const TensorType& type, DType stored);
+bool is_per_tensor(const TensorType& type, DType dtype);
 
 // REQUIRES: one scale
 inline float scale_of(const TensorType& type) {
@@ -23,6 +23,6 @@ inline int32_t zero_point_of(const TensorType& type) {
 }
 
 // The integer of type Int8 or UInt8 that is nearest to a number. REQUIRES: one scale
-int32_t quantize_number(const schema::Quantization& quantization, DType stored, float value);
+int32_t quantize_number(const schema::Quantization& quantization, DType dtype, float value);
 
 } // namespace executorch::backends::et_xnnpack

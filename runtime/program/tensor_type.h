@@ -30,14 +30,20 @@ DType stored_type(const schema::Constant& constant, DType dtype);
 struct TensorType {
   DType dtype = DType::Float32;
   Shape shape;
-  // If this is not null the tensor counts as Float32 and holds integers of type `stored`. Else
-  // `stored` may be a 16-bit type in which the program has a constant of Float32. Belongs to the blob, and does not take part in comparisons.
+  // What follows does not take part in comparisons. If this is not null the tensor counts as Float32 and holds integers
+  // of type `quantized_dtype`. Belongs to the blob.
   const schema::Quantization* quantization = nullptr;
-  DType stored = DType::Float32;
+  DType quantized_dtype = DType::Int8;
+  // In what type the program has a constant that is not quantized: one of Float32 may be in 16 bits there.
+  DType constant_dtype = DType::Float32;
 
   // What the elements in memory are.
   DType storage() const {
-    return quantization == nullptr ? dtype : stored;
+    return quantization == nullptr ? dtype : quantized_dtype;
+  }
+  // What the elements of a constant are in the program.
+  DType storage_in_program() const {
+    return quantization == nullptr ? constant_dtype : quantized_dtype;
   }
   size_t bytes() const {
     return shape.numel() * element_size(storage());

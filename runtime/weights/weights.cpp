@@ -264,7 +264,7 @@ PackedByKey Weights::unverified() const {
 }
 
 std::string Weights::packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const {
-  return "packed " + node.input(i).to_string() + " of " + name_of(node.input(i).stored) + " " +
+  return "packed " + node.input(i).to_string() + " of " + name_of(node.input(i).storage_in_program()) + " " +
       *kernel.packed_layout(node, i) + identity(value);
 }
 

@@ -13,7 +13,7 @@ constexpr uint32_t kAbsent = UINT32_MAX; // kNone of blob.h, too
 
 // REQUIRES: the type is quantized
 StatusOr<xnn_datatype> quantized_datatype(const TensorType& type, bool by_channel) {
-  switch (type.stored) {
+  switch (type.quantized_dtype) {
     case DType::Int8:
       return by_channel ? xnn_datatype_qcint8 : xnn_datatype_qint8;
     case DType::UInt8:
@@ -21,7 +21,7 @@ StatusOr<xnn_datatype> quantized_datatype(const TensorType& type, bool by_channe
     case DType::Int32:
       return by_channel ? xnn_datatype_qcint32 : xnn_datatype_qint32;
     default:
-      return failure(Error::NotSupported, "XNNPACK has no quantized %s", name_of(type.stored));
+      return failure(Error::NotSupported, "XNNPACK has no quantized %s", name_of(type.quantized_dtype));
   }
 }
 

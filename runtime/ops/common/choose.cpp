@@ -47,7 +47,7 @@ Limit scale_limit(const NodeContext& node) {
 Limit bias_limit(const NodeContext& node) {
   const TensorType& bias = node.input(2);
   const auto& scales = *node.input(1).quantization->scale();
-  if (bias.quantization == nullptr || bias.stored != DType::Int32 || !node.is_constant(2) ||
+  if (bias.quantization == nullptr || bias.quantized_dtype != DType::Int32 || !node.is_constant(2) ||
       bias.quantization->scale()->size() != scales.size()) {
     return "XNNPACK takes a constant bias of Int32 with as many scales as the weight.";
   }
@@ -83,7 +83,7 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
   if (!is_per_tensor(node.input(0), DType::Int8) || !is_per_tensor(y, DType::Int8)) {
     return "XNNPACK multiplies integers between an input and a result of Int8 with one scale each.";
   }
-  if (weight.quantization == nullptr || weight.stored != DType::Int8 || !node.is_constant(1)) {
+  if (weight.quantization == nullptr || weight.quantized_dtype != DType::Int8 || !node.is_constant(1)) {
     return "XNNPACK multiplies Int8 by a constant weight of Int8.";
   }
   const auto& zero_points = *weight.quantization->zero_point();
@@ -98,8 +98,8 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
     return limit;
   }
   const bool clamps_to_one = clamp != nullptr &&
-      quantize_number(*y.quantization, y.stored, clamp->min()) >=
-          quantize_number(*y.quantization, y.stored, clamp->max());
+      quantize_number(*y.quantization, y.quantized_dtype, clamp->min()) >=
+          quantize_number(*y.quantization, y.quantized_dtype, clamp->max());
   return clamps_to_one ? "XNNPACK takes no clamp that leaves a single integer." : nullptr;
 }
 

@@ -63,7 +63,8 @@ class FloatNode {
 // One operand or result that is quantized.
 class Part {
  public:
-  Part(size_t index, const TensorType& type, size_t offset) : index_(index), offset_(offset), stored_(type.stored) {
+  Part(size_t index, const TensorType& type, size_t offset)
+      : index_(index), offset_(offset), stored_(type.quantized_dtype) {
     const schema::Quantization& quantization = *type.quantization;
     scales_ = quantization.scale()->data();
     zero_points_ = quantization.zero_point()->data();

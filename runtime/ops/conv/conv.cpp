@@ -185,7 +185,7 @@ Limit dynamic_quantization_limit(const NodeContext& node, uint32_t groups) {
   const TensorType& weight = node.input(1);
   const bool is_float = node.input(0).quantization == nullptr && node.output().quantization == nullptr &&
       (!node.has_input(2) || node.input(2).quantization == nullptr);
-  if (!is_float || weight.quantization == nullptr || weight.stored != DType::Int8) {
+  if (!is_float || weight.quantization == nullptr || weight.quantized_dtype != DType::Int8) {
     return "XNNPACK quantizes images of Float32 for weights of Int8.";
   }
   if (groups > 1 && weight.shape[3] == 1) {

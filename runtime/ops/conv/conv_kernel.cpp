@@ -34,7 +34,7 @@ ConvParameters conv_parameters(const NodeContext& node) {
 template <typename Attributes>
 ConvParameters low_precision_parameters(const NodeContext& node) {
   ConvParameters parameters = conv_parameters<Attributes>(node);
-  parameters.weight_type = node.input(1).stored;
+  parameters.weight_type = node.input(1).storage_in_program();
   parameters.weight_scales = weight_scales(node.input(1));
   return parameters;
 }

@@ -5,9 +5,9 @@ namespace executorch::backends::et_xnnpack {
 
 bool is_low_precision(const TensorType& weight) {
   if (weight.quantization == nullptr) {
-    return is_reduced_float(weight.stored);
+    return is_reduced_float(weight.constant_dtype);
   }
-  return weight.stored == DType::Int8 &&
+  return weight.quantized_dtype == DType::Int8 &&
       (weight.quantization->scale()->size() == 1 || weight.quantization->axis() == 0);
 }
 

@@ -34,7 +34,7 @@ LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& 
   parameters.depth = weight.shape[1];
   parameters.columns = weight.shape[0];
   parameters.b_transposed = true;
-  parameters.type = weight.stored;
+  parameters.type = weight.storage_in_program();
   parameters.scales = weight_scales(weight);
   parameters.min = clamp_min(clamp);
   parameters.max = clamp_max(clamp);
@@ -67,7 +67,7 @@ LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeCon
   parameters.depth = product.depth;
   parameters.columns = product.columns;
   parameters.b_transposed = product.b_transposed;
-  parameters.type = node.input(1).stored;
+  parameters.type = node.input(1).storage_in_program();
   return parameters;
 }
 

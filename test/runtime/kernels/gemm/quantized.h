@@ -21,7 +21,7 @@ class Quantized {
   TensorType type(const Shape& shape) const {
     TensorType type;
     type.shape = shape;
-    type.stored = stored_;
+    type.quantized_dtype = stored_;
     type.quantization = flatbuffers::GetRoot<schema::Quantization>(builder_.GetBufferPointer());
     return type;
   }

@@ -69,7 +69,7 @@ void check(const Tensor& x, const Tensor& w, const Shape& shape, uint32_t groups
     p.weight_type = stored;
     const Tensor expected = run_kernel(plain_case<LowPrecision>(p, {x, w, bias}, {y}, {1}));
     Tensor weight = w;
-    weight.type.stored = stored;
+    weight.type.constant_dtype = stored;
     check_kernel(node_of(transposed, true, groups, {x, weight, bias}, y), expected, tolerance);
   }
   std::vector<float> scales(w.shape()[0]);

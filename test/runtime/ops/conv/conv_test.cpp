@@ -198,7 +198,7 @@ TEST(Conv2d, KernelTakesWhatXnnpackDoesNot) {
 
 Operand stored(DType dtype, const Shape& shape) {
   Operand operand = weight(shape);
-  operand.type->stored = dtype;
+  operand.type->constant_dtype = dtype;
   return operand;
 }
 

@@ -9,7 +9,7 @@ namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
 Tensor stored_as(Tensor tensor, DType stored) {
-  tensor.type.stored = stored;
+  tensor.type.constant_dtype = stored;
   return tensor;
 }
 
