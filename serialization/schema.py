@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import schema_generated as generated
 
-NONE = 0xFFFFFFFF  # an absent operand
+NONE = generated.InputT().value  # an absent operand, and an input that is no tensor
 
 _PREFIX = "executorch_backends_et_xnnpack_schema_"
 # Enums, structs and tables with the types of their fields.

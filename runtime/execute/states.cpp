@@ -1,18 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "states.h"
 
+#include "runtime/program/constant.h"
+
 namespace executorch::backends::et_xnnpack {
-namespace {
-
-std::string identity(const schema::Constant& constant) {
-  const char* const storage = schema::EnumNameStorage(constant.storage());
-  if (constant.key() != nullptr) {
-    return std::string(storage) + "#" + constant.key()->str();
-  }
-  return std::string(storage) + " " + std::string(constant.data()->begin(), constant.data()->end());
-}
-
-} // namespace
 
 StatusOr<char*> States::find_or_add(const schema::State& state, const TensorType& type, Weights& weights) {
   const std::string name = state.name()->str();

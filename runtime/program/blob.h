@@ -12,7 +12,7 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// An operand slot that is not filled, and a graph input that is no tensor.
+// An operand slot that is not filled, and a graph input that is no tensor; as in the schema.
 constexpr uint32_t kNone = 0xFFFFFFFF;
 
 // A verified delegate blob. The only trust border: bytes that pass open() have every

@@ -9,6 +9,7 @@
 #include "runtime/kernels/simd/half.h"
 #include "runtime/base/waiting.h"
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/program/constant.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -114,12 +115,7 @@ StatusOr<Weights::Original> Weights::placeholder(uint32_t value) const {
 }
 
 std::string Weights::identity(uint32_t value) const {
-  const schema::Constant& constant = *blob_.value(value).constant();
-  const char* const storage = schema::EnumNameStorage(constant.storage());
-  if (constant.key() != nullptr) {
-    return std::string(storage) + "#" + constant.key()->str();
-  }
-  return std::string(storage) + " " + std::string(constant.data()->begin(), constant.data()->end());
+  return et_xnnpack::identity(*blob_.value(value).constant());
 }
 
 Status Weights::copy(const schema::Constant& constant, const TensorType& type, void* to) const {
@@ -165,7 +161,8 @@ StatusOr<FreeableBuffer> Weights::get(const schema::Constant& constant, size_t b
   ETX_CHECK(named_data_ != nullptr, InvalidProgram, "weight %s: the program carries no named data", key);
   Result<FreeableBuffer> data = named_data_->get_data(key);
   ETX_CHECK(data.ok(), InvalidProgram, "weight %s is not in the program or its .ptd files", key);
-  ETX_CHECK(data->size() >= bytes, InvalidProgram, "weight %s has %zu bytes, %zu are needed", key, data->size(), bytes);
+  ETX_CHECK(
+      data->size() >= bytes, InvalidProgram, "weight %s has %zu bytes, but %zu are needed", key, data->size(), bytes);
   ETX_CHECK(data->data_safe().ok(), NotSupported, "weight %s is not in memory that this CPU can address", key);
   return std::move(*data);
 }

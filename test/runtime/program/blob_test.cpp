@@ -52,6 +52,12 @@ TEST(BlobTest, SamplesHoldEveryOpAndDimOp) {
   }
 }
 
+TEST(BlobTest, NoneIsWhatTheSchemaSays) {
+  FlatBufferBuilder builder;
+  builder.Finish(schema::CreateInput(builder));
+  EXPECT_EQ(flatbuffers::GetRoot<schema::Input>(builder.GetBufferPointer())->value(), kNone);
+}
+
 TEST(BlobTest, CopiesTheBytes) {
   StatusOr<Blob> blob(Status(Error::Internal, ""));
   {
