@@ -12,12 +12,11 @@ namespace executorch::backends::et_xnnpack {
 
 using executorch::runtime::Span;
 
-// The sum is made of the sums of pieces of this many bytes, the last one shorter.
+// The sum is made of the hashes of pieces of this many bytes, the last one shorter.
 constexpr size_t kChecksumChunk = 256 << 10;
 
-// Finds damage, not forgery: any change within eight bytes that lie in a multiple of eight changes it,
-// others do but for one in 2^64. As fast as memory. Does not depend on `pool`, whose threads
-// share the work; null: the calling thread.
+// Finds damage, not forgery: of 2^64 changes one does not change it. As fast as memory. Does not depend on `pool`, whose
+// threads share the work; null: the calling thread.
 uint64_t checksum(const void* data, size_t size, pthreadpool_t pool = nullptr);
 
 // Those of several pieces of memory.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/weights/checksum.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/memory.h"
 #include "runtime/ops/op.h"
 #include "runtime/program/quantization.h"
@@ -151,9 +151,9 @@ class InFloat final : public Kernel {
     const uint64_t parts[] = {
         count,
         quantization.axis(),
-        checksum(quantization.scale()->data(), count * sizeof(float)),
-        checksum(quantization.zero_point()->data(), count * sizeof(int32_t))};
-    return "Float32 " + std::to_string(checksum(parts, sizeof(parts))) + " " + layout.value_or("");
+        hash(quantization.scale()->data(), count * sizeof(float)),
+        hash(quantization.zero_point()->data(), count * sizeof(int32_t))};
+    return "Float32 " + std::to_string(hash(parts, sizeof(parts))) + " " + layout.value_or("");
   }
   size_t packed_bytes(const NodeContext& node, size_t i) const override {
     const FloatNode in_float(node, but_weight_);
