@@ -120,7 +120,7 @@ bool is_byte(const TensorType& type) {
 }
 
 ByteQuantization byte_quantization(const TensorType& type) {
-  return {type.stored, scale_of(type), zero_point_of(type)};
+  return {type.quantized_dtype, scale_of(type), zero_point_of(type)};
 }
 
 } // namespace

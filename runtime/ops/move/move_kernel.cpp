@@ -65,7 +65,7 @@ std::array<char, 8> element_of(const TensorType& type, float value) {
   std::array<char, 8> element{};
   const auto store = [&](auto number) { std::memcpy(element.data(), &number, sizeof(number)); };
   if (type.quantization != nullptr) {
-    value = static_cast<float>(quantize_number(*type.quantization, type.stored, value));
+    value = static_cast<float>(quantize_number(*type.quantization, type.quantized_dtype, value));
   }
   switch (type.storage()) {
     case DType::Float32:
