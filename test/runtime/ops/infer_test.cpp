@@ -115,7 +115,7 @@ const BadNode kBadNodes[] = {
              }},
          {{1, 2, 2, 1}},
          {1, 2, 2, 1}),
-     "a scale of 1e+300"},
+     "its scale is 1e+300 and must be"},
     {"ReshapeCount", one_node(reshape({2, 2}), {{3}}, {2, 2}), "cannot be reshaped"},
     {"TransposeDuplicate", one_node(transpose({0, 0}), {{2, 3}}, {2, 2}), "taken twice"},
     {"TransposeAxis", one_node(transpose({0, 2}), {{2, 3}}, {2, 3}), "out of range"},
