@@ -135,7 +135,7 @@ StatusOr<std::shared_ptr<Workspace>> shared_workspace(WorkspaceSharing sharing, 
   const auto found = workspaces->find(key);
   std::shared_ptr<Workspace> workspace = found == workspaces->end() ? nullptr : found->second.lock();
   if (workspace == nullptr) {
-    ETX_ASSIGN_OR_RETURN(workspace, Workspace::create());
+    workspace = std::make_shared<Workspace>();
     for (auto other = workspaces->begin(); other != workspaces->end();) {
       other = other->second.expired() ? workspaces->erase(other) : std::next(other);
     }
@@ -187,7 +187,6 @@ Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* 
   settings.fuse_elementwise = options.fuse_elementwise;
   settings.force_fp16 = options.force_fp16;
   settings.shrink_memory = options.shrink_memory;
-  settings.profile = delegate.profile;
   ETX_ASSIGN_OR_RETURN(
       delegate.executable, Executable::create(std::move(blob), delegate.named_data, std::move(settings)));
   if (file && !file->problem().empty()) {

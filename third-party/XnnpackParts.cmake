@@ -52,19 +52,14 @@ endfunction()
 string(REGEX MATCH "^(x86_64|AMD64|i[3-7]86)$" is_x86 "${CMAKE_SYSTEM_PROCESSOR}")
 string(REGEX MATCH "^(aarch64|arm64)$" is_aarch64 "${CMAKE_SYSTEM_PROCESSOR}")
 
-et_xnnpack_part("our workspace planner" OWN xnnpack_plan.c BEFORE runtime)
-if(possible)
-  et_xnnpack_read_before(xnnpack_plan SOURCES runtime)
-endif()
-
 et_xnnpack_part("our packing of convolutions" OWN xnnpack_packing.c BEFORE operators/convolution-nhwc)
 if(possible)
   et_xnnpack_read_before(xnnpack_packing SOURCES operators/convolution-nhwc OPTIONS -DET_XNNPACK_FAST_PACKING)
 endif()
 
-et_xnnpack_part("room for the scales of all rows that a tile reads" BEFORE runtime operator-run)
+et_xnnpack_part("room for the scales of all rows that a tile reads" BEFORE operator-run)
 if(possible)
-  et_xnnpack_read_before(xnnpack_rows SOURCES runtime operator-run)
+  et_xnnpack_read_before(xnnpack_rows SOURCES operator-run)
 endif()
 
 et_xnnpack_part("denormal numbers in operators" BEFORE operator-run)

@@ -5,7 +5,7 @@
  * Has XNNPACK repeat scale and zero point of the last row as often as its microkernels read them. In the last tile they
  * compute rows that are not there as the last row once more, but with the parameters behind its own, and what
  * they store last stays. XNNPACK writes 10 copies, and has tiles of 14 and 16 rows. XnnpackParts.cmake has the compiler
- * read this before the sources that make room for the copies and that write them.
+ * read this before the source that writes the copies; what makes room for them is runtime/xnnpack/.
  */
 
 /* As the first of these sources has it, before any header of the system. */

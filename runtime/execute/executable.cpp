@@ -2,11 +2,14 @@
 #include "executable.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <executorch/runtime/platform/platform.h>
 
 #include "runtime/ops/infer.h"
+
+#include "runtime/weights/node_constants.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -29,7 +32,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedD
     settings.states = std::make_shared<States>();
   }
   if (settings.workspace == nullptr) {
-    ETX_ASSIGN_OR_RETURN(settings.workspace, Workspace::create());
+    settings.workspace = std::make_shared<Workspace>();
   }
   PackedWeights* const shared = settings.packed_weights;
   PackedFile* const file = settings.packed_file;
@@ -51,23 +54,28 @@ Status Executable::load(Weights& weights, pthreadpool_t pool) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(types_, infer_types(blob_, sizes));
   plan_ = make_plan(blob_, view(types_), sizes, {fuse_elementwise_, force_fp16_ && Cpu::get().float16}, empty_);
+  if (force_fp16_ && plan_.float16_of.empty()) {
+    without_half_ = Cpu::get().float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";
+  }
 
-  read_by_xnnpack_.resize(blob_.num_values());
-  arena_offsets_.resize(blob_.num_values());
-  data_.resize(blob_.num_values());
+  for (const uint32_t id : plan_.float16_of) {
+    types_.push_back({DType::Float16, types_[id].shape});
+  }
+  const size_t num_values = plan_.root.size();
+  read_by_xnnpack_.resize(num_values);
+  arena_offsets_.resize(num_values);
+  data_.resize(num_values);
   input_data_.resize(blob_.num_inputs());
   output_data_.resize(blob_.num_outputs());
   input_stages_.resize(blob_.num_inputs());
   output_stages_.resize(blob_.num_outputs());
 
   std::vector<PackingTask> packing;
+  steps_.reserve(plan_.steps.size());
   for (const Step& step : plan_.steps) {
-    ETX_RETURN_IF_ERROR(load_step(step, sizes, weights, packing, pool));
+    ETX_RETURN_IF_ERROR(load_step(step, sizes, weights, packing));
   }
   ETX_RETURN_IF_ERROR(weights.run(packing, pool));
-  if (force_fp16_ && num_half_ == 0 && without_half_.empty()) {
-    without_half_ = "no product of float32 runs in XNNPACK";
-  }
   place_values();
   ETX_RETURN_IF_ERROR(load_states(weights));
   ETX_RETURN_IF_ERROR(load_constants(weights));
@@ -75,86 +83,76 @@ Status Executable::load(Weights& weights, pthreadpool_t pool) {
   return {};
 }
 
+bool Executable::is_in_xnnpack(const Step& step) const {
+  return step.kind == Step::Kind::Convert ||
+      (step.kind == Step::Kind::Kernel && plan_.choices[step.nodes.front()].kind == Choice::Kind::Xnnpack);
+}
+
 Status Executable::load_step(
-    const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool) {
-  RunnableStep runnable;
-  if (step.kind == Step::Kind::Xnnpack) {
-    ETX_ASSIGN_OR_RETURN(Segment segment, load_segment(step, sizes, weights, packing, pool));
-    runnable.segment = std::make_unique<Segment>(std::move(segment));
-    for (const uint32_t id : step.inputs) {
+    const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing) {
+  RunnableStep& runnable = steps_.emplace_back();
+  runnable.inputs.resize(step.inputs.size());
+  runnable.outputs.resize(step.outputs.size());
+  for (const uint32_t id : step.inputs) {
+    if (id != kNone && is_in_xnnpack(step)) {
       read_by_xnnpack_[plan_.root[id]] = true;
     }
-    for (const uint32_t id : step.outputs) {
-      read_by_xnnpack_[id] = true; // by a later node of the same step
-    }
-  } else if (step.kind == Step::Kind::Fused) {
-    runnable.fused = fuse(step, sizes);
-    runnable.inputs.resize(step.inputs.size());
-    runnable.outputs.resize(step.outputs.size());
-  } else if (const auto& outputs = *blob_.node(step.nodes.front()).outputs(); empty_.empty() ||
-             !std::all_of(outputs.begin(), outputs.end(), [this](uint32_t id) { return empty_[id]; })) {
-    const size_t node = step.nodes.front();
-    const BoundNode bound(blob_, node, view(types_), sizes);
-    runnable.kernel = plan_.choices[node].make(bound.context());
-    if (runnable.kernel == nullptr) {
-      return failure(Error::NotSupported, "this runtime cannot compute it for these operands").in(blob_.describe(node));
-    }
-    const NodeContext& context = bound.context();
-    runnable.inputs.resize(context.num_inputs());
-    runnable.packed.resize(context.num_inputs());
-    for (size_t k = 0; k < context.num_inputs(); ++k) {
-      if (context.has_input(k) && context.is_constant(k) && runnable.kernel->packed_layout(context, k).has_value()) {
-        const uint32_t value = blob_.node(node).inputs()->Get(static_cast<uint32_t>(k));
-        packing.push_back([this, node, s = steps_.size(), k, value, &sizes, &weights]() -> Status {
-          const BoundNode again(blob_, node, view(types_), sizes);
-          ETX_ASSIGN_OR_RETURN(steps_[s].packed[k], weights.pack(value, *steps_[s].kernel, again.context(), k));
-          return {};
-        });
-      }
-    }
-    runnable.outputs.resize(bound.context().num_outputs());
   }
-  steps_.push_back(std::move(runnable));
+  switch (step.kind) {
+    case Step::Kind::Kernel:
+      return load_kernel(step, sizes, weights, packing, runnable);
+    case Step::Kind::Fused:
+      runnable.fused = fuse(step, sizes);
+      return {};
+    case Step::Kind::Convert: {
+      const bool to_float16 = step.outputs.front() >= blob_.num_values();
+      ETX_ASSIGN_OR_RETURN(
+          runnable.conversion,
+          FloatConversion::create(to_float16 ? FloatConversion::To::Float16 : FloatConversion::To::Float32));
+      return {};
+    }
+  }
   return {};
 }
 
-StatusOr<Segment> Executable::load_segment(
-    const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool) {
-  if (force_fp16_ && !Cpu::get().float16) {
-    without_half_ = "this CPU has no float16";
-  } else if (force_fp16_ && Segment::gains_by_half(blob_, step, plan_.choices)) {
-    // XNNPACK refuses, for example, a clamp whose limits are the same number in float16, maybe not before it packs.
-    std::vector<PackingTask> tasks;
-    StatusOr<Segment> segment = Segment::create(
-        blob_,
-        step,
-        plan_.choices,
-        view(types_),
-        sizes,
-        weights,
-        workspace_->xnnpack(),
-        tasks,
-        {/*half=*/true, profile_});
-    const Status status = segment.ok() ? weights.run(tasks, pool) : segment.status();
-    if (status.ok()) {
-      ++num_half_;
-      return segment;
-    }
-    if (status.code() != Error::Internal) {
-      return status;
-    }
-    without_half_ = status.message();
+Status Executable::load_kernel(
+    const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, RunnableStep& runnable) {
+  const auto is_always_empty = [this](uint32_t id) { return !empty_.empty() && id < empty_.size() && empty_[id]; };
+  if (std::all_of(step.outputs.begin(), step.outputs.end(), is_always_empty)) {
+    return {};
   }
-  return Segment::create(
-      blob_,
-      step,
-      plan_.choices,
-      view(types_),
-      sizes,
-      weights,
-      workspace_->xnnpack(),
-      packing,
-      {/*half=*/false, profile_});
+  const size_t node = step.nodes.front();
+  const BoundNode bound(blob_, node, view(types_), sizes);
+  const NodeContext& context = bound.context();
+  runnable.kernel = plan_.choices[node].make(context);
+  if (runnable.kernel == nullptr) {
+    return failure(Error::NotSupported, "this runtime cannot compute it for these operands").in(blob_.describe(node));
+  }
+  runnable.packed.resize(context.num_inputs());
+  runnable.consumed.resize(context.num_inputs());
+  const size_t s = steps_.size() - 1;
+  for (size_t k = 0; k < context.num_inputs(); ++k) {
+    if (!context.has_input(k) || !context.is_constant(k)) {
+      continue;
+    }
+    runnable.consumed[k] = runnable.kernel->consumes(context, k);
+    if (runnable.kernel->packed_layout(context, k).has_value()) {
+      const uint32_t value = step.inputs[k];
+      packing.push_back([this, node, s, k, value, &sizes, &weights]() -> Status {
+        const BoundNode again(blob_, node, view(types_), sizes);
+        ETX_ASSIGN_OR_RETURN(steps_[s].packed[k], weights.pack(value, *steps_[s].kernel, again.context(), k));
+        return {};
+      });
+    }
+  }
+  if (plan_.choices[node].kind == Choice::Kind::Xnnpack) {
+    packing.push_back([this, node, s, &sizes, &weights] {
+      const BoundNode again(blob_, node, view(types_), sizes);
+      NodeConstants constants(weights, blob_.node(node));
+      return steps_[s].kernel->load(again.context(), constants).in(blob_.describe(node));
+    });
+  }
+  return {};
 }
 
 std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes& sizes) const {
@@ -177,12 +175,13 @@ std::unique_ptr<FusedElementwise> Executable::fuse(const Step& step, const Sizes
 
 // Whether a step reads this input of it as it is.
 bool Executable::reads(size_t s, uint32_t value) const {
-  if (steps_[s].kernel == nullptr) {
-    return steps_[s].segment != nullptr || steps_[s].fused != nullptr;
+  const RunnableStep& step = steps_[s];
+  if (step.kernel == nullptr) {
+    return step.fused != nullptr || step.conversion.has_value();
   }
-  const auto& inputs = *blob_.node(plan_.steps[s].nodes.front()).inputs();
-  for (uint32_t k = 0; k < inputs.size(); ++k) {
-    if (inputs.Get(k) == value && steps_[s].packed[k] == nullptr) {
+  const std::vector<uint32_t>& inputs = plan_.steps[s].inputs;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k] == value && step.packed[k] == nullptr && !step.consumed[k]) {
       return true;
     }
   }
@@ -190,15 +189,15 @@ bool Executable::reads(size_t s, uint32_t value) const {
 }
 
 void Executable::place_values() {
-  places_.assign(blob_.num_values(), Place::Nowhere);
+  places_.assign(plan_.root.size(), Place::Nowhere);
   const auto place_constant = [this](uint32_t root) {
-    if (blob_.is_constant(root)) {
+    if (root < blob_.num_values() && blob_.is_constant(root)) {
       places_[root] = Place::Constant;
     }
   };
   for (size_t s = 0; s < steps_.size(); ++s) {
     for (const uint32_t id : plan_.steps[s].inputs) {
-      if (reads(s, id)) {
+      if (id != kNone && reads(s, id)) {
         place_constant(plan_.root[id]);
       }
     }
@@ -263,7 +262,7 @@ Status Executable::load_constants(Weights& weights) {
 }
 
 Status Executable::load_constant(uint32_t value, Weights& weights) {
-  ETX_ASSIGN_OR_RETURN(const void* data, weights.constant(value, SubgraphBuilder::Use::Kept));
+  ETX_ASSIGN_OR_RETURN(const void* data, weights.constant(value));
   data_[value] = static_cast<char*>(const_cast<void*>(data));
   return {};
 }
@@ -325,8 +324,11 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads
     // The blob is good, so it is the call that is not.
     return Status(Error::InvalidArgument, types.status().message());
   }
-  const bool same_types = same_threads && *types == types_;
+  const bool same_types = same_threads && std::equal(types->begin(), types->end(), types_.begin());
   types_ = std::move(*types);
+  for (const uint32_t id : plan_.float16_of) {
+    types_.push_back({DType::Float16, types_[id].shape});
+  }
   with_empty_is_next_ = false;
   if (needs_plan_with_empty()) {
     ETX_RETURN_IF_ERROR(plan_with_empty());
@@ -337,9 +339,9 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads
   bool same_memory = true;
   ETX_RETURN_IF_ERROR(reshape_steps(sizes, &same_memory));
   if (same_types && same_memory) {
-    return {}; // only integers have changed, which XNNPACK does not see
+    return {}; // only integers have changed
   }
-  is_planned_ = is_bound_ = false;
+  is_bound_ = false;
   lay_out();
   return {};
 }
@@ -364,46 +366,51 @@ Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& si
 Status Executable::reshape_steps(const Sizes& sizes, bool* same_memory) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
-    const std::vector<uint32_t>& outputs = plan_.steps[s].outputs;
-    step.is_empty = std::all_of(outputs.begin(), outputs.end(), [this](uint32_t id) { return is_empty(id); });
-    if (step.kernel != nullptr && !step.is_empty) {
-      const size_t node = plan_.steps[s].nodes.front();
+    const Step& planned = plan_.steps[s];
+    step.is_empty =
+        std::all_of(planned.outputs.begin(), planned.outputs.end(), [this](uint32_t id) { return is_empty(id); });
+    if (step.is_empty) {
+      continue;
+    }
+    if (step.conversion.has_value()) {
+      ETX_RETURN_IF_ERROR(step.conversion->reshape(types_[planned.outputs.front()].shape.numel(), pool_));
+      continue;
+    }
+    size_t scratch_bytes = 0, undo_bytes = 0;
+    if (step.kernel != nullptr) {
+      const size_t node = planned.nodes.front();
       const BoundNode bound(blob_, node, view(types_), sizes);
+      step.kernel->use_pool(pool_);
       StatusOr<size_t> scratch = step.kernel->reshape(bound.context(), num_threads_);
       if (!scratch.ok()) {
         return Status(scratch.status()).in(blob_.describe(node));
       }
-      const size_t undo = step.writes_state ? step.kernel->undo_bytes() : 0;
-      *same_memory = *same_memory && step.scratch_bytes == *scratch && step.undo_bytes == undo;
-      step.scratch_bytes = *scratch;
-      step.undo_bytes = undo;
-    }
-    if (step.fused != nullptr && !step.is_empty) {
+      scratch_bytes = *scratch;
+      undo_bytes = step.writes_state ? step.kernel->undo_bytes() : 0;
+    } else {
       std::array<Shape, FusedElementwise::kMaxInputs> inputs;
-      std::transform(plan_.steps[s].inputs.begin(), plan_.steps[s].inputs.end(), inputs.begin(), [this](uint32_t id) {
+      std::transform(planned.inputs.begin(), planned.inputs.end(), inputs.begin(), [this](uint32_t id) {
         return types_[id].shape;
       });
-      const uint32_t result = blob_.node(plan_.steps[s].nodes.front()).outputs()->Get(0);
-      const size_t scratch =
-          step.fused->reshape({inputs.data(), plan_.steps[s].inputs.size()}, types_[result].shape, num_threads_);
-      *same_memory = *same_memory && step.scratch_bytes == scratch;
-      step.scratch_bytes = scratch;
+      const uint32_t result = blob_.node(planned.nodes.front()).outputs()->Get(0);
+      scratch_bytes = step.fused->reshape({inputs.data(), planned.inputs.size()}, types_[result].shape, num_threads_);
     }
+    *same_memory = *same_memory && step.scratch_bytes == scratch_bytes && step.undo_bytes == undo_bytes;
+    step.scratch_bytes = scratch_bytes;
+    step.undo_bytes = undo_bytes;
   }
   return {};
 }
 
-// Whether a segment that has something to compute has operands or results that are empty.
+// Whether a node in XNNPACK that has something to compute has operands or results that are empty.
 bool Executable::needs_plan_with_empty() const {
-  const auto has_empty = [this](const flatbuffers::Vector<uint32_t>& ids) {
+  const auto is_something_empty = [this](const std::vector<uint32_t>& ids) {
     return std::any_of(ids.begin(), ids.end(), [this](uint32_t id) { return id != kNone && is_empty(id); });
   };
   return std::any_of(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
-    return step.kind == Step::Kind::Xnnpack &&
+    return is_in_xnnpack(step) &&
         !std::all_of(step.outputs.begin(), step.outputs.end(), [this](uint32_t id) { return is_empty(id); }) &&
-        std::any_of(step.nodes.begin(), step.nodes.end(), [&](uint32_t node) {
-             return has_empty(*blob_.node(node).inputs()) || has_empty(*blob_.node(node).outputs());
-           });
+        (is_something_empty(step.inputs) || is_something_empty(step.outputs));
   });
 }
 
@@ -422,8 +429,7 @@ Status Executable::plan_with_empty() {
   settings.workspace = workspace_;
   settings.packed_weights = packed_weights_;
   settings.fuse_elementwise = fuse_elementwise_;
-  settings.force_fp16 = num_half_ > 0;
-  settings.profile = profile_;
+  settings.force_fp16 = !plan_.float16_of.empty();
   std::unique_ptr<Executable> executable(new Executable(blob_, /*named_data=*/nullptr, std::move(settings)));
   executable->empty_ = std::move(empty);
   Weights weights(executable->blob_, /*named_data=*/nullptr, packed_weights_);
@@ -435,7 +441,7 @@ Status Executable::plan_with_empty() {
 
 void Executable::lay_out() {
   std::vector<Lifetime> pieces;
-  std::vector<size_t> piece_of(blob_.num_values(), SIZE_MAX);
+  std::vector<size_t> piece_of(plan_.root.size(), SIZE_MAX);
   const auto touch = [&](uint32_t id, size_t step) {
     const uint32_t root = plan_.root[id];
     if (places_[root] != Place::Arena) {
@@ -451,7 +457,9 @@ void Executable::lay_out() {
   std::vector<size_t> undo_of(steps_.size(), SIZE_MAX);
   for (size_t s = 0; s < steps_.size(); ++s) {
     for (const uint32_t id : plan_.steps[s].inputs) {
-      touch(id, s);
+      if (id != kNone) {
+        touch(id, s);
+      }
     }
     for (const uint32_t id : plan_.steps[s].outputs) {
       touch(id, s);
@@ -470,7 +478,7 @@ void Executable::lay_out() {
   }
   const ArenaLayout layout = lay_out_arena(pieces);
   arena_bytes_ = layout.bytes;
-  for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+  for (uint32_t id = 0; id < piece_of.size(); ++id) {
     if (piece_of[id] != SIZE_MAX) {
       arena_offsets_[id] = layout.offsets[piece_of[id]];
     }
@@ -483,38 +491,32 @@ void Executable::lay_out() {
 
 // Others that share the memory may have moved it.
 Status Executable::reserve_memory() {
-  if (!is_planned_ && shrink_memory_) {
-    size_t bytes = 0;
-    for (uint32_t id = 0; id < blob_.num_values(); ++id) {
-      bytes += blob_.is_constant(id) ? 0 : types_[id].bytes();
-    }
-    if (bytes < most_bytes_ / 2) {
+  if (shrink_memory_ && !is_bound_) {
+    if (arena_bytes_ < most_bytes_ / 2) {
       workspace_->release();
       most_bytes_ = 0;
     }
-    most_bytes_ = std::max(most_bytes_, bytes);
+    most_bytes_ = std::max(most_bytes_, arena_bytes_);
   }
   ETX_RETURN_IF_ERROR(workspace_->reserve(arena_bytes_));
-  is_planned_ = is_planned_ && generation_ == workspace_->generation();
-  is_bound_ = is_bound_ && is_planned_ && arena_ == workspace_->arena();
-  generation_ = workspace_->generation();
+  is_bound_ = is_bound_ && arena_ == workspace_->arena();
   arena_ = workspace_->arena();
   return {};
 }
 
 Status Executable::bind(Span<const void* const> inputs, Span<void* const> outputs) {
   is_bound_ = false;
-  for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+  for (uint32_t id = 0; id < places_.size(); ++id) {
     if (places_[id] == Place::Arena) {
       data_[id] = workspace_->arena() + arena_offsets_[id];
     }
   }
   ETX_RETURN_IF_ERROR(bind_inputs(inputs));
   ETX_RETURN_IF_ERROR(bind_outputs(inputs, outputs));
-  for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+  for (uint32_t id = 0; id < data_.size(); ++id) {
     data_[id] = data_[plan_.root[id]];
   }
-  ETX_RETURN_IF_ERROR(bind_steps());
+  bind_steps();
   input_data_.assign(inputs.begin(), inputs.end());
   output_data_.assign(outputs.begin(), outputs.end());
   is_bound_ = true;
@@ -565,52 +567,21 @@ Status Executable::bind_outputs(Span<const void* const> inputs, Span<void* const
   return {};
 }
 
-void Executable::forget_plans() {
-  for (RunnableStep& step : steps_) {
-    if (step.segment != nullptr) {
-      step.segment->forget_plan();
-    }
-  }
-}
-
-Status Executable::bind_steps() {
-  if (!is_planned_) {
-    forget_plans();
-  }
+void Executable::bind_steps() {
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
-    if (step.is_empty) {
-      continue;
+    const Step& planned = plan_.steps[s];
+    for (size_t k = 0; k < step.inputs.size(); ++k) {
+      const uint32_t id = planned.inputs[k];
+      const bool reads_value = id != kNone && (step.kernel == nullptr || !step.consumed[k]);
+      step.inputs[k] = step.kernel != nullptr && step.packed[k] != nullptr ? step.packed[k]->data
+          : reads_value                                                    ? data_[id]
+                                                                           : nullptr;
     }
-    if (step.segment != nullptr) {
-      const Span<char* const> data{data_.data(), data_.size()};
-      const Status status =
-          is_planned_ ? step.segment->set_data(data) : step.segment->reshape(view(types_), data, pool_);
-      if (!status.ok()) {
-        is_planned_ = false;
-        forget_plans();
-        return Status(status).in(blob_.describe(plan_.steps[s].nodes.front()) + " and following");
-      }
-      continue;
-    }
-    if (step.fused != nullptr) {
-      const auto address = [this](uint32_t id) { return data_[id]; };
-      const Step& planned = plan_.steps[s];
-      std::transform(planned.inputs.begin(), planned.inputs.end(), step.inputs.begin(), address);
-      std::transform(planned.outputs.begin(), planned.outputs.end(), step.outputs.begin(), address);
-      continue;
-    }
-    const schema::Node& node = blob_.node(plan_.steps[s].nodes.front());
-    for (uint32_t k = 0; k < step.inputs.size(); ++k) {
-      const uint32_t id = node.inputs()->Get(k);
-      step.inputs[k] = id == kNone ? nullptr : step.packed[k] != nullptr ? step.packed[k]->data : data_[id];
-    }
-    for (uint32_t k = 0; k < step.outputs.size(); ++k) {
-      step.outputs[k] = data_[node.outputs()->Get(k)];
-    }
+    std::transform(planned.outputs.begin(), planned.outputs.end(), step.outputs.begin(), [this](uint32_t id) {
+      return data_[id];
+    });
   }
-  is_planned_ = true;
-  return {};
 }
 
 KernelArguments Executable::kernel_arguments(const RunnableStep& step, Status* status) const {
@@ -628,8 +599,8 @@ Status Executable::run_step(size_t s) {
   if (step.is_empty) {
     return {};
   }
-  if (step.segment != nullptr) {
-    return step.segment->run();
+  if (step.conversion.has_value()) {
+    return step.conversion->run(step.inputs.front(), step.outputs.front(), pool_);
   }
   Status status;
   if (step.fused != nullptr) {
@@ -640,22 +611,6 @@ Status Executable::run_step(size_t s) {
   return status.ok() ? status : std::move(status).in(blob_.describe(plan_.steps[s].nodes.front()));
 }
 
-void Executable::record(size_t s, et_timestamp_t start, Profiler& profiler) const {
-  const std::vector<uint32_t>& nodes = plan_.steps[s].nodes;
-  if (steps_[s].segment == nullptr) {
-    profiler.record(view(nodes), start, et_pal_current_ticks());
-    return;
-  }
-  const et_tick_ratio_t ratio = et_pal_ticks_to_ns_multiplier();
-  et_timestamp_t last = start;
-  const std::vector<uint64_t> ends = steps_[s].segment->node_ends();
-  for (size_t i = 0; i < ends.size(); ++i) {
-    const et_timestamp_t end = start + ends[i] * ratio.denominator / ratio.numerator;
-    profiler.record({&nodes[i], 1}, last, end);
-    last = end;
-  }
-}
-
 Status Executable::run_steps(Profiler* profiler) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     size_t written = s; // steps that have run
@@ -664,7 +619,7 @@ Status Executable::run_steps(Profiler* profiler) {
       ETX_RETURN_IF_ERROR(run_step(s));
       ++written;
       if (profiler != nullptr && !steps_[s].is_empty) {
-        record(s, start, *profiler);
+        profiler->record(view(plan_.steps[s].nodes), start, et_pal_current_ticks());
       }
       return {};
     });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@
 #include "runtime/kernels/common/arguments.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/plan.h"
-#include "runtime/xnnpack/segment.h"
+#include "runtime/xnnpack/conversion.h"
 #include "states.h"
 #include "runtime/weights/weights.h"
 #include "workspace.h"
@@ -28,7 +29,7 @@ class Profiler {
   virtual void record(Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) = 0;
 };
 
-// A loaded graph. Owns activations and XNNPACK objects. One thread at a time; different
+// A loaded graph. Owns activations and kernels. One thread at a time; different
 // executables share nothing but States and what never changes.
 class Executable {
  public:
@@ -43,7 +44,6 @@ class Executable {
     bool fuse_elementwise = true;
     bool force_fp16 = false; // what XNNPACK computes, where this CPU can
     bool shrink_memory = false; // when a call needs much less than those before
-    bool profile = false; // so that run() takes a profiler
   };
 
   // `named_data` is null if the blob refers to none. It must live until this returns and, if there is a file of
@@ -72,11 +72,10 @@ class Executable {
 
   // Computes. Integer arguments have no data. Inputs and outputs may overlap. If it fails
   // the states are as before.
-  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types; `profiler` is
-  // null unless this was created to be profiled
+  // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types
   Status run(Span<const void* const> inputs, Span<void* const> outputs, Profiler* profiler = nullptr);
 
-  // Bytes of activations at the current sizes, without what is inside of segments.
+  // Bytes of activations at the current sizes.
   size_t arena_bytes() const {
     return with_empty_is_next_ ? with_empty_->arena_bytes() : arena_bytes_;
   }
@@ -111,9 +110,9 @@ class Executable {
   };
 
   struct RunnableStep {
-    std::unique_ptr<Segment> segment; // or
     std::unique_ptr<Kernel> kernel; // or
-    std::unique_ptr<FusedElementwise> fused;
+    std::unique_ptr<FusedElementwise> fused; // or
+    std::optional<FloatConversion> conversion;
     size_t scratch_bytes = 0;
     size_t scratch_offset = 0; // in the arena
     bool writes_state = false; // in place
@@ -122,6 +121,7 @@ class Executable {
     bool is_empty = false; // no output has elements: nothing to run
     std::vector<const void*> inputs; // of the kernel or the pass
     std::vector<PackedPtr> packed; // like `inputs`: what the kernel reads instead, or null
+    std::vector<bool> consumed; // like `inputs`: constants that the kernel does not read any more
     std::vector<void*> outputs;
   };
 
@@ -132,15 +132,17 @@ class Executable {
         packed_weights_(settings.packed_weights),
         fuse_elementwise_(settings.fuse_elementwise),
         shrink_memory_(settings.shrink_memory),
-        profile_(settings.profile),
         force_fp16_(settings.force_fp16),
         workspace_(std::move(settings.workspace)) {}
 
   Status load(Weights& weights, pthreadpool_t pool);
-  Status load_step(
-      const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool);
-  StatusOr<Segment> load_segment(
-      const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing, pthreadpool_t pool);
+  Status load_step(const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing);
+  Status load_kernel(
+      const Step& step,
+      const Sizes& sizes,
+      Weights& weights,
+      std::vector<PackingTask>& packing,
+      RunnableStep& runnable);
   std::unique_ptr<FusedElementwise> fuse(const Step& step, const Sizes& sizes) const;
   void place_values();
   bool reads(size_t s, uint32_t value) const;
@@ -156,17 +158,16 @@ class Executable {
   Status reshape_steps(const Sizes& sizes, bool* same_memory);
   void lay_out();
   Status reserve_memory();
+  bool is_in_xnnpack(const Step& step) const;
 
   Status bind(Span<const void* const> inputs, Span<void* const> outputs);
   Status bind_inputs(Span<const void* const> inputs);
   Status bind_outputs(Span<const void* const> inputs, Span<void* const> outputs);
   bool overlaps_inputs(const void* data, size_t bytes, Span<const void* const> inputs) const;
-  Status bind_steps();
-  void forget_plans();
+  void bind_steps();
   KernelArguments kernel_arguments(const RunnableStep& step, Status* status) const;
   Status run_step(size_t s);
   Status run_steps(Profiler* profiler);
-  void record(size_t s, et_timestamp_t start, Profiler& profiler) const;
   bool is_empty(uint32_t value) const {
     return types_[value].shape.numel() == 0;
   }
@@ -194,9 +195,7 @@ class Executable {
   std::vector<uint32_t> late_constants_; // values, until the first call
   const bool fuse_elementwise_;
   const bool shrink_memory_;
-  const bool profile_;
   const bool force_fp16_;
-  size_t num_half_ = 0; // segments that compute in float16
   std::string without_half_;
   std::vector<PackedPtr> constants_; // outlive steps_
   std::shared_ptr<Workspace> workspace_; // outlives steps_
@@ -218,13 +217,11 @@ class Executable {
   pthreadpool_t pool_ = nullptr;
   size_t num_threads_ = 0;
   bool is_shaped_ = false; // types_, kernels and arena_ are
-  bool is_planned_ = false; // XNNPACK is, too
   bool is_bound_ = false; // data_ fits the addresses of the last call
   size_t most_bytes_ = 0; // of all activations since memory was given back
 
   // What planning and addresses depend on.
   size_t arena_bytes_ = 0;
-  uint64_t generation_ = 0;
   const char* arena_ = nullptr;
   std::vector<const void*> input_data_; // addresses of the last call
   std::vector<void*> output_data_;
@@ -232,7 +229,7 @@ class Executable {
   std::vector<Stage> output_stages_;
 
   std::vector<bool> empty_; // values that are always; without any if that is not known
-  // Does the work when XNNPACK would get operands that are empty while not all results of a segment are.
+  // Does the work when XNNPACK would get operands that are empty while not all results of the node are.
   std::unique_ptr<Executable> with_empty_;
   bool with_empty_is_next_ = false;
   Weights::Known known_; // for it

@@ -12,8 +12,6 @@
 
 namespace executorch::backends::et_xnnpack {
 
-class SubgraphBuilder;
-
 // What a choice depends on beside the node: what this CPU and this build of XNNPACK can do.
 struct Cpu {
   bool float16 = false; // XNNPACK computes in Float16
@@ -32,7 +30,8 @@ struct ChoiceOptions {
 
 using MakeKernel = std::function<std::unique_ptr<Kernel>(const NodeContext& node)>;
 using MakeRow = std::unique_ptr<Row> (*)(const NodeContext& node);
-using Define = Status (*)(const NodeContext& node, SubgraphBuilder& subgraph);
+// `float16`: operands that are Float32 are Float16 tensors instead, but for constants.
+using MakeXnnpackKernel = std::unique_ptr<Kernel> (*)(const NodeContext& node, bool float16);
 
 // Who computes a node, and why: what an op's `choose` returns.
 struct Choice {
@@ -46,8 +45,8 @@ struct Choice {
   Kind kind = Kind::Kernel;
   // A full sentence for those who ask why it is not another one.
   std::string reason;
-  MakeKernel make; // of a Kernel, and of a Row that is alone
-  Define define = nullptr; // of Xnnpack
+  MakeKernel make; // not of a View; of a Row that is alone
+  MakeXnnpackKernel make_xnnpack = nullptr; // of Xnnpack, by which `make` makes it
   // Of a Row, and of what can share a pass although it is faster elsewhere when it is alone.
   MakeRow row = nullptr;
   bool in_place = false; // whether the kernel may write output 0 where input 0 is
@@ -71,11 +70,11 @@ struct Choice {
     choice.row = row;
     return choice;
   }
-  static Choice xnnpack(Define define, std::string reason) {
-    Choice choice;
+  static Choice xnnpack(MakeXnnpackKernel make_xnnpack, std::string reason) {
+    Choice choice =
+        kernel([=](const NodeContext& node) { return make_xnnpack(node, /*float16=*/false); }, std::move(reason));
     choice.kind = Kind::Xnnpack;
-    choice.reason = std::move(reason);
-    choice.define = define;
+    choice.make_xnnpack = make_xnnpack;
     return choice;
   }
   // The same that may also share a pass with others, by this row; null: not.
@@ -88,10 +87,15 @@ struct Choice {
     in_place = true;
     return std::move(*this);
   }
-  // The same in Float16.
+  // The same in Float16. REQUIRES: Xnnpack
   Choice in_float16() && {
     float16 = true;
+    make = [xnnpack = make_xnnpack](const NodeContext& node) { return xnnpack(node, /*float16=*/true); };
     return std::move(*this);
+  }
+  // The same in Float32. REQUIRES: Xnnpack
+  Choice in_float32() && {
+    return Choice::xnnpack(make_xnnpack, std::move(reason)).or_row(row);
   }
 };
 

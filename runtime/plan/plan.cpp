@@ -41,10 +41,8 @@ class Planner {
   Plan run() && {
     find_roots();
     const std::vector<Unit> units = fuse_elementwise_nodes(blob_, order(), followers(), can_fuse_);
-    for (const std::vector<const Unit*>& phase : phases(units)) {
-      add_steps(phase);
-    }
-    connect();
+    choose_float16(units);
+    add_steps(units);
     return std::move(plan_);
   }
 
@@ -59,8 +57,8 @@ class Planner {
   bool is_view(uint32_t node) const {
     return plan_.choices[node].kind == Choice::Kind::View;
   }
-  bool is_in_xnnpack(const Unit& unit) const {
-    return unit.size() == 1 && plan_.choices[unit.front()].kind == Choice::Kind::Xnnpack;
+  bool is_in_float16(const Unit& unit) const {
+    return unit.size() == 1 && plan_.choices[unit.front()].float16;
   }
 
   // Node inputs that are not absent.
@@ -113,6 +111,7 @@ class Planner {
         candidates.push_back(i);
       }
     }
+    content_ = plan_.root;
     if (candidates.empty()) {
       return;
     }
@@ -251,59 +250,148 @@ class Planner {
     return result;
   }
 
-  // Units by when they run. Phases 0, 2, ... hold kernels, passes and views, 1, 3, ... each the
-  // nodes of one XNNPACK step. Every unit is in the first phase that has its operands and
-  // comes after those that read what it overwrites.
-  std::vector<std::vector<const Unit*>> phases(const std::vector<Unit>& units) const {
-    std::vector<std::vector<const Unit*>> result;
-    std::vector<size_t> phase_of(blob_.num_values()); // in which a value is made
-    for (const Unit& unit : units) {
-      size_t phase = 0;
-      for (const uint32_t i : unit) {
-        for_each_input(i, [&](uint32_t id) { phase = std::max(phase, phase_of[id]); });
-        const auto edges = before_.find(i);
-        if (edges != before_.end()) {
-          for (const uint32_t reader : edges->second) {
-            phase = std::max(phase, phase_of[blob_.node(reader).outputs()->Get(0)]);
-          }
-        }
+  // Leaves Float16 to products, and to what is between or beside them: elsewhere converting costs more than it gains.
+  void choose_float16(const std::vector<Unit>& units) {
+    std::vector<uint32_t> group(blob_.num_values() + units.size()); // by content, then by unit: disjoint sets
+    for (uint32_t i = 0; i < group.size(); ++i) {
+      group[i] = i;
+    }
+    const auto find = [&group](uint32_t i) {
+      while (group[i] != i) {
+        i = group[i] = group[group[i]];
       }
-      phase += (phase % 2 == 1) != is_in_xnnpack(unit);
-      result.resize(std::max(result.size(), phase + 1));
-      result[phase].push_back(&unit);
-      for (const uint32_t i : unit) {
-        for (const uint32_t id : *blob_.node(i).outputs()) {
-          phase_of[id] = phase;
-        }
+      return i;
+    };
+    std::vector<bool> has_product(group.size());
+    for (uint32_t u = 0; u < units.size(); ++u) {
+      if (!is_in_float16(units[u])) {
+        continue;
       }
+      const uint32_t node = units[u].front(), self = static_cast<uint32_t>(blob_.num_values()) + u;
+      has_product[self] = is_product(node);
+      const auto join = [&](uint32_t id) {
+        const uint32_t a = find(content_[id]), b = find(self);
+        group[a] = b;
+        has_product[b] = has_product[b] || has_product[a];
+      };
+      for_each_input(node, [&](uint32_t id) {
+        if (!blob_.is_constant(content_[id])) {
+          join(id);
+        }
+      });
+      std::for_each(blob_.node(node).outputs()->begin(), blob_.node(node).outputs()->end(), join);
+    }
+    for (uint32_t u = 0; u < units.size(); ++u) {
+      if (is_in_float16(units[u]) && !has_product[find(static_cast<uint32_t>(blob_.num_values()) + u)]) {
+        Choice& choice = plan_.choices[units[u].front()];
+        choice = std::move(choice).in_float32();
+      }
+    }
+  }
+
+  bool is_product(uint32_t node) const {
+    switch (blob_.node(node).attributes_type()) {
+      case schema::Attributes::BatchMatMul:
+      case schema::Attributes::Conv2d:
+      case schema::Attributes::ConvTranspose2d:
+      case schema::Attributes::Linear:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // The value that has the content of `id` in Float16.
+  uint32_t in_float16(uint32_t id) {
+    const auto [found, is_new] =
+        float16_.try_emplace(content_[id], static_cast<uint32_t>(blob_.num_values() + plan_.float16_of.size()));
+    if (is_new) {
+      plan_.float16_of.push_back(content_[id]);
+      plan_.root.push_back(found->second);
+    }
+    return found->second;
+  }
+
+  void convert(uint32_t from, uint32_t to) {
+    plan_.steps.push_back({Step::Kind::Convert, {}, {from}, {to}});
+  }
+
+  // Has a step before that makes the content of `id` in Float32.
+  void need_float32(uint32_t id) {
+    const auto found = float16_.find(content_[id]);
+    if (found != float16_.end() && !has_float32_[content_[id]]) {
+      convert(found->second, content_[id]);
+      has_float32_[content_[id]] = true;
+    }
+  }
+
+  uint32_t need_float16(uint32_t id) {
+    const bool is_known = float16_.count(content_[id]) > 0;
+    const uint32_t result = in_float16(id);
+    if (!is_known) {
+      convert(id, result);
     }
     return result;
   }
 
-  void add_steps(const std::vector<const Unit*>& phase) {
-    for (const Unit* unit : phase) {
-      if (is_in_xnnpack(*unit)) {
-        if (unit == phase.front()) {
-          plan_.steps.push_back({Step::Kind::Xnnpack, {}, {}, {}});
+  void add_steps(const std::vector<Unit>& units) {
+    has_float32_.resize(blob_.num_values(), true);
+    for (const Unit& unit : units) {
+      if (is_in_float16(unit)) {
+        add_float16_step(unit.front());
+      } else if (!is_view(unit.front())) {
+        for (const uint32_t node : unit) {
+          for_each_input(node, [this](uint32_t id) { need_float32(id); });
         }
-        plan_.steps.back().nodes.push_back(unit->front());
-      } else if (!is_view(unit->front())) {
-        plan_.steps.push_back({unit->size() > 1 ? Step::Kind::Fused : Step::Kind::Kernel, *unit, {}, {}});
+        plan_.steps.push_back({unit.size() > 1 ? Step::Kind::Fused : Step::Kind::Kernel, unit, {}, {}});
+        connect(plan_.steps.back());
       }
+    }
+    for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
+      need_float32(blob_.graph().outputs()->Get(i)->value());
+    }
+    for (size_t s = 0; s < blob_.num_states(); ++s) {
+      need_float32(blob_.state(s).update());
+    }
+    connect_passes();
+  }
+
+  void add_float16_step(uint32_t node) {
+    Step step{Step::Kind::Kernel, {node}, {}, {}};
+    for (const uint32_t id : *blob_.node(node).inputs()) {
+      step.inputs.push_back(id == kNone || blob_.is_constant(content_[id]) ? id : need_float16(id));
+    }
+    for (const uint32_t id : *blob_.node(node).outputs()) {
+      step.outputs.push_back(in_float16(id));
+      has_float32_[id] = false;
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  // Fills in what a step of Float32 reads and, unless it is a pass, makes.
+  void connect(Step& step) const {
+    if (step.kind == Step::Kind::Kernel) {
+      const schema::Node& node = blob_.node(step.nodes.front());
+      if (node.inputs() != nullptr) {
+        step.inputs.assign(node.inputs()->begin(), node.inputs()->end());
+      }
+      step.outputs.assign(node.outputs()->begin(), node.outputs()->end());
+      return;
+    }
+    std::unordered_set<uint32_t> known;
+    for (const uint32_t node : step.nodes) {
+      for_each_input(node, [&](uint32_t id) {
+        if (known.insert(id).second) {
+          step.inputs.push_back(id);
+        }
+      });
+      known.insert(blob_.node(node).outputs()->Get(0));
     }
   }
 
-  // Fills in what each step reads and makes.
-  void connect() {
-    std::vector<uint32_t> maker(blob_.num_values(), kNone); // step that makes a root
-    for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
-      for (const uint32_t node : plan_.steps[s].nodes) {
-        for (const uint32_t id : *blob_.node(node).outputs()) {
-          maker[id] = s;
-        }
-      }
-    }
-    std::vector<bool> leaves(blob_.num_values()); // by value: is read outside its step
+  // Fills in what passes make that something outside of them reads.
+  void connect_passes() {
+    std::vector<bool> leaves(plan_.root.size()); // by value
     for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
       leaves[plan_.root[blob_.graph().outputs()->Get(i)->value()]] = true;
     }
@@ -315,36 +403,19 @@ class Planner {
         leaves[plan_.root[blob_.node(i).inputs()->Get(0)]] = true;
       }
     }
-    std::vector<uint32_t> reader(blob_.num_values(), kNone); // the last step known to read a value
-    for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
-      connect_inputs(s, maker, reader, leaves);
-    }
-    for (Step& step : plan_.steps) {
-      for (const uint32_t node : step.nodes) {
-        for (const uint32_t id : *blob_.node(node).outputs()) {
-          if (leaves[id] || step.kind == Step::Kind::Kernel) {
-            step.outputs.push_back(id);
-          }
+    for (const Step& step : plan_.steps) {
+      for (const uint32_t id : step.inputs) {
+        if (id != kNone) {
+          leaves[plan_.root[id]] = true;
         }
       }
     }
-  }
-
-  void connect_inputs(
-      uint32_t s, const std::vector<uint32_t>& maker, std::vector<uint32_t>& reader, std::vector<bool>& leaves) {
-    Step& step = plan_.steps[s];
-    for (const uint32_t node : step.nodes) {
-      const auto* inputs = blob_.node(node).inputs();
-      for (uint32_t k = 0; inputs != nullptr && k < inputs->size(); ++k) {
-        const uint32_t id = inputs->Get(k);
-        if (id == kNone || maker[id] == s || (blob_.is_constant(id) && step.kind == Step::Kind::Xnnpack)) {
-          continue;
+    for (Step& step : plan_.steps) {
+      for (size_t i = 0; step.kind == Step::Kind::Fused && i < step.nodes.size(); ++i) {
+        const uint32_t id = blob_.node(step.nodes[i]).outputs()->Get(0);
+        if (leaves[id]) {
+          step.outputs.push_back(id);
         }
-        leaves[plan_.root[id]] = true;
-        if (reader[id] != s) {
-          step.inputs.push_back(id);
-        }
-        reader[id] = s;
       }
     }
   }
@@ -359,6 +430,9 @@ class Planner {
   std::vector<std::vector<uint32_t>> users_; // nodes by value that they read
   std::vector<std::vector<uint32_t>> readers_; // and, but for views, by root
   std::vector<bool> is_kept_; // by root
+  std::vector<uint32_t> content_; // by value, that whose elements it has, in the same order
+  std::unordered_map<uint32_t, uint32_t> float16_; // by content: the value that has it in Float16
+  std::vector<bool> has_float32_; // by content: whether a step has made it in Float32, if it is made
   // Order beyond that of operands: a node that works in place, and those that read before it.
   std::unordered_map<uint32_t, std::vector<uint32_t>> before_, after_;
 };
@@ -383,7 +457,12 @@ std::string describe(const Plan& plan, const Blob& blob) {
   }
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
-    text += "step " + std::to_string(s) + "\n";
+    text += "step " + std::to_string(s);
+    if (step.kind == Step::Kind::Convert) {
+      text += step.inputs.front() < blob.num_values() ? ": to Float16\n" : ": to Float32\n";
+      continue;
+    }
+    text += "\n";
     for (const uint32_t i : step.nodes) {
       const Choice& choice = plan.choices[i];
       text += "  node " + blob.name(i) + ": " +

@@ -11,17 +11,17 @@ namespace executorch::backends::et_xnnpack {
 
 // One thing that execute() does.
 struct Step {
-  enum class Kind {
-    Xnnpack, // runs `nodes` as one xnn_runtime
-    Kernel, // runs the in-tree kernel of the one node
+  enum class Kind : uint8_t {
+    Kernel, // runs the kernel of the one node
     Fused, // runs `nodes`, which are elementwise, in one pass over memory
+    Convert, // makes the one output of the one input, from Float32 to Float16 or back
   };
   Kind kind;
   std::vector<uint32_t> nodes;
-  // Values that a step before it, the caller or nobody (constants) makes; constants
-  // not for XNNPACK.
+  // Values that a step before it, the caller or nobody (constants) makes: of a Kernel like the operands of its node,
+  // kNone for an absent one; of other steps each one once.
   std::vector<uint32_t> inputs;
-  // Values made here that something outside the step reads.
+  // Values made here: of a Fused step those that something outside the step reads.
   std::vector<uint32_t> outputs;
 };
 
@@ -29,6 +29,8 @@ struct Step {
 // blob alone, not on sizes, unless values are known to be empty.
 struct Plan {
   std::vector<Step> steps;
+  // What the values behind those of the blob are in Float16.
+  std::vector<uint32_t> float16_of;
   // For each value the one whose memory it is: itself unless made by a view or in place.
   std::vector<uint32_t> root;
   // Who computes each node, unless it is part of a Fused step.
@@ -40,10 +42,10 @@ struct PlanOptions {
   bool float16 = false; // lets XNNPACK compute in Float16 around products
 };
 
-// Puts as many nodes as the order of computation allows into each XNNPACK step and, if
-// that is asked for, into each pass of elementwise nodes. `types` are those of the planned sizes. `empty`, by value,
-// are those without elements, if that is known: a node that has one among its operands or results is a step of its
-// own, not for XNNPACK, which computes nothing or divides by zero where a result is not empty, too.
+// Puts as many elementwise nodes as the order of computation allows into each pass, if that is asked for. `types` are
+// those of the planned sizes. `empty`, by value, are those without elements, if that is known: a node that has one among
+// its operands or results is a step of its own, not for XNNPACK, which computes nothing or divides by zero where a
+// result is not empty, too.
 Plan make_plan(
     const Blob& blob,
     Span<const TensorType> types,

@@ -41,17 +41,12 @@ bool is_aligned(const void* data, DType dtype) {
 
 } // namespace
 
-StatusOr<const void*> Weights::constant(uint32_t value, SubgraphBuilder::Use use) {
-  // Of no value is this the data: nobody reads it.
-  static const char kDeferred[kTailBytes] = {};
+StatusOr<const void*> Weights::constant(uint32_t value) {
   const auto known = kept_by_value_.find(value);
   if (known != kept_by_value_.end()) {
     return known->second;
   }
   ETX_CHECK(blob_.is_constant(value), Internal, "value %u is not a constant", value);
-  if (use == SubgraphBuilder::Use::Packed) {
-    return static_cast<const void*>(kDeferred);
-  }
   ETX_ASSIGN_OR_RETURN(PackedPtr kept, keep(value));
   kept_by_value_[value] = kept->data;
   kept_.push_back(std::move(kept));

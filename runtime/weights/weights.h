@@ -15,7 +15,7 @@
 #include "runtime/base/memory.h"
 #include "packed_file.h"
 #include "packed_weights.h"
-#include "runtime/xnnpack/subgraph_builder.h"
+#include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -29,15 +29,15 @@ using PackingTask = std::function<Status()>;
 // process. Large ones stay where ExecuTorch has them, if XNNPACK may read past their ends there;
 // the methods of a program share them. Those to be packed are borrowed for that long. What packing
 // needs, from load() on, may be called by several threads.
-class Weights : public SubgraphBuilder::ConstantSource {
+class Weights {
  public:
   // `named_data` may be null if no constant has a key. Both must outlive loading. Nothing is
   // shared with others if `shared` is null, or with later processes if `file` is.
   Weights(const Blob& blob, const NamedDataMap* named_data, PackedWeights* shared = nullptr, PackedFile* file = nullptr)
       : blob_(blob), named_data_(named_data), shared_(shared), file_(file) {}
 
-  // The data of a constant that is kept. One that is to be packed has none yet.
-  StatusOr<const void*> constant(uint32_t value, SubgraphBuilder::Use use) override;
+  // The data of a constant that is read as it is, kTailBytes readable behind it.
+  StatusOr<const void*> constant(uint32_t value);
 
   // Whether the data of a constant that is kept may be asked for as late as by the first call. So it is with a
   // file of packed weights, which makes a load so short that a large constant would take most of it.

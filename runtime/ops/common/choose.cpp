@@ -7,6 +7,7 @@
 #include <xnnpack.h>
 
 #include "in_float.h"
+#include "xnnpack_kernel.h"
 #include "runtime/program/quantization.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -103,6 +104,10 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
   return clamps_to_one ? "XNNPACK takes no clamp that leaves a single integer." : nullptr;
 }
 
+Limit float16_clamp_limit(const schema::Clamp* clamp) {
+  return is_range_in_half(clamp) ? nullptr : "The limits of the clamp are the same number in Float16.";
+}
+
 bool is_float32(const NodeContext& node) {
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     if (node.has_input(i) && !is_float32(node.input(i))) {
@@ -121,7 +126,7 @@ Choice choose_xnnpack_or_kernel(
     const NodeContext& node,
     const ChoiceOptions& options,
     Limit limit,
-    Define define,
+    MakeXnnpackKernel xnnpack,
     MakeKernel make,
     Limit float16_limit) {
   if (limit != nullptr || !options.xnnpack) {
@@ -129,7 +134,7 @@ Choice choose_xnnpack_or_kernel(
   }
   const bool float16 = options.float16 && is_float32(node);
   Choice choice = Choice::xnnpack(
-      define,
+      xnnpack,
       float16 && float16_limit != nullptr ? std::string("XNNPACK has this operator. ") + float16_limit
                                           : "XNNPACK has this operator.");
   return float16 && float16_limit == nullptr ? std::move(choice).in_float16() : choice;

@@ -21,6 +21,9 @@ Limit window_limit(const Window& height, const Window& width);
 // integers with this clamp.
 Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp);
 
+// Why XNNPACK does not compute a product with this clamp in Float16.
+Limit float16_clamp_limit(const schema::Clamp* clamp);
+
 // Whether all operands and results are Float32 and not quantized.
 bool is_float32(const NodeContext& node);
 
@@ -30,7 +33,7 @@ Choice choose_xnnpack_or_kernel(
     const NodeContext& node,
     const ChoiceOptions& options,
     Limit limit,
-    Define define,
+    MakeXnnpackKernel xnnpack,
     MakeKernel make,
     Limit float16_limit = nullptr);
 

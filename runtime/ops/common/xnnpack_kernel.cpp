@@ -20,12 +20,18 @@ Status XnnpackKernel::load(const NodeContext& node, ConstantSource& constants) {
   return {};
 }
 
-Status XnnpackKernel::round(const NodeContext& node, size_t i, const ConstantSource& constants) {
-  ETX_ASSIGN_OR_RETURN(const ConstantData loaded, constants.load(i));
+Status XnnpackKernel::round(const NodeContext& node, size_t i, ConstantSource& constants) {
   const size_t count = node.input(i).shape.numel(), bytes = count * sizeof(uint16_t);
-  ETX_ASSIGN_OR_RETURN(rounded_[i], Buffer::allocate(bytes));
-  narrow(DType::Float16, static_cast<const float*>(loaded.data), rounded_[i].data(), count);
-  std::memset(rounded_[i].data() + bytes, 0, kTailBytes);
+  const auto pack = [&]() -> StatusOr<PackedMemory> {
+    ETX_ASSIGN_OR_RETURN(const ConstantData loaded, constants.load(i));
+    ETX_ASSIGN_OR_RETURN(Buffer buffer, constants.allocate(bytes));
+    narrow(DType::Float16, static_cast<const float*>(loaded.data), buffer.data(), count);
+    std::memset(buffer.data() + bytes, 0, kTailBytes);
+    const auto memory = std::make_shared<Buffer>(std::move(buffer));
+    return PackedMemory{memory->data(), bytes, false, memory};
+  };
+  const std::string key = "Float16 of " + constants.identity(i) + " " + node.input(i).to_string();
+  ETX_ASSIGN_OR_RETURN(rounded_[i], constants.find_or_pack(key, [bytes]() -> StatusOr<size_t> { return bytes; }, pack));
   return {};
 }
 

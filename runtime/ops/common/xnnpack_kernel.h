@@ -50,7 +50,7 @@ class XnnpackKernel : public Kernel {
   }
   // Where input `i` is. REQUIRES: it is no constant that create_operators() keeps
   const void* input(const KernelArguments& arguments, size_t i) const {
-    return i < rounded_.size() && rounded_[i].data() != nullptr ? rounded_[i].data() : arguments.inputs[i];
+    return i < rounded_.size() && rounded_[i].data != nullptr ? rounded_[i].data : arguments.inputs[i];
   }
   bool is_float16() const {
     return float16_;
@@ -63,10 +63,10 @@ class XnnpackKernel : public Kernel {
   }
 
  private:
-  Status round(const NodeContext& node, size_t i, const ConstantSource& constants);
+  Status round(const NodeContext& node, size_t i, ConstantSource& constants);
 
   const bool float16_;
-  std::vector<Buffer> rounded_; // constants in Float16, by input
+  std::vector<PackedMemory> rounded_; // constants in Float16, by input
   pthreadpool_t pool_ = nullptr;
   std::vector<xnn_operator_t> steps_;
   size_t scratch_bytes_ = 0;

@@ -2,16 +2,14 @@
 #include <algorithm>
 
 #include "conv_kernel.h"
+#include "xnnpack_conv.h"
 #include "runtime/ops/common/in_float.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
 #include "runtime/program/quantization.h"
-#include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
-
-using Use = SubgraphBuilder::Use;
 
 // Both ops: x [N, H, W, groups * IC], weight [groups * OC, KH, KW, IC], bias [groups * OC]?
 template <typename Attributes>
@@ -94,25 +92,6 @@ bool has_low_precision_weight(const NodeContext& node) {
       weight.shape.numel() / node.attributes<Attributes>().groups() >= kMinLowPrecisionElements;
 }
 
-struct ConvOperands {
-  uint32_t x;
-  uint32_t weight;
-  uint32_t bias;
-  uint32_t y;
-};
-
-StatusOr<ConvOperands> operands(const NodeContext& node, SubgraphBuilder& subgraph, bool dynamic_quantization) {
-  ConvOperands result{};
-  ETX_ASSIGN_OR_RETURN(result.x, subgraph.input(0));
-  if (dynamic_quantization) {
-    ETX_ASSIGN_OR_RETURN(result.x, subgraph.rounded(result.x, node.input(0).shape, /*axes=*/3));
-  }
-  ETX_ASSIGN_OR_RETURN(result.weight, subgraph.input(1, Use::Packed));
-  ETX_ASSIGN_OR_RETURN(result.bias, subgraph.input(2, Use::Packed));
-  ETX_ASSIGN_OR_RETURN(result.y, subgraph.output());
-  return result;
-}
-
 Status infer_conv2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_conv<schema::Conv2d>(node));
   const Window height = window_height<schema::Conv2d>(node);
@@ -147,39 +126,6 @@ Limit conv2d_limit(const NodeContext& node) {
       : kWeightLimit;
 }
 
-// With one channel in each group this becomes XNNPACK's depthwise convolution by itself.
-Status define_conv2d(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& attributes = node.attributes<schema::Conv2d>();
-  const Window height = window_height<schema::Conv2d>(node);
-  const Window width = window_width<schema::Conv2d>(node);
-  const Shape& weight = node.input(1).shape;
-  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(node, subgraph, attributes.dynamic_quantization()));
-  return check_xnn(
-      xnn_define_convolution_2d(
-          subgraph.get(),
-          height.before,
-          width.after,
-          height.after,
-          width.before,
-          height.kernel,
-          width.kernel,
-          height.stride,
-          width.stride,
-          height.dilation,
-          width.dilation,
-          attributes.groups(),
-          weight[3],
-          weight[0] / attributes.groups(),
-          clamp_min(attributes.clamp()),
-          clamp_max(attributes.clamp()),
-          ids.x,
-          ids.weight,
-          ids.bias,
-          ids.y,
-          0),
-      "xnn_define_convolution_2d");
-}
-
 // Why XNNPACK does not quantize the images of a convolution with this weight itself.
 Limit dynamic_quantization_limit(const NodeContext& node, uint32_t groups) {
   const TensorType& weight = node.input(1);
@@ -210,7 +156,7 @@ Limit quantized_limit(const NodeContext& node) {
 // How one of the two ops is computed.
 struct ConvImplementations {
   Limit (*limit)(const NodeContext& node); // of XNNPACK, whatever the types
-  Define define;
+  MakeXnnpackKernel xnnpack;
   std::unique_ptr<Kernel> (*low_precision)(const NodeContext& node); // with the weight as the program has it
   std::unique_ptr<Kernel> (*in_float)(const NodeContext& node);
 };
@@ -222,12 +168,18 @@ Choice choose_conv(const NodeContext& node, const ChoiceOptions& options, const 
   const bool is_low_precision = has_low_precision_weight<Attributes>(node);
   if (!node.is_quantized()) {
     return is_low_precision ? Choice::kernel(conv.low_precision, kLowPrecision)
-                            : choose_xnnpack_or_kernel(node, options, conv.limit(node), conv.define, conv.in_float);
+                            : choose_xnnpack_or_kernel(
+                                  node,
+                                  options,
+                                  conv.limit(node),
+                                  conv.xnnpack,
+                                  conv.in_float,
+                                  float16_clamp_limit(node.attributes<Attributes>().clamp()));
   }
   Limit limit = quantized_limit<Attributes>(node);
   limit = limit != nullptr ? limit : conv.limit(node);
   if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
-    return choose_xnnpack_or_kernel(node, options, limit, conv.define, conv.in_float);
+    return choose_xnnpack_or_kernel(node, options, limit, conv.xnnpack, conv.in_float);
   }
   return Choice::kernel(
       [make = conv.low_precision](const NodeContext& quantized) { return make_in_float_but_weight(make, quantized); },
@@ -288,50 +240,19 @@ Limit conv_transpose2d_limit(const NodeContext& node) {
   return window_limit(height, width);
 }
 
-Status define_conv_transpose2d(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& attributes = node.attributes<schema::ConvTranspose2d>();
-  const Window height = window_height<schema::ConvTranspose2d>(node);
-  const Window width = window_width<schema::ConvTranspose2d>(node);
-  const Shape& weight = node.input(1).shape;
-  ETX_ASSIGN_OR_RETURN(const ConvOperands ids, operands(node, subgraph, attributes.dynamic_quantization()));
-  return check_xnn(
-      xnn_define_deconvolution_2d(
-          subgraph.get(),
-          height.before,
-          width.after,
-          height.after,
-          width.before,
-          attributes.output_padding()->height(),
-          attributes.output_padding()->width(),
-          height.kernel,
-          width.kernel,
-          height.stride,
-          width.stride,
-          height.dilation,
-          width.dilation,
-          attributes.groups(),
-          weight[3],
-          weight[0] / attributes.groups(),
-          clamp_min(attributes.clamp()),
-          clamp_max(attributes.clamp()),
-          ids.x,
-          ids.weight,
-          ids.bias,
-          ids.y,
-          0),
-      "xnn_define_deconvolution_2d");
-}
-
 Choice choose_conv2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   return choose_conv<schema::Conv2d>(
-      node, options, {conv2d_limit, define_conv2d, make_low_precision_conv2d, make_conv2d});
+      node, options, {conv2d_limit, make_xnnpack_conv2d, make_low_precision_conv2d, make_conv2d});
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   return choose_conv<schema::ConvTranspose2d>(
       node,
       options,
-      {conv_transpose2d_limit, define_conv_transpose2d, make_low_precision_conv_transpose2d, make_conv_transpose2d});
+      {conv_transpose2d_limit,
+       make_xnnpack_conv_transpose2d,
+       make_low_precision_conv_transpose2d,
+       make_conv_transpose2d});
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "row_kernel.h"
+#include "xnnpack_elementwise.h"
 #include "runtime/program/quantization.h"
-#include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -31,140 +31,25 @@ Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);
 }
 
-// How XNNPACK computes a kind: as one operator (`type`), or as `compose` defines it; if neither, why it does not.
-struct UnaryDefinition {
-  xnn_unary_operator type = xnn_unary_invalid;
-  Status (*compose)(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) = nullptr;
-  Limit limit = nullptr;
-};
-
-Status define(
-    SubgraphBuilder& subgraph, xnn_unary_operator type, const xnn_unary_params* params, uint32_t x, uint32_t y) {
-  return check_xnn(xnn_define_unary(subgraph.get(), type, params, x, y, 0), "xnn_define_unary");
-}
-
-Status define(SubgraphBuilder& subgraph, xnn_binary_operator type, uint32_t a, uint32_t b, uint32_t y) {
-  return check_xnn(xnn_define_binary(subgraph.get(), type, nullptr, a, b, y, 0), "xnn_define_binary");
-}
-
-Status define_clamp(SubgraphBuilder& subgraph, float min, float max, uint32_t x, uint32_t y) {
-  xnn_unary_params params{};
-  params.clamp.min = min;
-  params.clamp.max = max;
-  return define(subgraph, xnn_unary_clamp, &params, x, y);
-}
-
-Status define_copy(SubgraphBuilder& subgraph, const TensorType&, uint32_t x, uint32_t y) {
-  return check_xnn(xnn_define_copy(subgraph.get(), x, y, 0), "xnn_define_copy");
-}
-
-Status define_reciprocal(SubgraphBuilder& subgraph, const TensorType&, uint32_t x, uint32_t y) {
-  ETX_ASSIGN_OR_RETURN(const uint32_t one, subgraph.scalar(1));
-  return define(subgraph, xnn_binary_divide, one, x, y);
-}
-
-// XNNPACK's own sigmoid of a finite number beyond 4e26 is NaN on AVX-512.
-Status define_sigmoid(SubgraphBuilder& subgraph, const TensorType& type, uint32_t x, uint32_t y) {
-  ETX_ASSIGN_OR_RETURN(const uint32_t clamped, subgraph.internal(type));
-  ETX_RETURN_IF_ERROR(define_clamp(subgraph, -128, 128, x, clamped));
-  return define(subgraph, xnn_unary_sigmoid, nullptr, clamped, y);
-}
-
-UnaryDefinition unary_definition(UnaryKind kind) {
+// Why XNNPACK does not compute a kind.
+Limit unary_limit(UnaryKind kind) {
   switch (kind) {
-    case UnaryKind::Abs:
-      return {xnn_unary_abs};
-    case UnaryKind::Ceil:
-      return {xnn_unary_ceiling};
-    case UnaryKind::Clamp:
-      return {xnn_unary_clamp};
-    case UnaryKind::Copy:
-      return {xnn_unary_invalid, define_copy};
-    case UnaryKind::Elu:
-      return {xnn_unary_elu};
-    case UnaryKind::Floor:
-      return {xnn_unary_floor};
-    case UnaryKind::Gelu:
-      return {xnn_unary_gelu};
-    case UnaryKind::HardSwish:
-      return {xnn_unary_hardswish};
-    case UnaryKind::LeakyRelu:
-      return {xnn_unary_leaky_relu};
-    case UnaryKind::Neg:
-      return {xnn_unary_negate};
-    case UnaryKind::Reciprocal:
-      return {xnn_unary_invalid, define_reciprocal};
-    case UnaryKind::Round:
-      return {xnn_unary_bankers_rounding};
-    case UnaryKind::Sigmoid:
-      return {xnn_unary_invalid, define_sigmoid};
-    case UnaryKind::Square:
-      return {xnn_unary_square};
-    case UnaryKind::Tanh:
-      return {xnn_unary_tanh};
     case UnaryKind::Rsqrt:
     case UnaryKind::Sqrt:
-      return {xnn_unary_invalid, nullptr, "XNNPACK's root is NaN where it should be 0 or infinite."};
+      return "XNNPACK's root is NaN where it should be 0 or infinite.";
     case UnaryKind::Cos:
     case UnaryKind::Exp:
     case UnaryKind::Log:
     case UnaryKind::Sign:
     case UnaryKind::Sin:
-      return {xnn_unary_invalid, nullptr, "XNNPACK computes one number at a time, our row a vector."};
+      return "XNNPACK computes one number at a time, our row a vector.";
     case UnaryKind::GeluTanh:
     case UnaryKind::HardSigmoid:
     case UnaryKind::Silu:
-      return {xnn_unary_invalid, nullptr, "XNNPACK needs several passes over memory, our row one."};
-    case UnaryKind::Acos:
-    case UnaryKind::Acosh:
-    case UnaryKind::Asin:
-    case UnaryKind::Asinh:
-    case UnaryKind::Atan:
-    case UnaryKind::Atanh:
-    case UnaryKind::Cosh:
-    case UnaryKind::Erf:
-    case UnaryKind::Exp2:
-    case UnaryKind::Expm1:
-    case UnaryKind::Log10:
-    case UnaryKind::Log1p:
-    case UnaryKind::Log2:
-    case UnaryKind::Sinh:
-    case UnaryKind::Tan:
-    case UnaryKind::Trunc:
-      break;
-  }
-  return {xnn_unary_invalid, nullptr, "XNNPACK has no such operator."};
-}
-
-xnn_unary_params unary_params(const schema::Unary& attributes) {
-  xnn_unary_params params{};
-  switch (attributes.kind()) {
-    case UnaryKind::Clamp:
-      params.clamp.min = attributes.clamp()->min();
-      params.clamp.max = attributes.clamp()->max();
-      break;
-    case UnaryKind::Elu:
-      params.elu.alpha = attributes.alpha();
-      break;
-    case UnaryKind::LeakyRelu:
-      params.leaky_relu.negative_slope = attributes.alpha();
-      break;
+      return "XNNPACK needs several passes over memory, our row one.";
     default:
-      break;
+      return has_xnnpack_unary(kind) ? nullptr : "XNNPACK has no such operator.";
   }
-  return params;
-}
-
-Status define_unary(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& attributes = node.attributes<schema::Unary>();
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  const UnaryDefinition definition = unary_definition(attributes.kind());
-  if (definition.compose != nullptr) {
-    return definition.compose(subgraph, node.output(), x, y);
-  }
-  const xnn_unary_params params = unary_params(attributes);
-  return define(subgraph, definition.type, &params, x, y);
 }
 
 bool takes(BinaryKind kind, DType dtype) {
@@ -218,37 +103,6 @@ Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, dtype, shape);
 }
 
-xnn_binary_operator binary_operator(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::Add:
-      return xnn_binary_add;
-    case BinaryKind::Sub:
-      return xnn_binary_subtract;
-    case BinaryKind::Mul:
-      return xnn_binary_multiply;
-    case BinaryKind::Div:
-      return xnn_binary_divide;
-    case BinaryKind::Prelu:
-      return xnn_binary_prelu;
-    case BinaryKind::SquaredDifference:
-      return xnn_binary_squared_difference;
-    case BinaryKind::Copysign:
-      return xnn_binary_copysign;
-    case BinaryKind::Maximum:
-    case BinaryKind::Minimum:
-    case BinaryKind::Pow:
-    case BinaryKind::Atan2:
-    case BinaryKind::FloorDiv:
-    case BinaryKind::Remainder:
-    case BinaryKind::Fmod:
-    case BinaryKind::BitAnd:
-    case BinaryKind::BitOr:
-    case BinaryKind::BitXor:
-      break;
-  }
-  return xnn_binary_invalid;
-}
-
 Limit binary_limit(const NodeContext& node) {
   switch (node.attributes<schema::Binary>().kind()) {
     case BinaryKind::Maximum:
@@ -257,9 +111,8 @@ Limit binary_limit(const NodeContext& node) {
     default:
       break;
   }
-  return binary_operator(node.attributes<schema::Binary>().kind()) == xnn_binary_invalid
-      ? "XNNPACK has no such operator."
-      : operand_limit(node);
+  return !has_xnnpack_binary(node.attributes<schema::Binary>().kind()) ? "XNNPACK has no such operator."
+                                                                       : operand_limit(node);
 }
 
 // Beyond these ratios of scales XNNPACK computes something else.
@@ -290,16 +143,6 @@ Limit quantized_binary_limit(const NodeContext& node) {
   return attributes.clamp() != nullptr ? "XNNPACK takes no clamp here." : operand_limit(node);
 }
 
-Status define_binary(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& attributes = node.attributes<schema::Binary>();
-  ETX_ASSIGN_OR_RETURN(const uint32_t a, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t b, subgraph.input(1));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  const xnn_binary_params params{clamp_min(attributes.clamp()), clamp_max(attributes.clamp())};
-  return check_xnn(
-      xnn_define_binary(subgraph.get(), binary_operator(attributes.kind()), &params, a, b, y, 0), "xnn_define_binary");
-}
-
 Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   if (node.is_quantized()) {
     const bool has_row = make_quantized_unary_row(node) != nullptr;
@@ -313,8 +156,7 @@ Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& op
     return choose_kernel(node, make_unary, "XNNPACK has no such operator of these integers.");
   }
   const UnaryKind kind = node.attributes<schema::Unary>().kind();
-  const UnaryDefinition definition = unary_definition(kind);
-  const Limit limit = definition.limit != nullptr ? definition.limit : operand_limit(node);
+  const Limit limit = unary_limit(kind) != nullptr ? unary_limit(kind) : operand_limit(node);
   const MakeRow row = make_unary_row(node) == nullptr ? nullptr : make_unary_row;
   if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
     return Choice::elementwise(row, make_unary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
@@ -323,7 +165,7 @@ Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& op
              node,
              options,
              limit,
-             define_unary,
+             make_xnnpack_unary,
              make_unary,
              kind == UnaryKind::Gelu ? "In Float16 it computes one number at a time." : nullptr)
       .or_row(row);
@@ -338,7 +180,7 @@ Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& o
           make_kernel_of_row<make_quantized_binary_row>,
           limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
     }
-    return choose_xnnpack_or_kernel(node, options, limit, define_binary, make_binary);
+    return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_binary, make_binary);
   }
   const Limit limit = binary_limit(node);
   const MakeRow row = make_binary_row(node) == nullptr ? nullptr : make_binary_row;
@@ -349,7 +191,7 @@ Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& o
              node,
              options,
              limit,
-             define_binary,
+             make_xnnpack_binary,
              make_binary,
              node.attributes<schema::Binary>().kind() == BinaryKind::Copysign ? "It has this in Float32 only."
                                                                               : nullptr)

@@ -1,15 +1,13 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "matmul_kernel.h"
+#include "xnnpack_linear.h"
 #include "low_precision_weight.h"
 #include "runtime/program/quantization.h"
-#include "runtime/xnnpack/subgraph_builder.h"
 #include "runtime/ops/common/choose.h"
 #include "runtime/ops/common/in_float.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
-
-using Use = SubgraphBuilder::Use;
 
 Status infer_linear(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(2, 1));
@@ -31,18 +29,6 @@ Status infer_linear(const NodeContext& node, Span<TensorType> outputs) {
 
 bool is_constant(const NodeContext& node) {
   return node.is_constant(1) && (!node.has_input(2) || node.is_constant(2));
-}
-
-Status define_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const schema::Clamp* clamp = node.attributes<schema::Linear>().clamp();
-  const Use use = is_constant(node) ? Use::Packed : Use::Kept;
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t weight, subgraph.input(1, use));
-  ETX_ASSIGN_OR_RETURN(const uint32_t bias, subgraph.input(2, use));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  return check_xnn(
-      xnn_define_fully_connected(subgraph.get(), clamp_min(clamp), clamp_max(clamp), x, weight, bias, y, 0),
-      "xnn_define_fully_connected");
 }
 
 constexpr const char* kLowPrecision =
@@ -67,14 +53,15 @@ Choice choose_linear(const NodeContext& node, const Cpu&, const ChoiceOptions& o
                                   node,
                                   options,
                                   operand_limit(node),
-                                  define_linear,
+                                  make_xnnpack_linear,
                                   make_linear,
-                                  is_constant(node) ? nullptr : "In Float16 it takes constant weights only.");
+                                  is_constant(node) ? float16_clamp_limit(node.attributes<schema::Linear>().clamp())
+                                                    : "In Float16 it takes constant weights only.");
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);
   if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
-    return choose_xnnpack_or_kernel(node, options, limit, define_linear, make_linear);
+    return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_linear, make_linear);
   }
   return Choice::kernel(
       [](const NodeContext& quantized) { return make_in_float_but_weight(make_low_precision_linear, quantized); },
@@ -103,15 +90,6 @@ Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, shape);
 }
 
-Status define_batch_matmul(const NodeContext& node, SubgraphBuilder& subgraph) {
-  ETX_ASSIGN_OR_RETURN(const uint32_t a, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t b, subgraph.input(1, node.is_constant(1) ? Use::Packed : Use::Kept));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  const uint32_t flags = node.attributes<schema::BatchMatMul>().transpose_b() ? XNN_FLAG_TRANSPOSE_B : 0;
-  return check_xnn(
-      xnn_define_batch_matrix_multiply(subgraph.get(), a, b, y, flags), "xnn_define_batch_matrix_multiply");
-}
-
 Choice choose_batch_matmul(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   if (!node.is_quantized() && batch_matmul_has_low_precision_weight(node)) {
     return Choice::kernel(make_low_precision_batch_matmul, kLowPrecision);
@@ -120,7 +98,7 @@ Choice choose_batch_matmul(const NodeContext& node, const Cpu&, const ChoiceOpti
       node,
       options,
       node.is_quantized() ? "XNNPACK multiplies batches of Float32 matrices." : operand_limit(node),
-      define_batch_matmul,
+      make_xnnpack_batch_matmul,
       make_batch_matmul,
       node.is_constant(1) ? "It packs a constant operand in Float32 only." : nullptr);
 }

@@ -7,7 +7,7 @@
 
 #include "move_kernel.h"
 #include "runtime/program/quantization.h"
-#include "runtime/xnnpack/subgraph_builder.h"
+#include "xnnpack_move.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -115,27 +115,6 @@ Limit concat_limit(const NodeContext& node) {
   return has_long_runs(node) ? nullptr : "XNNPACK is slow with many runs of less than 8 neighbours.";
 }
 
-Status define_concat(const NodeContext& node, SubgraphBuilder& subgraph) {
-  std::array<uint32_t, 5> x{};
-  for (size_t i = 0; i < node.num_inputs(); ++i) {
-    ETX_ASSIGN_OR_RETURN(x[i], subgraph.input(i));
-  }
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  const int32_t axis = node.attributes<schema::Concat>().axis();
-  const xnn_subgraph_t graph = subgraph.get();
-  switch (node.num_inputs()) {
-    case 2:
-      return check_xnn(xnn_define_concatenate2(graph, axis, x[0], x[1], y, 0), "xnn_define_concatenate2");
-    case 3:
-      return check_xnn(xnn_define_concatenate3(graph, axis, x[0], x[1], x[2], y, 0), "xnn_define_concatenate3");
-    case 4:
-      return check_xnn(xnn_define_concatenate4(graph, axis, x[0], x[1], x[2], x[3], y, 0), "xnn_define_concatenate4");
-    default:
-      return check_xnn(
-          xnn_define_concatenate5(graph, axis, x[0], x[1], x[2], x[3], x[4], y, 0), "xnn_define_concatenate5");
-  }
-}
-
 Status infer_slice(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::Slice>();
@@ -171,19 +150,6 @@ Limit slice_limit(const NodeContext& node) {
   return entry_of(attributes.start()) >= 0 && entry_of(attributes.size()) > 0
       ? operand_limit(node)
       : "XNNPACK takes slices with a start and a size that are known.";
-}
-
-Status define_slice(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& attributes = node.attributes<schema::Slice>();
-  std::array<size_t, kMaxRank> starts{};
-  std::array<size_t, kMaxRank> sizes{}; // 0: the whole axis
-  starts[attributes.axis()] = static_cast<size_t>(entry_of(attributes.start()));
-  sizes[attributes.axis()] = static_cast<size_t>(entry_of(attributes.size()));
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  return check_xnn(
-      xnn_define_static_slice(subgraph.get(), node.input(0).shape.rank, starts.data(), sizes.data(), x, y, 0),
-      "xnn_define_static_slice");
 }
 
 // Whether a tensor of this type can hold the number.
@@ -270,9 +236,9 @@ Choice choose_moving(const NodeContext& node, MakeKernel make, const char* reaso
 }
 
 Choice choose_moving_in_xnnpack(
-    const NodeContext& node, const ChoiceOptions& options, Limit limit, Define define, MakeKernel make) {
+    const NodeContext& node, const ChoiceOptions& options, Limit limit, MakeXnnpackKernel xnnpack, MakeKernel make) {
   if (limit == nullptr && options.xnnpack && is_moved_as_it_is(node)) {
-    return choose_xnnpack_or_kernel(node, options, limit, define, std::move(make));
+    return choose_xnnpack_or_kernel(node, options, limit, xnnpack, std::move(make));
   }
   return choose_moving(node, std::move(make), limit == nullptr ? "XNNPACK takes integers of one scale." : limit);
 }
@@ -297,11 +263,11 @@ Choice choose_pad(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
 }
 
 Choice choose_concat(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  return choose_moving_in_xnnpack(node, options, concat_limit(node), define_concat, make_concat);
+  return choose_moving_in_xnnpack(node, options, concat_limit(node), make_xnnpack_concat, make_concat);
 }
 
 Choice choose_slice(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  return choose_moving_in_xnnpack(node, options, slice_limit(node), define_slice, make_slice);
+  return choose_moving_in_xnnpack(node, options, slice_limit(node), make_xnnpack_slice, make_slice);
 }
 
 } // namespace

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "runtime/program/quantization.h"
-#include "runtime/xnnpack/subgraph_builder.h"
+#include "xnnpack_pool.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -118,46 +118,6 @@ Limit avg_pool2d_limit(const NodeContext& node) {
   return limit != nullptr ? limit : window_limit(window_height(pool), window_width(pool));
 }
 
-// The input with a border of zeros.
-StatusOr<uint32_t> define_border(const NodeContext& node, const schema::Padding2D& padding, SubgraphBuilder& subgraph) {
-  TensorType type = node.input(0);
-  type.shape[1] += size_t{padding.top()} + padding.bottom();
-  type.shape[2] += size_t{padding.left()} + padding.right();
-  const std::array<size_t, 4> before{0, padding.top(), padding.left(), 0};
-  const std::array<size_t, 4> after{0, padding.bottom(), padding.right(), 0};
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.internal(type));
-  ETX_RETURN_IF_ERROR(check_xnn(
-      xnn_define_static_constant_pad(subgraph.get(), before.data(), after.data(), 0, x, y, 0),
-      "xnn_define_static_constant_pad"));
-  return y;
-}
-
-Status define_avg_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& pool = node.attributes<schema::AvgPool2d>();
-  const bool counts = !equal(*pool.padding_counted(), kNoPadding);
-  const schema::Padding2D& padding = counts ? kNoPadding : *pool.padding();
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, counts ? define_border(node, *pool.padding(), subgraph) : subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  return check_xnn(
-      xnn_define_average_pooling_2d(
-          subgraph.get(),
-          padding.top(),
-          padding.right(),
-          padding.bottom(),
-          padding.left(),
-          pool.kernel()->height(),
-          pool.kernel()->width(),
-          pool.stride()->height(),
-          pool.stride()->width(),
-          -kInfinity,
-          kInfinity,
-          x,
-          y,
-          0),
-      "xnn_define_average_pooling_2d");
-}
-
 Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::MaxPool2d>();
@@ -194,31 +154,6 @@ Limit max_pool2d_limit(const NodeContext& node) {
   return limit != nullptr ? limit : window_limit(height, width);
 }
 
-Status define_max_pool2d(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& pool = node.attributes<schema::MaxPool2d>();
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  return check_xnn(
-      xnn_define_max_pooling_2d(
-          subgraph.get(),
-          pool.padding()->top(),
-          pool.padding()->right(),
-          pool.padding()->bottom(),
-          pool.padding()->left(),
-          pool.kernel()->height(),
-          pool.kernel()->width(),
-          pool.stride()->height(),
-          pool.stride()->width(),
-          pool.dilation()->height(),
-          pool.dilation()->width(),
-          -kInfinity,
-          kInfinity,
-          x,
-          y,
-          0),
-      "xnn_define_max_pooling_2d");
-}
-
 Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
@@ -245,15 +180,6 @@ Limit adaptive_pool2d_limit(const NodeContext& node) {
     return limit;
   }
   return node.input(0).shape.numel(1, 3) <= INT32_MAX ? nullptr : "XNNPACK counts the elements of a mean in 31 bits.";
-}
-
-Status define_adaptive_pool2d(const NodeContext&, SubgraphBuilder& subgraph) {
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  const std::array<size_t, 2> axes{1, 2};
-  return check_xnn(
-      xnn_define_static_reduce(subgraph.get(), xnn_reduce_mean, axes.size(), axes.data(), x, y, XNN_FLAG_KEEP_DIMS),
-      "xnn_define_static_reduce");
 }
 
 uint32_t entry(const flatbuffers::Vector<uint32_t>* sizes, uint32_t axis, uint32_t missing) {
@@ -293,16 +219,19 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
 }
 
 Choice choose_avg_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  return choose_xnnpack_or_kernel(node, options, avg_pool2d_limit(node), define_avg_pool2d, make_avg_pool2d);
+  return choose_xnnpack_or_kernel(node, options, avg_pool2d_limit(node), make_xnnpack_avg_pool2d, make_avg_pool2d);
 }
 
 Choice choose_max_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  return choose_xnnpack_or_kernel(node, options, max_pool2d_limit(node), define_max_pool2d, make_max_pool2d);
+  const MakeXnnpackKernel xnnpack = [](const NodeContext& quantized, bool) {
+    return make_xnnpack_max_pool2d(quantized);
+  };
+  return choose_xnnpack_or_kernel(node, options, max_pool2d_limit(node), xnnpack, make_max_pool2d);
 }
 
 Choice choose_adaptive_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   return choose_xnnpack_or_kernel(
-      node, options, adaptive_pool2d_limit(node), define_adaptive_pool2d, make_adaptive_pool2d);
+      node, options, adaptive_pool2d_limit(node), make_xnnpack_adaptive_pool2d, make_adaptive_pool2d);
 }
 
 } // namespace

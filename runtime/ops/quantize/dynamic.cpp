@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/xnnpack/subgraph_builder.h"
+#include "runtime/ops/gemm/xnnpack_linear.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
-
-using Use = SubgraphBuilder::Use;
 
 constexpr size_t kSmallestGroup = 32; // that XNNPACK takes
 
@@ -101,34 +99,6 @@ Limit quantized_linear_limit(const NodeContext& node, const Cpu& cpu) {
   return x.last() / groups % kSmallestGroup == 0 ? nullptr : "XNNPACK takes groups of a multiple of 32 weights.";
 }
 
-Status define_quantized_linear(const NodeContext& node, SubgraphBuilder& subgraph) {
-  const auto& attributes = node.attributes<schema::QuantizedLinear>();
-  const schema::Clamp* clamp = attributes.clamp();
-  ETX_ASSIGN_OR_RETURN(uint32_t x, subgraph.input(0));
-  if (attributes.dynamic_quantization()) {
-    ETX_ASSIGN_OR_RETURN(x, subgraph.rounded(x, node.input(0).shape, /*axes=*/1));
-  }
-  ETX_ASSIGN_OR_RETURN(
-      const uint32_t weight, subgraph.quantized_weight(1, 2, attributes.bits(), node.input(0).shape.last()));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  const auto multiply = [&](const schema::Clamp* limits, uint32_t bias, uint32_t to) {
-    return check_xnn(
-        xnn_define_fully_connected(subgraph.get(), clamp_min(limits), clamp_max(limits), x, weight, bias, to, 0),
-        "xnn_define_fully_connected");
-  };
-  if (attributes.dynamic_quantization() || !node.has_input(3)) {
-    ETX_ASSIGN_OR_RETURN(const uint32_t bias, subgraph.input(3, Use::Packed));
-    return multiply(clamp, bias, y);
-  }
-  // Of a product of floats and integers XNNPACK scales the bias, too.
-  ETX_ASSIGN_OR_RETURN(const uint32_t product, subgraph.internal(node.output()));
-  ETX_RETURN_IF_ERROR(multiply(nullptr, XNN_INVALID_VALUE_ID, product));
-  ETX_ASSIGN_OR_RETURN(const uint32_t bias, subgraph.input(3));
-  const xnn_binary_params params{clamp_min(clamp), clamp_max(clamp)};
-  return check_xnn(
-      xnn_define_binary(subgraph.get(), xnn_binary_add, &params, product, bias, y, 0), "xnn_define_binary");
-}
-
 Status infer_choose_qparams(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1, 0, 2));
   ETX_RETURN_IF_ERROR(node.check_float());
@@ -166,7 +136,7 @@ Choice choose_quantized_linear(const NodeContext& node, const Cpu& cpu, const Ch
       node,
       options,
       quantized_linear_limit(node, cpu),
-      define_quantized_linear,
+      [](const NodeContext& in_float32, bool) { return make_xnnpack_quantized_linear(in_float32); },
       make_quantized_linear,
       "It takes these weights in Float32 only.");
 }

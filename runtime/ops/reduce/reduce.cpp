@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/xnnpack/subgraph_builder.h"
+#include "xnnpack_softmax.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -156,19 +156,13 @@ Limit softmax_limit(const NodeContext& node) {
                                                             : "XNNPACK has softmax over the last axis only.";
 }
 
-Status define_softmax(const NodeContext&, SubgraphBuilder& subgraph) {
-  ETX_ASSIGN_OR_RETURN(const uint32_t x, subgraph.input(0));
-  ETX_ASSIGN_OR_RETURN(const uint32_t y, subgraph.output());
-  return check_xnn(xnn_define_softmax(subgraph.get(), x, y, 0), "xnn_define_softmax");
-}
-
 // On ARM XNNPACK keeps the sum of a row in Float16 while it sums up, too: infinite for one of more than 65504.
 Choice choose_softmax(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
   return choose_xnnpack_or_kernel(
       node,
       options,
       softmax_limit(node),
-      define_softmax,
+      [](const NodeContext& in_float32, bool) { return make_xnnpack_softmax(in_float32); },
       make_softmax,
       "In Float16 it keeps the sum of a row in Float16, which is too little for long rows.");
 }

@@ -195,7 +195,7 @@ TEST_P(MemoryFailureTest, WhileRunning) {
     ASSERT_TRUE(executable.ok());
     const Status status = run(**executable);
     if (status.ok()) {
-      EXPECT_TRUE(GetParam().name != "large" || limit_ >= 4) << limit_;
+      EXPECT_TRUE(GetParam().name != "large" || limit_ >= 3) << limit_;
       break;
     }
     EXPECT_EQ(status.code(), Error::MemoryAllocationFailed) << status.message();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int32_t kWidth = 32;
 
-// Two segments of XNNPACK with kernels of ours between them, for up to 256 rows.
+// Products of XNNPACK with kernels of ours between them, for up to 256 rows.
 GraphDef network() {
   GraphDef g;
   const int64_t rows = g.ranged(schema::DimOp::InputDim, 0, 0, 1, 256, 256);
@@ -79,14 +79,12 @@ class WorkspaceTest : public ::testing::Test {
 TEST_F(WorkspaceTest, IsAsLargeAsTheSizesOfTheCallsNeed) {
   const auto executable = create(nullptr);
   expect_right(*executable, 7);
-  const size_t small = executable->workspace().arena_bytes();
-  const size_t small_inside = executable->workspace().xnnpack_bytes();
+  const size_t small = executable->workspace().bytes();
   expect_right(*executable, 256);
-  const size_t large = executable->workspace().arena_bytes();
+  const size_t large = executable->workspace().bytes();
   EXPECT_GT(large, 4 * small);
-  EXPECT_GT(executable->workspace().xnnpack_bytes(), 4 * small_inside);
   expect_right(*executable, 7);
-  EXPECT_EQ(executable->workspace().arena_bytes(), large);
+  EXPECT_EQ(executable->workspace().bytes(), large);
 }
 
 // Of a chain of layers two tensors live at a time, with a sum at its end one more.
@@ -108,25 +106,23 @@ TEST_F(WorkspaceTest, ReusesWhatLayersBehindHaveLeft) {
   expected_[kRows] = run(alone, kRows);
   expected_[kRows].resize(kRows * kWidth);
   expect_right(*executable, kRows);
-  EXPECT_LT(executable->workspace().xnnpack_bytes(), 4 * kRows * kWidth * sizeof(float));
+  EXPECT_LT(executable->workspace().bytes(), 4 * kRows * kWidth * sizeof(float));
 }
 
 TEST_F(WorkspaceTest, ShrinksIfAsked) {
   const auto executable = create(nullptr, true);
   expect_right(*executable, 7);
-  const size_t small = executable->workspace().arena_bytes();
-  const size_t small_inside = executable->workspace().xnnpack_bytes();
+  const size_t small = executable->workspace().bytes();
   for (int round = 0; round < 3; ++round) {
     expect_right(*executable, 256);
-    EXPECT_GT(executable->workspace().arena_bytes(), small);
+    EXPECT_GT(executable->workspace().bytes(), small);
     expect_right(*executable, 7);
-    EXPECT_EQ(executable->workspace().arena_bytes(), small);
-    EXPECT_EQ(executable->workspace().xnnpack_bytes(), small_inside);
+    EXPECT_EQ(executable->workspace().bytes(), small);
   }
 }
 
 TEST_F(WorkspaceTest, IsOneForThoseThatShareIt) {
-  const std::shared_ptr<Workspace> workspace = *Workspace::create();
+  const std::shared_ptr<Workspace> workspace = std::make_shared<Workspace>();
   const auto first = create(workspace), second = create(workspace), third = create(workspace, true);
   for (int round = 0; round < 3; ++round) {
     for (Executable* executable : {first.get(), second.get(), third.get()}) {
@@ -139,12 +135,11 @@ TEST_F(WorkspaceTest, IsOneForThoseThatShareIt) {
   const auto alone = create(nullptr);
   expect_right(*alone, 256);
   expect_right(*second, 256);
-  EXPECT_EQ(workspace->arena_bytes(), alone->workspace().arena_bytes());
-  EXPECT_EQ(workspace->xnnpack_bytes(), alone->workspace().xnnpack_bytes());
+  EXPECT_EQ(workspace->bytes(), alone->workspace().bytes());
 }
 
 TEST_F(WorkspaceTest, IsThereForTheRestIfOneGoes) {
-  const std::shared_ptr<Workspace> workspace = *Workspace::create();
+  const std::shared_ptr<Workspace> workspace = std::make_shared<Workspace>();
   const auto first = create(workspace);
   auto second = create(workspace);
   expect_right(*second, 64);

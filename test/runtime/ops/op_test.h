@@ -63,10 +63,9 @@ class OpCase {
   // With a result of this type, which may be quantized.
   bool in_xnnpack(const TensorType& output) const;
   bool in_half() const;
+  // By the kernel that has XNNPACK compute it. `pool`: null for the calling thread.
   // REQUIRES: infer() succeeds. Fails the test if something else goes wrong.
-  std::vector<float> run_in_xnnpack(bool half = false) const;
-  // The same by the kernel that has XNNPACK compute it. `pool`: null for the calling thread.
-  std::vector<float> run_xnnpack_kernel(bool half = false, pthreadpool_t pool = nullptr) const;
+  std::vector<float> run_in_xnnpack(bool half = false, pthreadpool_t pool = nullptr) const;
   std::vector<float> run_kernel() const;
   size_t num_operands() const {
     return operands_.size();

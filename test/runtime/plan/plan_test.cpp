@@ -33,7 +33,7 @@ struct PlanGraph : GraphDef {
   }
 };
 
-Plan plan_of(const GraphDef& def, bool fuse_elementwise = false) {
+Plan plan_of(const GraphDef& def, bool fuse_elementwise = false, bool float16 = false) {
   const std::vector<uint8_t> bytes = def.build();
   StatusOr<Blob> blob = open_blob(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
@@ -43,33 +43,31 @@ Plan plan_of(const GraphDef& def, bool fuse_elementwise = false) {
   EXPECT_TRUE(types.ok());
   PlanOptions options;
   options.fuse_elementwise = fuse_elementwise;
+  options.float16 = float16 && Cpu::get().float16;
   return make_plan(*blob, {types->data(), types->size()}, *sizes, options);
 }
 
-// "X" for an XNNPACK step, "K" for a kernel, "F" for a pass.
+// "X" for a kernel of XNNPACK, "H" for one in Float16, "K" for a kernel of ours, "F" for a pass, "C" for a conversion.
 std::string kinds(const Plan& plan) {
   std::string text;
   for (const Step& step : plan.steps) {
-    text += step.kind == Step::Kind::Xnnpack ? "X" : step.kind == Step::Kind::Kernel ? "K" : "F";
+    switch (step.kind) {
+      case Step::Kind::Fused:
+        text += "F";
+        break;
+      case Step::Kind::Convert:
+        text += "C";
+        break;
+      case Step::Kind::Kernel: {
+        const Choice& choice = plan.choices[step.nodes.front()];
+        text += choice.kind != Choice::Kind::Xnnpack ? "K" : choice.float16 ? "H" : "X";
+      }
+    }
   }
   return text;
 }
 
-TEST(PlanTest, MakesOneSegmentOfXnnpackNodes) {
-  PlanGraph g;
-  const uint32_t x = g.input({4});
-  const uint32_t a = g.xnnpack(x);
-  const uint32_t b = g.xnnpack(a);
-  const uint32_t c = g.xnnpack(a, b);
-  g.output(c);
-  const Plan plan = plan_of(g);
-  ASSERT_EQ(kinds(plan), "X");
-  EXPECT_THAT(plan.steps[0].nodes, ElementsAre(0u, 1u, 2u));
-  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
-  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(c));
-}
-
-TEST(PlanTest, ExportsValuesThatOtherStepsOrTheCallerRead) {
+TEST(PlanTest, MakesAStepOfEachNode) {
   PlanGraph g;
   const uint32_t x = g.input({4});
   const uint32_t a = g.xnnpack(x);
@@ -78,37 +76,13 @@ TEST(PlanTest, ExportsValuesThatOtherStepsOrTheCallerRead) {
   g.output(b);
   g.output(g.xnnpack(b, k));
   const Plan plan = plan_of(g);
-  ASSERT_EQ(kinds(plan), "XKX");
-  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a, b));
-  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(a));
-  EXPECT_THAT(plan.steps[1].outputs, ElementsAre(k));
-  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(b, k));
-}
-
-TEST(PlanTest, GathersNodesThatAreApartInTheBlob) {
-  // Two chains X K X, one after the other, need no more segments than one of them.
-  PlanGraph g;
-  const uint32_t x = g.input({4});
-  const uint32_t y = g.input({4});
-  const uint32_t first = g.xnnpack(g.kernel(g.xnnpack(x)));
-  const uint32_t second = g.xnnpack(g.kernel(g.xnnpack(y)));
-  g.output(first);
-  g.output(second);
-  const Plan plan = plan_of(g);
-  ASSERT_EQ(kinds(plan), "XKKX");
-  EXPECT_THAT(plan.steps[0].nodes, ElementsAre(0u, 3u));
-  EXPECT_THAT(plan.steps[3].nodes, ElementsAre(2u, 5u));
-}
-
-TEST(PlanTest, RunsKernelsFirst) {
-  PlanGraph g;
-  const uint32_t x = g.input({4});
-  const uint32_t a = g.xnnpack(x);
-  const uint32_t k = g.kernel(x);
-  g.output(g.xnnpack(a, k));
-  const Plan plan = plan_of(g);
-  ASSERT_EQ(kinds(plan), "KX");
-  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(x, k));
+  ASSERT_EQ(kinds(plan), "XXKX");
+  EXPECT_THAT(plan.steps[0].nodes, ElementsAre(0u));
+  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a));
+  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(a));
+  EXPECT_THAT(plan.steps[2].outputs, ElementsAre(k));
+  EXPECT_THAT(plan.steps[3].inputs, ElementsAre(b, k));
 }
 
 TEST(PlanTest, GivesViewsTheMemoryOfTheirOperand) {
@@ -130,7 +104,6 @@ TEST(PlanTest, GivesViewsTheMemoryOfTheirOperand) {
 }
 
 TEST(PlanTest, ExportsOperandsOfViews) {
-  // XNNPACK makes `a`, and reads the view of it in a segment of its own.
   PlanGraph g;
   const uint32_t a = g.xnnpack(g.input({4}));
   const uint32_t v = g.view(a);
@@ -151,29 +124,58 @@ TEST(PlanTest, NeedsNoStepForViewsAlone) {
   EXPECT_EQ(plan.root[1], x);
 }
 
-TEST(PlanTest, GivesConstantsToKernelsOnly) {
-  PlanGraph g;
-  const uint32_t x = g.input({4});
-  const uint32_t c = g.constant({4}, {1, 2, 3, 4});
-  const uint32_t a = g.xnnpack(x, c);
-  const uint32_t k = g.node(layer_norm(), {a, c, c}, {4});
-  g.output(k);
-  const Plan plan = plan_of(g);
-  ASSERT_EQ(kinds(plan), "XK");
-  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
-  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(a, c)) << "each once";
-}
-
-TEST(PlanTest, GivesConstantsThatViewsPassOnToSegments) {
+TEST(PlanTest, GivesConstantsAndViewsOfThemToSteps) {
   PlanGraph g;
   const uint32_t x = g.input({4});
   const uint32_t c = g.constant({4}, {1, 2, 3, 4});
   const uint32_t v = g.view(c);
-  g.output(g.xnnpack(x, v));
+  const uint32_t a = g.xnnpack(x, v);
+  g.output(g.node(layer_norm(), {a, c, c}, {4}));
   const Plan plan = plan_of(g);
-  ASSERT_EQ(kinds(plan), "X");
+  ASSERT_EQ(kinds(plan), "XK");
   EXPECT_EQ(plan.root[v], c);
   EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x, v));
+  EXPECT_THAT(plan.steps[1].inputs, ElementsAre(a, c, c)) << "as the node has them";
+}
+
+Plan float16_plan_of(const GraphDef& def, bool fuse_elementwise = false) {
+  return plan_of(def, fuse_elementwise, /*float16=*/true);
+}
+
+// What is beside a product is in Float16, too, if XNNPACK has it: one conversion at each end.
+TEST(PlanTest, ConvertsAroundProductsInFloat16) {
+  if (!Cpu::get().float16) {
+    GTEST_SKIP() << "this CPU has no Float16";
+  }
+  PlanGraph g;
+  const uint32_t x = g.input({4, 4});
+  const uint32_t w = g.constant({4, 4}, std::vector<float>(16));
+  const uint32_t a = g.node(unary(UnaryKind::Neg), {x}, {4, 4});
+  const uint32_t b = g.node(linear(), {a, w}, {4, 4});
+  const uint32_t v = g.node(reshape({16}), {b}, {16});
+  const uint32_t c = g.node(unary(UnaryKind::Abs), {v}, {16});
+  const uint32_t k = g.node(layer_norm(), {c}, {16});
+  g.output(g.node(unary(UnaryKind::Neg), {k}, {16}));
+  g.output(g.node(unary(UnaryKind::Neg), {v}, {16}));
+  g.output(b);
+  const Plan plan = float16_plan_of(g);
+  ASSERT_EQ(kinds(plan), "CHHHCKXHCC") ;
+  EXPECT_THAT(plan.float16_of, ElementsAre(x, a, b, c, g.outputs[1].value));
+  const uint32_t first = static_cast<uint32_t>(g.values.size());
+  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
+  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(first));
+  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(first + 1, w)) << "kernels round constants themselves";
+  EXPECT_THAT(plan.steps[3].inputs, ElementsAre(first + 2)) << "a view of what is in Float16";
+  EXPECT_THAT(plan.steps[4].inputs, ElementsAre(first + 3));
+  EXPECT_THAT(plan.steps[4].outputs, ElementsAre(c));
+}
+
+TEST(PlanTest, ComputesInFloat32WithoutProducts) {
+  PlanGraph g;
+  g.output(g.xnnpack(g.xnnpack(g.input({4}))));
+  const Plan plan = float16_plan_of(g);
+  EXPECT_EQ(kinds(plan), "XX");
+  EXPECT_THAT(plan.float16_of, IsEmpty());
 }
 
 // Every step must find what it reads, whatever the graph; nothing may be lost or run twice.
@@ -212,7 +214,7 @@ TEST(PlanTest, KeepsTheOrderOfComputationInRandomGraphs) {
       std::vector<uint32_t> inside;
       for (const uint32_t node : step.nodes) {
         for (const uint32_t id : g.nodes[node].inputs) {
-          const bool known = std::count(inside.begin(), inside.end(), id) > 0 || g.values[id].constant ||
+          const bool known = std::count(inside.begin(), inside.end(), id) > 0 ||
               std::count(step.inputs.begin(), step.inputs.end(), id) > 0;
           EXPECT_TRUE(known) << "value " << id << " of node " << node;
         }
@@ -274,7 +276,7 @@ TEST(PlanFusionTest, DoesNotJoinOtherShapes) {
   GraphDef g;
   const uint32_t a = g.node(unary(UnaryKind::Neg), {g.input({1})}, {1});
   g.output(g.node(binary(BinaryKind::Add), {a, g.input({4})}, {4}));
-  EXPECT_EQ(kinds(plan_of(g, true)), "X");
+  EXPECT_EQ(kinds(plan_of(g, true)), "XX");
 }
 
 TEST(PlanFusionTest, LimitsTheInputsOfAPass) {
@@ -342,36 +344,6 @@ TEST(PlanFusionTest, PlansManyNodesQuickly) {
   }
   g.output(last);
   EXPECT_EQ(plan_of(g, true).steps.size(), 20000u / 32);
-}
-
-// The number of segments is that of the longest chain of segments that depend on each other.
-TEST(PlanTest, MakesFewSegmentsInRandomGraphs) {
-  std::mt19937 random(4);
-  for (int round = 0; round < 200; ++round) {
-    PlanGraph g;
-    g.input({4});
-    std::vector<size_t> depth{0}; // of each value: segments before it is there
-    std::vector<bool> in_segment{false}; // whether the last of them makes it
-    for (size_t i = 1 + random() % 40; i > 0; --i) {
-      const size_t a = random() % g.values.size();
-      const size_t b = random() % g.values.size();
-      if (random() % 3 == 0) {
-        g.kernel(static_cast<uint32_t>(a));
-        depth.push_back(depth[a]);
-        in_segment.push_back(false);
-      } else {
-        g.xnnpack(static_cast<uint32_t>(a), static_cast<uint32_t>(b));
-        const auto needs = [&](size_t x) { return in_segment[x] ? depth[x] : depth[x] + 1; };
-        depth.push_back(std::max(needs(a), needs(b)));
-        in_segment.push_back(true);
-      }
-    }
-    g.output(static_cast<uint32_t>(g.values.size() - 1));
-    const std::string steps = kinds(plan_of(g));
-    EXPECT_EQ(
-        static_cast<size_t>(std::count(steps.begin(), steps.end(), 'X')),
-        *std::max_element(depth.begin(), depth.end()));
-  }
 }
 
 // Planning takes time in proportion to the graph, not to its square.

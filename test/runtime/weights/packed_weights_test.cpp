@@ -239,7 +239,7 @@ TEST(SharedWeightsTest, OtherParametersAreAnotherCopy) {
   EXPECT_EQ(second(x), Loaded(graph_of(b), data, nullptr)(x));
 }
 
-// Two layers of one segment.
+// Two layers.
 GraphDef two_layers(int64_t size) {
   GraphDef g;
   const uint32_t x = g.input({1, size});

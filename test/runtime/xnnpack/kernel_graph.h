@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <runtime/ops/xnnpack.h>
 #include <runtime/program/blob.h>
 #include <runtime/weights/node_constants.h>
 #include <runtime/weights/weights.h>
@@ -118,7 +117,7 @@ class KernelGraph {
       if (choice.kind != Choice::Kind::View) {
         const bool in_xnnpack = choice.kind == Choice::Kind::Xnnpack;
         num_in_xnnpack_ += in_xnnpack;
-        step.kernel = in_xnnpack ? make_xnnpack_kernel(node, /*float16=*/false) : choice.make(node);
+        step.kernel = choice.make(node);
         ETX_CHECK(step.kernel != nullptr, NotSupported, "no kernel");
         NodeConstants constants(weights, blob_.node(i));
         ETX_RETURN_IF_ERROR(step.kernel->load(node, constants));
@@ -148,7 +147,7 @@ class KernelGraph {
       if (step->kernel != nullptr && step->kernel->packed_layout(node, k).has_value()) {
         ETX_ASSIGN_OR_RETURN(step->packed[k], weights.pack(id, *step->kernel, node, k));
       } else {
-        ETX_ASSIGN_OR_RETURN(const void* kept, weights.constant(id, SubgraphBuilder::Use::Kept));
+        ETX_ASSIGN_OR_RETURN(const void* kept, weights.constant(id));
         data_[id] = const_cast<void*>(kept);
       }
     }
