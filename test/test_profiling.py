@@ -11,7 +11,7 @@ from executorch.extension.pybindings import portable_lib
 
 
 class Model(torch.nn.Module):
-    """Two segments of XNNPACK, a kernel of ours between them, and a pass of several nodes."""
+    """Nodes in XNNPACK, a kernel of ours between them, and a pass of several nodes."""
 
     def __init__(self):
         super().__init__()

@@ -34,6 +34,22 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedD
   if (settings.workspace == nullptr) {
     settings.workspace = std::make_shared<Workspace>();
   }
+  StatusOr<std::unique_ptr<Executable>> executable = create_once(blob, named_data, settings);
+  if (executable.ok() || executable.status().code() != Error::Internal || !settings.force_fp16) {
+    return executable;
+  }
+  // XNNPACK refuses something in Float16 that nobody knows of.
+  std::string reason = executable.status().message();
+  settings.force_fp16 = false;
+  executable = create_once(std::move(blob), named_data, std::move(settings));
+  if (executable.ok()) {
+    (*executable)->without_half_ = std::move(reason);
+  }
+  return executable;
+}
+
+StatusOr<std::unique_ptr<Executable>> Executable::create_once(
+    Blob blob, const NamedDataMap* named_data, Settings settings) {
   PackedWeights* const shared = settings.packed_weights;
   PackedFile* const file = settings.packed_file;
   const pthreadpool_t pool = settings.pool;
@@ -137,10 +153,10 @@ Status Executable::load_kernel(
     }
     runnable.consumed[k] = runnable.kernel->consumes(context, k);
     if (runnable.kernel->packed_layout(context, k).has_value()) {
-      const uint32_t value = step.inputs[k];
-      packing.push_back([this, node, s, k, value, &sizes, &weights]() -> Status {
+      packing.push_back([this, node, s, k, &sizes, &weights]() -> Status {
         const BoundNode again(blob_, node, view(types_), sizes);
-        ETX_ASSIGN_OR_RETURN(steps_[s].packed[k], weights.pack(value, *steps_[s].kernel, again.context(), k));
+        NodeConstants constants(weights, blob_.node(node));
+        ETX_ASSIGN_OR_RETURN(steps_[s].packed[k], pack_operand(*steps_[s].kernel, again.context(), k, constants));
         return {};
       });
     }
@@ -181,7 +197,7 @@ bool Executable::reads(size_t s, uint32_t value) const {
   }
   const std::vector<uint32_t>& inputs = plan_.steps[s].inputs;
   for (size_t k = 0; k < inputs.size(); ++k) {
-    if (inputs[k] == value && step.packed[k] == nullptr && !step.consumed[k]) {
+    if (inputs[k] == value && step.packed[k].data == nullptr && !step.consumed[k]) {
       return true;
     }
   }
@@ -337,9 +353,9 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads
     return {};
   }
   bool same_memory = true;
-  ETX_RETURN_IF_ERROR(reshape_steps(sizes, &same_memory));
+  ETX_RETURN_IF_ERROR(reshape_steps(sizes, same_types, &same_memory));
   if (same_types && same_memory) {
-    return {}; // only integers have changed
+    return {};
   }
   is_bound_ = false;
   lay_out();
@@ -363,13 +379,14 @@ Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& si
   return {};
 }
 
-Status Executable::reshape_steps(const Sizes& sizes, bool* same_memory) {
+// With `same_types` only integers have changed, which XNNPACK does not see.
+Status Executable::reshape_steps(const Sizes& sizes, bool same_types, bool* same_memory) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     RunnableStep& step = steps_[s];
     const Step& planned = plan_.steps[s];
     step.is_empty =
         std::all_of(planned.outputs.begin(), planned.outputs.end(), [this](uint32_t id) { return is_empty(id); });
-    if (step.is_empty) {
+    if (step.is_empty || (same_types && is_in_xnnpack(planned))) {
       continue;
     }
     if (step.conversion.has_value()) {
@@ -574,9 +591,9 @@ void Executable::bind_steps() {
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       const uint32_t id = planned.inputs[k];
       const bool reads_value = id != kNone && (step.kernel == nullptr || !step.consumed[k]);
-      step.inputs[k] = step.kernel != nullptr && step.packed[k] != nullptr ? step.packed[k]->data
-          : reads_value                                                    ? data_[id]
-                                                                           : nullptr;
+      step.inputs[k] = step.kernel != nullptr && step.packed[k].data != nullptr ? step.packed[k].data
+          : reads_value                                                         ? data_[id]
+                                                                                : nullptr;
     }
     std::transform(planned.outputs.begin(), planned.outputs.end(), step.outputs.begin(), [this](uint32_t id) {
       return data_[id];
@@ -618,7 +635,7 @@ Status Executable::run_steps(Profiler* profiler) {
       const et_timestamp_t start = profiler == nullptr ? 0 : et_pal_current_ticks();
       ETX_RETURN_IF_ERROR(run_step(s));
       ++written;
-      if (profiler != nullptr && !steps_[s].is_empty) {
+      if (profiler != nullptr && !steps_[s].is_empty && !plan_.steps[s].nodes.empty()) {
         profiler->record(view(plan_.steps[s].nodes), start, et_pal_current_ticks());
       }
       return {};

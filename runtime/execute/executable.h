@@ -120,7 +120,7 @@ class Executable {
     size_t undo_offset = 0; // in the arena, kept until all steps have run
     bool is_empty = false; // no output has elements: nothing to run
     std::vector<const void*> inputs; // of the kernel or the pass
-    std::vector<PackedPtr> packed; // like `inputs`: what the kernel reads instead, or null
+    std::vector<PackedMemory> packed; // like `inputs`: what the kernel reads instead, or none
     std::vector<bool> consumed; // like `inputs`: constants that the kernel does not read any more
     std::vector<void*> outputs;
   };
@@ -135,6 +135,8 @@ class Executable {
         force_fp16_(settings.force_fp16),
         workspace_(std::move(settings.workspace)) {}
 
+  static StatusOr<std::unique_ptr<Executable>> create_once(
+      Blob blob, const NamedDataMap* named_data, Settings settings);
   Status load(Weights& weights, pthreadpool_t pool);
   Status load_step(const Step& step, const Sizes& sizes, Weights& weights, std::vector<PackingTask>& packing);
   Status load_kernel(
@@ -155,7 +157,7 @@ class Executable {
   Status load_late_constants();
   Status reshape_to(Span<const ArgumentSize> inputs, bool same_threads);
   Status check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const;
-  Status reshape_steps(const Sizes& sizes, bool* same_memory);
+  Status reshape_steps(const Sizes& sizes, bool same_types, bool* same_memory);
   void lay_out();
   Status reserve_memory();
   bool is_in_xnnpack(const Step& step) const;

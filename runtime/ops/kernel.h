@@ -63,4 +63,8 @@ class Kernel {
   virtual void undo(const KernelArguments&) {}
 };
 
+// Constant input `i` as the kernel wants it, packed unless somebody has.
+// REQUIRES: the kernel has a layout for it
+StatusOr<PackedMemory> pack_operand(const Kernel& kernel, const NodeContext& node, size_t i, ConstantSource& constants);
+
 } // namespace executorch::backends::et_xnnpack

@@ -47,7 +47,7 @@ using PackedByKey = std::map<std::string, PackedPtr>;
 // threads of `pool` share the work; null: the calling thread.
 std::vector<std::string> find_damaged(const PackedByKey& packed, pthreadpool_t pool);
 
-// The packed weights of a process: each is there once, for all segments, methods and programs,
+// The packed weights of a process: each is there once, for all kernels, methods and programs,
 // and goes with its last user. Thread-safe.
 class PackedWeights {
  public:

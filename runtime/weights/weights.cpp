@@ -255,28 +255,6 @@ PackedByKey Weights::unverified() const {
   return result;
 }
 
-std::string Weights::packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const {
-  return "packed " + node.input(i).to_string() + " of " + name_of(node.input(i).storage_in_program()) + " " +
-      *kernel.packed_layout(node, i) + identity(value);
-}
-
-StatusOr<PackedPtr> Weights::pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) {
-  const std::string key = packed_key(value, kernel, node, i);
-  const size_t size = kernel.packed_bytes(node, i);
-  Reservation reservation;
-  ETX_ASSIGN_OR_RETURN(PackedPtr packed, find_packed(key, [size] { return size; }, &reservation));
-  if (packed != nullptr) {
-    return packed;
-  }
-  ETX_ASSIGN_OR_RETURN(const Original original, load(value));
-  ETX_ASSIGN_OR_RETURN(Buffer buffer, allocate(size));
-  ETX_RETURN_IF_ERROR(kernel.pack(node, i, original.data, buffer.data()));
-  const char* const data = buffer.data();
-  packed = reservation.publish({data, size, false, std::make_shared<Buffer>(std::move(buffer))});
-  use(key, packed);
-  return packed;
-}
-
 StatusOr<PackedBytes> Weights::keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const {
   if (!copied) {
     ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, type.bytes()));

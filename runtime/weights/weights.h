@@ -15,7 +15,7 @@
 #include "runtime/base/memory.h"
 #include "packed_file.h"
 #include "packed_weights.h"
-#include "runtime/ops/op.h"
+#include "runtime/program/tensor_type.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -54,11 +54,6 @@ class Weights {
   StatusOr<Original> load(uint32_t value) const;
   // As much memory with anything in it, where nobody will use what is made of it.
   StatusOr<Original> placeholder(uint32_t value) const;
-
-  // A constant as `kernel` wants it, and what it can be found under.
-  // REQUIRES: the kernel has a layout for input i, which is constant `value`
-  std::string packed_key(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i) const;
-  StatusOr<PackedPtr> pack(uint32_t value, const Kernel& kernel, const NodeContext& node, size_t i);
 
   // Equal for constants of the same content.
   std::string identity(uint32_t value) const;

@@ -107,7 +107,7 @@ bool has_long_runs(const NodeContext& node) {
 
 Limit concat_limit(const NodeContext& node) {
   if (node.num_inputs() < 2 || node.num_inputs() > 5) {
-    return "XNNPACK joins 2 to 5 tensors.";
+    return "XNNPACK copies operands one by one, which is for few of them.";
   }
   if (const Limit limit = operand_limit(node); limit != nullptr) {
     return limit;

@@ -2,7 +2,7 @@
 
 // Memory runs out at each place where something is allocated, one after the other: while a delegate
 // is loaded and while it runs. Each time that is an error, and with enough memory all works again.
-// Only large pieces count where XNNPACK plans memory: it does not check what it allocates for its lists.
+// Only large pieces count where XNNPACK creates and reshapes operators: it does not check what it allocates for its lists.
 
 #include <atomic>
 #include <cstdlib>
@@ -83,7 +83,7 @@ extern "C" void* aligned_alloc(size_t alignment, size_t size) {
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-// Everything in it is larger than kLarge: packed weights, the workspace, the arena with scratch and
+// Everything in it is larger than kLarge: packed weights, the arena with scratch and
 // undo memory, what stands in for inputs and outputs that end at the end of a page.
 constexpr size_t kLarge = 8192;
 

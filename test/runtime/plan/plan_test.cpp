@@ -159,7 +159,7 @@ TEST(PlanTest, ConvertsAroundProductsInFloat16) {
   g.output(g.node(unary(UnaryKind::Neg), {v}, {16}));
   g.output(b);
   const Plan plan = float16_plan_of(g);
-  ASSERT_EQ(kinds(plan), "CHHHCKXHCC") ;
+  ASSERT_EQ(kinds(plan), "CHHHCKXHCC");
   EXPECT_THAT(plan.float16_of, ElementsAre(x, a, b, c, g.outputs[1].value));
   const uint32_t first = static_cast<uint32_t>(g.values.size());
   EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));

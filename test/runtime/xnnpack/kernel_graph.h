@@ -93,7 +93,7 @@ class KernelGraph {
  private:
   struct Step {
     std::unique_ptr<Kernel> kernel; // null: a view
-    std::vector<PackedPtr> packed; // by input
+    std::vector<PackedMemory> packed; // by input
     std::vector<bool> consumed; // by input
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
@@ -145,7 +145,8 @@ class KernelGraph {
         continue;
       }
       if (step->kernel != nullptr && step->kernel->packed_layout(node, k).has_value()) {
-        ETX_ASSIGN_OR_RETURN(step->packed[k], weights.pack(id, *step->kernel, node, k));
+        NodeConstants constants(weights, node.node());
+        ETX_ASSIGN_OR_RETURN(step->packed[k], pack_operand(*step->kernel, node, k, constants));
       } else {
         ETX_ASSIGN_OR_RETURN(const void* kept, weights.constant(id));
         data_[id] = const_cast<void*>(kept);
@@ -175,7 +176,7 @@ class KernelGraph {
       for (uint32_t k = 0; k < node.inputs()->size(); ++k) {
         const uint32_t id = node.inputs()->Get(k);
         const void* const data = id == kNone || step.consumed[k] ? nullptr : data_[id];
-        step.inputs.push_back(step.packed[k] == nullptr ? data : step.packed[k]->data);
+        step.inputs.push_back(step.packed[k].data == nullptr ? data : step.packed[k].data);
       }
       step.outputs.clear();
       for (const uint32_t id : *node.outputs()) {

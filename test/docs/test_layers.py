@@ -1,0 +1,65 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Rooms of the runtime include those below them and nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNTIME = ROOT / "runtime"
+
+# Each room, and the rooms that it may include. What lies in runtime/ itself may include all of them, and et_xnnpack.h,
+# which includes nothing of ours, may be included by all.
+ROOMS = {
+    "base": set(),
+    "kernels": {"base"},
+    "xnnpack": {"base"},
+    "program": {"base"},
+    "ops": {"base", "kernels", "xnnpack", "program"},
+    "weights": {"base", "kernels", "xnnpack", "program"},
+    "plan": {"base", "kernels", "program", "ops"},
+    "execute": {"base", "kernels", "xnnpack", "program", "ops", "weights", "plan"},
+}
+PUBLIC = "et_xnnpack.h"
+
+
+def _included(file: Path) -> list[str]:
+    """The files of ours that a file includes, from the root of the repository."""
+    names = re.findall(r'^#\s*include "([^"]+)"', file.read_text(), re.MULTILINE)
+    return [
+        name if name.startswith("runtime/") else str((file.parent / name).resolve().relative_to(ROOT)) for name in names
+    ]
+
+
+def _room(path: str) -> str:
+    parts = Path(path).relative_to("runtime").parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def test_rooms_are_those_that_there_are():
+    assert {path.name for path in RUNTIME.iterdir() if path.is_dir()} == {*ROOMS, "python"}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_includes_go_one_way(room):
+    files = [path for path in (RUNTIME / room).rglob("*") if path.suffix in (".h", ".cpp", ".c")]
+    assert files
+    wrong = [
+        f"{file.relative_to(ROOT)} includes {name}"
+        for file in files
+        for name in _included(file)
+        if name != f"runtime/{PUBLIC}" and _room(name) not in {room, *ROOMS[room]}
+    ]
+    assert wrong == []
+
+
+def test_kernels_know_no_nodes():
+    """Nor the schema: a test of a kernel needs no FlatBuffer."""
+    for file in (RUNTIME / "kernels").rglob("*.[hc]*"):
+        text = file.read_text()
+        assert not re.search(r"\bNodeContext\b|\bschema::|flatbuffers|schema_generated", text), file.relative_to(ROOT)
+
+
+def test_the_public_header_includes_nothing_of_ours():
+    assert _included(RUNTIME / PUBLIC) == []
