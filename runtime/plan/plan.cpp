@@ -23,7 +23,7 @@ class Planner {
       const Sizes& sizes,
       const PlanOptions& options,
       const std::vector<bool>& empty)
-      : blob_(blob), types_(types), sizes_(sizes), options_(options) {
+      : blob_(blob), types_(types), sizes_(sizes) {
     plan_.root.resize(blob.num_values());
     for (uint32_t id = 0; id < blob.num_values(); ++id) {
       plan_.root[id] = id;
@@ -423,7 +423,6 @@ class Planner {
   const Blob& blob_;
   const Span<const TensorType> types_;
   const Sizes& sizes_;
-  const PlanOptions& options_;
   Plan plan_;
   std::vector<bool> can_fuse_; // by node
   std::unordered_set<uint32_t> is_state_;

@@ -96,8 +96,8 @@ TEST(BoxCopies, Sliced) {
       Shape shape = x.shape();
       shape[axis] = size;
       Tensor y(dtype, shape);
-      for_each_element(shape, [&, axis = axis, start = start, step = step](size_t i, std::array<size_t, kMaxRank> at) {
-        at[axis] = start + at[axis] * step;
+      for_each_element(shape, [&, along = axis, first = start, by = step](size_t i, std::array<size_t, kMaxRank> at) {
+        at[along] = first + at[along] * by;
         copy_element(x, offset_of(x.shape(), at), y, i);
       });
       check(sliced(x.shape(), shape, axis, start, step, element_size(dtype)), {x}, y);

@@ -84,9 +84,9 @@ TEST(AdaptivePool2dKernel, Parameters) {
     check(
         {make_adaptive_pool2d,
          schema::Attributes::AdaptivePool2d,
-         [kind = kind](auto& builder) {
+         [of = kind](auto& builder) {
            const schema::Size2D output(3, 4);
-           return schema::CreateAdaptivePool2d(builder, kind, &output).Union();
+           return schema::CreateAdaptivePool2d(builder, of, &output).Union();
          },
          {x},
          y},

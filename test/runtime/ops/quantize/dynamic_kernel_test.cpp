@@ -44,7 +44,7 @@ TEST(ChooseQParamsKernel, Parameters) {
     KernelCase node{
         make_choose_qparams,
         schema::Attributes::ChooseQParams,
-        [kind = kind](auto& builder) { return schema::CreateChooseQParams(builder, kind, 2, -100, 120, 0.5f).Union(); },
+        [by = kind](auto& builder) { return schema::CreateChooseQParams(builder, by, 2, -100, 120, 0.5f).Union(); },
         {x},
         types[0],
         {types[1]}};

@@ -38,7 +38,7 @@ TEST(RecurrentKernel, Parameters) {
       KernelCase node{
           make_recurrent,
           schema::Attributes::Recurrent,
-          [=, kind = kind](auto& builder) { return schema::CreateRecurrent(builder, kind, reverse).Union(); },
+          [of = kind, reverse](auto& builder) { return schema::CreateRecurrent(builder, of, reverse).Union(); },
           inputs,
           outputs[0],
           {outputs.begin() + 1, outputs.end()}};

@@ -49,8 +49,8 @@ TEST(ReduceKernel, Parameters) {
         check(
             {make_reduce,
              schema::Attributes::Reduce,
-             [&, kind = kind](auto& builder) {
-               return schema::CreateReduceDirect(builder, kind, &axes, keep_dims).Union();
+             [&, by = kind](auto& builder) {
+               return schema::CreateReduceDirect(builder, by, &axes, keep_dims).Union();
              },
              {x},
              y[0]},
@@ -69,7 +69,7 @@ TEST(ArgReduceKernel, Parameters) {
     check(
         {make_arg_reduce,
          schema::Attributes::ArgReduce,
-         [kind = kind](auto& builder) { return schema::CreateArgReduce(builder, kind, 1).Union(); },
+         [by = kind](auto& builder) { return schema::CreateArgReduce(builder, by, 1).Union(); },
          {x},
          y},
         plain_case<ArgReduce>(ArgReduceParameters{op, DType::Float32, x.shape(), 1}, {x}, {y}));
@@ -84,7 +84,7 @@ TEST(ScanKernel, Parameters) {
     check(
         {make_scan,
          schema::Attributes::Scan,
-         [kind = kind](auto& builder) { return schema::CreateScan(builder, kind, 1).Union(); },
+         [by = kind](auto& builder) { return schema::CreateScan(builder, by, 1).Union(); },
          {x},
          x.type},
         plain_case<Scan>(ScanParameters{op, DType::Int32, x.shape(), 1}, {x}, {x.type}));
