@@ -359,7 +359,8 @@ class Planner {
   void add_float16_step(uint32_t node) {
     Step step{Step::Kind::Kernel, {node}, {}, {}};
     for (const uint32_t id : *blob_.node(node).inputs()) {
-      step.inputs.push_back(id == kNone || blob_.is_constant(content_[id]) ? id : need_float16(id));
+      // Kernels round constants themselves, but not what a view makes of one.
+      step.inputs.push_back(id == kNone || blob_.is_constant(id) ? id : need_float16(id));
     }
     for (const uint32_t id : *blob_.node(node).outputs()) {
       step.outputs.push_back(in_float16(id));

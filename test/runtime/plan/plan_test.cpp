@@ -170,6 +170,24 @@ TEST(PlanTest, ConvertsAroundProductsInFloat16) {
   EXPECT_THAT(plan.steps[4].outputs, ElementsAre(c));
 }
 
+// A kernel rounds constants, but takes a view of one for a tensor, which has to be in Float16.
+TEST(PlanTest, ConvertsViewsOfConstantsToFloat16) {
+  if (!Cpu::get().float16) {
+    GTEST_SKIP() << "this CPU has no Float16";
+  }
+  PlanGraph g;
+  const uint32_t x = g.input({4, 4});
+  const uint32_t w = g.constant({4, 4}, std::vector<float>(16));
+  const uint32_t c = g.constant({16}, std::vector<float>(16));
+  const uint32_t product = g.node(linear(), {x, w}, {4, 4});
+  const uint32_t v = g.node(reshape({4, 4}), {c}, {4, 4});
+  g.output(g.node(binary(BinaryKind::Add), {product, v}, {4, 4}));
+  const Plan plan = float16_plan_of(g);
+  ASSERT_EQ(kinds(plan), "CHCHC");
+  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(v));
+  EXPECT_THAT(plan.steps[3].inputs, ElementsAre(plan.steps[1].outputs[0], plan.steps[2].outputs[0]));
+}
+
 TEST(PlanTest, ComputesInFloat32WithoutProducts) {
   PlanGraph g;
   g.output(g.xnnpack(g.xnnpack(g.input({4}))));
