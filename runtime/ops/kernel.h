@@ -51,6 +51,11 @@ class Kernel {
   // threads in the pool changed. Operand types passed `infer`.
   virtual StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) = 0;
 
+  // Whether, at the sizes of the last reshape(), output 0 may be written where input `i` is.
+  virtual bool can_overwrite(size_t /*i*/) const {
+    return false;
+  }
+
   // Computes; allocates nothing. If it fails nothing that it got in place has changed.
   virtual void run(const KernelArguments& arguments) = 0;
 

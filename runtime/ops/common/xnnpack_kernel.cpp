@@ -40,6 +40,11 @@ StatusOr<size_t> XnnpackKernel::reshape(const NodeContext& node, size_t /*num_th
   scratch_bytes_ = 0;
   addresses_.clear();
   addresses_.reserve(node.num_inputs() + node.num_outputs() + 1);
+  can_overwrite_.assign(node.num_inputs(), false);
+  for (size_t i = 0; is_elementwise() && i < node.num_inputs(); ++i) {
+    can_overwrite_[i] = node.input(i).shape.numel() == node.output().shape.numel() &&
+        element_size(node.input(i).storage()) == element_size(node.output().storage());
+  }
   ETX_RETURN_IF_ERROR(reshape_operators(node));
   return scratch_bytes_;
 }

@@ -26,12 +26,19 @@ class XnnpackKernel : public Kernel {
     pool_ = pool;
   }
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) final;
+  bool can_overwrite(size_t i) const final {
+    return can_overwrite_[i];
+  }
   void run(const KernelArguments& arguments) final;
 
  protected:
   virtual Status create_operators(const NodeContext& node, ConstantSource& constants) = 0;
   // Whether create_operators() keeps all that is needed of input `i` if that is a constant.
   virtual bool packs(size_t /*i*/) const {
+    return false;
+  }
+  // Whether each element of output 0 depends on one element of each input.
+  virtual bool is_elementwise() const {
     return false;
   }
   // Takes over new sizes: calls add_step() for each operator in the order in which they run, and add_scratch().
@@ -69,6 +76,7 @@ class XnnpackKernel : public Kernel {
   std::vector<PackedMemory> rounded_; // constants in Float16, by input
   pthreadpool_t pool_ = nullptr;
   std::vector<xnn_operator_t> steps_;
+  std::vector<bool> can_overwrite_; // by input
   size_t scratch_bytes_ = 0;
   std::vector<const void*> addresses_; // of the last run(); empty if that was before reshape(), or failed
 };

@@ -71,6 +71,10 @@ class XnnpackBinary : public XnnpackKernel {
     return {};
   }
 
+  bool is_elementwise() const override {
+    return true;
+  }
+
   Status reshape_operators(const NodeContext& node) override {
     const XnnpackShape a(node.input(0).shape), b(node.input(1).shape);
     ETX_RETURN_IF_ERROR(check_xnn(

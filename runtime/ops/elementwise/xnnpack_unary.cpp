@@ -113,6 +113,10 @@ class XnnpackUnary : public XnnpackKernel {
     return {};
   }
 
+  bool is_elementwise() const override {
+    return true;
+  }
+
   Status reshape_operators(const NodeContext& node) override {
     if (clamp_ != nullptr) {
       ETX_RETURN_IF_ERROR(reshape_unary(clamp_.get(), node.input(0).shape, pool()));
@@ -147,6 +151,10 @@ class XnnpackCopy : public XnnpackKernel {
                            return is_float16() ? xnn_create_copy_nc_x16(0, op) : xnn_create_copy_nc_x32(0, op);
                          }));
     return {};
+  }
+
+  bool is_elementwise() const override {
+    return true;
   }
 
   Status reshape_operators(const NodeContext& node) override {
@@ -191,6 +199,10 @@ class XnnpackReciprocal : public XnnpackKernel {
                                op);
                          }));
     return {};
+  }
+
+  bool is_elementwise() const override {
+    return true;
   }
 
   Status reshape_operators(const NodeContext& node) override {

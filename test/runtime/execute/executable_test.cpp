@@ -362,6 +362,39 @@ TEST(ExecutableWeightsTest, TellsTypesOfEqualBytesApart) {
   }
 }
 
+// A node that fails fails the call, alone or in a pass with others.
+TEST(ExecutableFailureTest, SaysWhichNodesDivideByZero) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  GraphDef g;
+  const uint32_t a = g.input({3}, DType::Int32), b = g.input({3}, DType::Int32);
+  const uint32_t quotient = g.node(binary(BinaryKind::FloorDiv), {a, b}, {3}, DType::Int32);
+  g.output(g.node(binary(BinaryKind::Add), {quotient, a}, {3}, DType::Int32));
+  const std::vector<uint8_t> built = g.build();
+  for (const bool fuse_elementwise : {false, true}) {
+    StatusOr<Blob> blob = open_blob(span(built));
+    ASSERT_TRUE(blob.ok()) << blob.status().message();
+    Executable::Settings settings;
+    settings.fuse_elementwise = fuse_elementwise;
+    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const int32_t divisor : {0, 2}) {
+      Call call{{ArgumentSize{Shape{3}}, ArgumentSize{Shape{3}}}, {}};
+      for (const int32_t number : {6, divisor}) {
+        const std::vector<int32_t> numbers(3, number);
+        std::vector<uint8_t>& bytes = call.inputs.emplace_back(12);
+        std::memcpy(bytes.data(), numbers.data(), bytes.size());
+      }
+      const Status status = run(**executable, call).status;
+      EXPECT_EQ(status.ok(), divisor != 0) << fuse_elementwise;
+      if (divisor == 0) {
+        EXPECT_EQ(status.code(), Error::InvalidArgument);
+        EXPECT_NE(status.message().find("an integer is divided by zero"), std::string::npos) << status.message();
+        EXPECT_NE(status.message().find("node "), std::string::npos) << status.message();
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Samples, ExecutableTest, ::testing::ValuesIn(graphs()), [](const auto& sample) {
   return sample.param.name;
 });

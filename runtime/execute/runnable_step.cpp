@@ -1,0 +1,182 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "runnable_step.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/ops/infer.h"
+#include "runtime/weights/node_constants.h"
+
+namespace executorch::backends::et_xnnpack {
+
+RunnableStep::RunnableStep(const Step& step)
+    : step_(step), inputs_(step.inputs.size()), input_data_(step.inputs.size()), output_data_(step.outputs.size()) {}
+
+Status RunnableStep::load(
+    const PlannedGraph& graph, const std::vector<bool>& empty, Weights& weights, std::vector<PackingTask>& packing) {
+  switch (step_.kind) {
+    case Step::Kind::Kernel: {
+      is_in_xnnpack_ = graph.plan.choices[step_.nodes.front()].kind == Choice::Kind::Xnnpack;
+      const auto is_always_empty = [&empty](uint32_t id) { return id < empty.size() && empty[id]; };
+      return std::all_of(step_.outputs.begin(), step_.outputs.end(), is_always_empty)
+          ? Status()
+          : load_kernel(graph, weights, packing);
+    }
+    case Step::Kind::Fused:
+      make_pass(graph);
+      return {};
+    case Step::Kind::Convert: {
+      is_in_xnnpack_ = true;
+      const bool to_float16 = step_.outputs.front() >= graph.blob.num_values();
+      ETX_ASSIGN_OR_RETURN(
+          conversion_,
+          FloatConversion::create(to_float16 ? FloatConversion::To::Float16 : FloatConversion::To::Float32));
+      return {};
+    }
+  }
+  return {};
+}
+
+Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing) {
+  const uint32_t node = step_.nodes.front();
+  const Choice& choice = graph.plan.choices[node];
+  const BoundNode bound(graph.blob, node, graph.types, graph.sizes);
+  const NodeContext& context = bound.context();
+  kernel_ = choice.make(context);
+  if (kernel_ == nullptr) {
+    return failure(Error::NotSupported, "this runtime cannot compute it for these operands")
+        .in(graph.blob.describe(node));
+  }
+  for (size_t k = 0; k < context.num_inputs(); ++k) {
+    if (!context.has_input(k) || !context.is_constant(k)) {
+      continue;
+    }
+    inputs_[k].consumed = kernel_->consumes(context, k);
+    if (kernel_->packed_layout(context, k).has_value()) {
+      packing.push_back([this, node, k, graph, &weights]() -> Status {
+        const BoundNode again(graph.blob, node, graph.types, graph.sizes);
+        NodeConstants constants(weights, graph.blob.node(node));
+        ETX_ASSIGN_OR_RETURN(inputs_[k].packed, pack_operand(*kernel_, again.context(), k, constants));
+        return {};
+      });
+    }
+  }
+  if (is_in_xnnpack_) {
+    packing.push_back([this, node, graph, &weights] {
+      const BoundNode again(graph.blob, node, graph.types, graph.sizes);
+      NodeConstants constants(weights, graph.blob.node(node));
+      return kernel_->load(again.context(), constants).in(graph.blob.describe(node));
+    });
+  }
+  return {};
+}
+
+void RunnableStep::make_pass(const PlannedGraph& graph) {
+  std::vector<FusedElementwise::Node> nodes;
+  for (const uint32_t i : step_.nodes) {
+    const BoundNode bound(graph.blob, i, graph.types, graph.sizes);
+    const schema::Node& node = graph.blob.node(i);
+    const uint32_t result = node.outputs()->Get(0);
+    nodes.push_back(
+        {graph.plan.choices[i].row(bound.context()),
+         {node.inputs()->begin(), node.inputs()->end()},
+         {result, element_size(graph.types[result].storage())}});
+  }
+  std::vector<FusedElementwise::Value> inputs;
+  for (const uint32_t id : step_.inputs) {
+    inputs.push_back({id, element_size(graph.types[id].storage())});
+  }
+  pass_ = std::make_unique<FusedElementwise>(
+      std::move(nodes),
+      Span<const FusedElementwise::Value>(inputs.data(), inputs.size()),
+      Span<const uint32_t>(step_.outputs.data(), step_.outputs.size()));
+}
+
+bool RunnableStep::reads(size_t k) const {
+  const bool computes = kernel_ != nullptr || pass_ != nullptr || conversion_.has_value();
+  return computes && step_.inputs[k] != kNone && inputs_[k].packed.data == nullptr && !inputs_[k].consumed;
+}
+
+Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthreadpool_t pool, size_t num_threads) {
+  is_idle_ = std::all_of(
+      step_.outputs.begin(), step_.outputs.end(), [&graph](uint32_t id) { return graph.types[id].shape.numel() == 0; });
+  if (is_idle_ || (same_types && is_in_xnnpack_)) {
+    return {};
+  }
+  if (conversion_.has_value()) {
+    return conversion_->reshape(graph.types[step_.outputs.front()].shape.numel(), pool);
+  }
+  if (pass_ != nullptr) {
+    scratch_bytes_ = reshape_pass(graph, num_threads);
+    return {};
+  }
+  ETX_ASSIGN_OR_RETURN(scratch_bytes_, reshape_kernel(graph, pool, num_threads));
+  undo_bytes_ = writes_state_ ? kernel_->undo_bytes() : 0;
+  return {};
+}
+
+StatusOr<size_t> RunnableStep::reshape_kernel(const PlannedGraph& graph, pthreadpool_t pool, size_t num_threads) {
+  const uint32_t node = step_.nodes.front();
+  const BoundNode bound(graph.blob, node, graph.types, graph.sizes);
+  kernel_->use_pool(pool);
+  StatusOr<size_t> scratch = kernel_->reshape(bound.context(), num_threads);
+  if (!scratch.ok()) {
+    return Status(scratch.status()).in(graph.blob.describe(node));
+  }
+  return scratch;
+}
+
+size_t RunnableStep::reshape_pass(const PlannedGraph& graph, size_t num_threads) {
+  std::array<Shape, FusedElementwise::kMaxInputs> inputs;
+  std::transform(step_.inputs.begin(), step_.inputs.end(), inputs.begin(), [&graph](uint32_t id) {
+    return graph.types[id].shape;
+  });
+  const uint32_t result = graph.blob.node(step_.nodes.front()).outputs()->Get(0);
+  return pass_->reshape({inputs.data(), step_.inputs.size()}, graph.types[result].shape, num_threads);
+}
+
+void RunnableStep::bind(const std::vector<char*>& data) {
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    const uint32_t id = step_.inputs[k];
+    const Input& input = inputs_[k];
+    input_data_[k] = input.packed.data != nullptr ? input.packed.data
+        : id == kNone || input.consumed           ? nullptr
+                                                  : data[id];
+  }
+  std::transform(
+      step_.outputs.begin(), step_.outputs.end(), output_data_.begin(), [&data](uint32_t id) { return data[id]; });
+}
+
+KernelArguments RunnableStep::arguments(char* arena, pthreadpool_t pool, Status* status) const {
+  return {
+      {input_data_.data(), input_data_.size()},
+      {const_cast<void**>(output_data_.data()), output_data_.size()},
+      arena + scratch_offset_,
+      pool,
+      status,
+      undo_bytes_ == 0 ? nullptr : arena + undo_offset_};
+}
+
+Status RunnableStep::run(char* arena, pthreadpool_t pool) {
+  if (is_idle_) {
+    return {};
+  }
+  if (conversion_.has_value()) {
+    return conversion_->run(input_data_.front(), output_data_.front(), pool);
+  }
+  Status status;
+  if (pass_ != nullptr) {
+    pass_->run(arguments(arena, pool, &status));
+  } else {
+    kernel_->run(arguments(arena, pool, &status));
+  }
+  return status;
+}
+
+void RunnableStep::undo(char* arena, pthreadpool_t pool) {
+  if (writes_state_ && !is_idle_) {
+    kernel_->undo(arguments(arena, pool, nullptr));
+  }
+}
+
+} // namespace executorch::backends::et_xnnpack
