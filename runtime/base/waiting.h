@@ -14,7 +14,7 @@ namespace executorch::backends::et_xnnpack {
 //   2. States::mutex()
 //   3. Workspace::mutex()
 //   4. those inside of ExecuTorch's pool, while its threads work
-//   5. Weights::data_mutex_, while ExecuTorch gives data
+//   5. ConstantReader::data_mutex_, while ExecuTorch gives data
 //   6. all others: they guard a table, and under them nothing runs that takes a lock: no destructor of what is shared,
 //      no function of others, no log.
 //

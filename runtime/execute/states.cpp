@@ -20,7 +20,7 @@ StatusOr<char*> States::find_or_add(const schema::State& state, const TensorType
   }
   Content content{type, identity(*state.initial()), {}};
   ETX_ASSIGN_OR_RETURN(content.buffer, Buffer::allocate(type.bytes()));
-  ETX_RETURN_IF_ERROR(weights.copy(*state.initial(), type, content.buffer.data()));
+  ETX_RETURN_IF_ERROR(weights.constants().copy(*state.initial(), type, content.buffer.data()));
   char* const data = content.buffer.data();
   contents_.emplace(name, std::move(content));
   return data;

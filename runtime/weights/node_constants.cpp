@@ -14,16 +14,16 @@ PackedMemory memory_of(const PackedPtr& packed) {
 } // namespace
 
 std::string NodeConstants::identity(size_t i) const {
-  return weights_.identity(value(i));
+  return weights_.constants().identity(value(i));
 }
 
 StatusOr<ConstantData> NodeConstants::load(size_t i) const {
-  ETX_ASSIGN_OR_RETURN(Weights::Original original, weights_.load(value(i)));
+  ETX_ASSIGN_OR_RETURN(ConstantReader::Original original, weights_.constants().load(value(i)));
   return ConstantData{original.data, std::move(original.memory)};
 }
 
 StatusOr<Buffer> NodeConstants::allocate(size_t bytes) const {
-  return weights_.allocate(bytes);
+  return weights_.constants().allocate(bytes);
 }
 
 StatusOr<PackedMemory> NodeConstants::find_or_pack(const std::string& key, const Measure& bytes, const Pack& pack) {

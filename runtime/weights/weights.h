@@ -8,19 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include <executorch/runtime/core/freeable_buffer.h>
-#include <executorch/runtime/core/named_data_map.h>
-
-#include "runtime/program/blob.h"
-#include "runtime/base/memory.h"
+#include "constant_reader.h"
 #include "packed_file.h"
 #include "packed_weights.h"
-#include "runtime/program/tensor_type.h"
 
 namespace executorch::backends::et_xnnpack {
-
-using executorch::runtime::FreeableBuffer;
-using executorch::runtime::NamedDataMap;
 
 // Packs weights, or finds them packed.
 using PackingTask = std::function<Status()>;
@@ -34,7 +26,7 @@ class Weights {
   // `named_data` may be null if no constant has a key. Both must outlive loading. Nothing is
   // shared with others if `shared` is null, or with later processes if `file` is.
   Weights(const Blob& blob, const NamedDataMap* named_data, PackedWeights* shared = nullptr, PackedFile* file = nullptr)
-      : blob_(blob), named_data_(named_data), shared_(shared), file_(file) {}
+      : blob_(blob), constants_(blob, named_data), shared_(shared), file_(file) {}
 
   // The data of a constant that is read as it is, kTailBytes readable behind it.
   StatusOr<const void*> constant(uint32_t value);
@@ -46,23 +38,10 @@ class Weights {
   // Runs all tasks, on the threads of `pool` (null: the calling one), until one fails.
   Status run(const std::vector<PackingTask>& tasks, pthreadpool_t pool);
 
-  // The data of a constant as long as `memory` lives, which must not outlive this.
-  struct Original {
-    const void* data;
-    std::shared_ptr<const void> memory;
-  };
-  StatusOr<Original> load(uint32_t value) const;
-  // As much memory with anything in it, where nobody will use what is made of it.
-  StatusOr<Original> placeholder(uint32_t value) const;
-
-  // Equal for constants of the same content.
-  std::string identity(uint32_t value) const;
-
-  // Copies the elements of a constant of this type.
-  Status copy(const schema::Constant& constant, const TensorType& type, void* to) const;
-
-  // Memory for a packed weight, or for an original that cannot be read where it is.
-  StatusOr<Buffer> allocate(size_t bytes) const;
+  // The constants as they are in the program.
+  const ConstantReader& constants() const {
+    return constants_;
+  }
 
   // The right to pack what others wait for until it is published, or this goes.
   class Reservation {
@@ -123,21 +102,14 @@ class Weights {
   }
 
  private:
-  StatusOr<FreeableBuffer> get(const schema::Constant& constant, size_t bytes) const;
-  struct Borrowed;
-  StatusOr<std::shared_ptr<const FreeableBuffer>> borrow(const schema::Constant& constant, size_t bytes) const;
-  bool has_data(const char* key) const;
   bool is_copied(const schema::Constant& constant, const TensorType& type) const;
   StatusOr<PackedPtr> keep(uint32_t value);
   PackedPtr share(const std::string& key, PackedBytes bytes);
-  StatusOr<PackedBytes> keep_anew(const schema::Constant& constant, const TensorType& type, bool copied) const;
 
   const Blob& blob_;
-  const NamedDataMap* named_data_;
+  ConstantReader constants_;
   PackedWeights* const shared_;
   PackedFile* const file_;
-  bool on_several_threads_ = false; // are tasks running
-  mutable std::mutex data_mutex_; // held while ExecuTorch gives or takes back data
   std::mutex packed_mutex_; // guards packed_
   PackedByKey packed_;
   std::vector<PackedPtr> kept_;
