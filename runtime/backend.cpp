@@ -373,7 +373,10 @@ Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) co
     ETX_ASSIGN_OR_RETURN(const Blob blob, open_blob(bytes));
     ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob.graph()));
     ETX_ASSIGN_OR_RETURN(const std::vector<TensorType> types, infer_types(blob, sizes));
-    const Plan plan = make_plan(blob, {types.data(), types.size()}, sizes);
+    Options options;
+    ETX_RETURN_IF_ERROR(changes().apply_to(&options));
+    const bool float16 = options.force_fp16 && Cpu::get().float16;
+    const Plan plan = make_plan(blob, {types.data(), types.size()}, sizes, {options.fuse_elementwise, float16});
     *text = et_xnnpack::inspect(blob) + "\nplan for this CPU:\n" + describe(plan, blob);
     return {};
   });

@@ -45,8 +45,8 @@ class Inspector : public executorch::runtime::BackendInterface {
   // Whether the bytes are a delegate blob that this runtime can load, weights aside.
   virtual executorch::runtime::Error verify(executorch::runtime::Span<const uint8_t> blob) const = 0;
 
-  // The blob as text, one line for each input, constant, node with its attributes,
-  // and output.
+  // The blob as text, one line for each input, constant, node with its attributes, and output; then its plan for this
+  // CPU and the options of the process: the steps, and who computes each node and why.
   virtual executorch::runtime::Error inspect(
       executorch::runtime::Span<const uint8_t> blob, std::string* text) const = 0;
 

@@ -22,6 +22,7 @@ using schema::DimOp;
 using schema::UnaryKind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class BackendTest : public ::testing::Test {
  protected:
@@ -343,6 +344,12 @@ TEST_F(BackendTest, TellsWhatWentWrong) {
   std::string text;
   EXPECT_EQ(backend_.inspect(span(bytes), &text), Error::Ok);
   EXPECT_THAT(text, HasSubstr("Linear"));
+  EXPECT_THAT(text, Not(HasSubstr("to Float16")));
+  executorch::runtime::BackendOptionContext context;
+  BackendOption wish = option("force_fp16", true);
+  ASSERT_EQ(backend_.set_option(context, {&wish, 1}), Error::Ok);
+  EXPECT_EQ(backend_.inspect(span(bytes), &text), Error::Ok);
+  EXPECT_EQ(text.find("to Float16") != std::string::npos, Cpu::get().float16) << text;
   std::vector<uint8_t> damaged(bytes.begin(), bytes.begin() + 40);
   EXPECT_EQ(backend_.verify(span(damaged)), Error::InvalidProgram);
   EXPECT_EQ(backend_.inspect(span(damaged), &text), Error::InvalidProgram);
