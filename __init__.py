@@ -78,8 +78,8 @@ def verify(blob: bytes) -> None:
 def inspect(blob: bytes) -> str:
     """A delegate blob as text, one line for each input, constant, node with its attributes, and output.
 
-    Then follows its plan for this CPU and the options of the process (``set_option``): the steps of a call, and for each
-    node who computes it and why.
+    Then follows its plan for this CPU and the options of the process (``set_option``): the steps of a call, and for
+    each node who computes it and why.
 
     Raises ValueError as ``verify`` does.
     """

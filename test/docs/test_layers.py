@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Rooms of the runtime include those below them and nothing else."""
+"""Rooms of the runtime include those below them and nothing else, and no file is a house of its own."""
 
 import re
 from pathlib import Path
@@ -63,3 +63,14 @@ def test_kernels_know_no_nodes():
 
 def test_the_public_header_includes_nothing_of_ours():
     assert _included(RUNTIME / PUBLIC) == []
+
+
+@pytest.mark.parametrize("folder", ["aot", "serialization", "runtime", "third-party", "test", "benchmarks", "tools"])
+def test_files_do_one_thing(folder):
+    """A file that has grown beyond this does several things: split it."""
+    files = [
+        path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".h", ".cpp", ".c", ".fbs", ".cmake")
+    ]
+    assert files
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in files}
+    assert {path: count for path, count in lines.items() if count > 450} == {}
