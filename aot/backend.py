@@ -8,7 +8,7 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
 
-from ..serialization.arrays import DTYPES, HALVES, convert
+from ..serialization.arrays import DTYPES, REDUCED_FLOATS, convert
 from ..serialization.schema import DType
 from ..serialization.serialize import serialize, stored, weight_key
 from .lowering import lower
@@ -40,10 +40,10 @@ class EtXnnpackBackend(BackendDetails):
         compile spec; ``EtXnnpackPartitioner`` never tags such a node.
         """
         check_compile_specs(compile_specs)
-        in_float = []
-        serialized = serialize(optimize(lower(edge_program), in_float))
+        float_fallbacks = []
+        serialized = serialize(optimize(lower(edge_program), float_fallbacks))
         if isinstance(compile_specs, ReportedSpecs) and compile_specs.report is not None:
-            compile_specs.report.in_float.extend(Refusal(*reason) for reason in in_float)
+            compile_specs.report.float_fallbacks.extend(Refusal(*reason) for reason in float_fallbacks)
         files = _external_files(edge_program)
         weights = ((key, data, files.get(key, files.get(None))) for key, data in serialized.weights.items())
         return PreprocessResult(
@@ -69,7 +69,7 @@ def _external_files(program: ExportedProgram) -> dict[str | None, str]:
             if file is not None:
                 array = array_of(tensor)
                 files[weight_key(stored(array)[0])] = file
-                if DTYPES.get(array.dtype) in HALVES:  # what passes widen may be stored as bfloat16
+                if DTYPES.get(array.dtype) in REDUCED_FLOATS:  # what passes widen may be stored as bfloat16
                     files[weight_key(stored(convert(array, DType.Float32))[0])] = file
     if len(all_files) == 1 and None not in all_files:
         files[None] = all_files.pop()

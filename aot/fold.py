@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..serialization import schema
-from ..serialization.arrays import DTYPES, HALVES
+from ..serialization.arrays import DTYPES, REDUCED_FLOATS
 from ..serialization.schema import DType
 from .ir import Builder, Quantization, Value
 from .traits import TRAITS, traits_of
@@ -69,6 +69,6 @@ def _is_widening(attributes, inputs) -> bool:
     if not isinstance(attributes, schema.Cast):
         return False
     before = DTYPES[inputs[0].dtype]
-    if before in HALVES:
+    if before in REDUCED_FLOATS:
         return attributes.dtype == DType.Float32
     return before in (DType.Int8, DType.UInt8) and attributes.dtype in (DType.Float32, DType.Int32)

@@ -44,8 +44,8 @@ class Report(_Report):
 
     delegated: tuple[tuple[str, ...], ...]  #: the operators of each delegate call
     refusals: tuple[Refusal, ...]
-    #: delegated, but computed in float32 between conversions; known when the program is lowered
-    in_float: list[Refusal] = dataclasses.field(default_factory=list)
+    #: what computes in float32 between dequantize and quantize in a quantized program; known when it is lowered
+    float_fallbacks: list[Refusal] = dataclasses.field(default_factory=list)
     #: what the options of the partitioner name and the program does not have, as text
     unmatched: tuple[str, ...] = ()
     method: str = "forward"
@@ -68,7 +68,7 @@ class Report(_Report):
             "delegated": [dict(collections.Counter(targets)) for targets in self.delegated],
             "between": [list(nodes) for nodes in self.between],
             "outside": [dataclasses.asdict(r) for r in self.refusals],
-            "in_float": [dataclasses.asdict(r) for r in self.in_float],
+            "float_fallbacks": [dataclasses.asdict(r) for r in self.float_fallbacks],
             "unmatched": list(self.unmatched),
         }
 
@@ -79,8 +79,11 @@ class Report(_Report):
         ]
         lines += _grouped(self.refusals)
         lines += [f"  before call {i}: {', '.join(nodes)}" for i, nodes in enumerate(self.between, 1) if nodes]
-        if self.in_float:
-            lines += [f"{len(self.in_float)} of a quantized program in float32", *_grouped(self.in_float)]
+        if self.float_fallbacks:
+            lines += [
+                f"{len(self.float_fallbacks)} of a quantized program compute in float32",
+                *_grouped(self.float_fallbacks),
+            ]
         lines += self.unmatched
         return "\n".join(lines)
 
@@ -101,8 +104,9 @@ class ProgramReport(_Report):
         return tuple(refusal for report in self.methods.values() for refusal in report.refusals)
 
     @property
-    def in_float(self) -> list[Refusal]:
-        return [refusal for report in self.methods.values() for refusal in report.in_float]
+    def float_fallbacks(self) -> list[Refusal]:
+        """What computes in float32 between dequantize and quantize in a quantized program, of all methods."""
+        return [refusal for report in self.methods.values() for refusal in report.float_fallbacks]
 
     @property
     def unmatched(self) -> tuple[str, ...]:

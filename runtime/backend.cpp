@@ -218,8 +218,8 @@ StatusOr<std::unique_ptr<Delegate>> load(
   delegate->profile = options.profiling && context.event_tracer() != nullptr;
   const SharedLock lock(*delegate);
   ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false, notes));
-  if (const std::string& why = delegate->executable->without_half(); !why.empty()) {
-    notes->push_back("force_fp16: computes in float32: " + why);
+  if (const std::string& why = delegate->executable->why_not_float16(); !why.empty()) {
+    notes->push_back("force_fp16: the model computes in float32: " + why);
   }
   return delegate;
 }

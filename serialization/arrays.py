@@ -19,8 +19,8 @@ NUMPY_DTYPES = {
 }
 DTYPES = {v: k for k, v in NUMPY_DTYPES.items()}
 
-HALVES = frozenset({DType.Float16, DType.BFloat16})
-FLOATS = HALVES | {DType.Float32}
+REDUCED_FLOATS = frozenset({DType.Float16, DType.BFloat16})
+FLOATS = REDUCED_FLOATS | {DType.Float32}
 
 
 def convert(x: np.ndarray, dtype: DType) -> np.ndarray:
@@ -48,7 +48,7 @@ def _to_bfloat16(x: np.ndarray) -> np.ndarray:
 
 def number(x, dtype: DType) -> np.ndarray:
     """A scalar of ``dtype``."""
-    if dtype in HALVES:
+    if dtype in REDUCED_FLOATS:
         return convert(np.array(x, np.float32), dtype)
     return np.array(x, NUMPY_DTYPES[dtype])
 

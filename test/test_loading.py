@@ -36,14 +36,14 @@ class Model(torch.nn.Module):
 EXAMPLE = (torch.rand(2, 4, 64),)
 
 
-def _has_half() -> bool:
+def _has_float16() -> bool:
     """Whether XNNPACK computes in float16 on this CPU, or converts to it."""
     cpuinfo = Path("/proc/cpuinfo").read_text()
     wanted = "asimdhp" if platform.machine() == "aarch64" else "avx2"
     return wanted in cpuinfo.split()
 
 
-HAS_HALF = _has_half()
+HAS_FLOAT16 = _has_float16()
 
 
 @pytest.fixture(scope="module")
@@ -233,18 +233,18 @@ def _size(name, most):
     return torch.export.Dim(name, min=1, max=most)
 
 
-HALF_MODELS = {
+FLOAT16_MODELS = {
     "convolutions": (Convolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20), 3: _size("w", 18)}),
     "transposed": (Transposed, (2, 3, 9, 7), {0: _size("b", 2), 2: _size("h", 9)}),
     "layers": (Layers, (3, 11, 64), {0: _size("b", 3), 1: _size("s", 11)}),
 }
 
 
-@pytest.mark.parametrize("name", HALF_MODELS)
+@pytest.mark.parametrize("name", FLOAT16_MODELS)
 @pytest.mark.parametrize("where", ["load", "program"])
 def test_force_fp16(name, where, tmp_path, capfd):
     """Where the CPU has float16 results differ from those in float32, but not by much."""
-    make, shape, sizes = HALF_MODELS[name]
+    make, shape, sizes = FLOAT16_MODELS[name]
     torch.manual_seed(0)
     model = make().eval()
     exported = torch.export.export(model, (torch.randn(shape),), dynamic_shapes=(sizes,))
@@ -263,19 +263,19 @@ def test_force_fp16(name, where, tmp_path, capfd):
     with et_xnnpack.load_options(**(options if where == "load" else {})):
         half = load()
     log = capfd.readouterr().err
-    assert log.count("force_fp16") == (not HAS_HALF) == log.count("this CPU has no float16")
+    assert log.count("force_fp16") == (not HAS_FLOAT16) == log.count("this CPU has no float16")
     for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
         x = torch.randn(size)
         expected = model(x)
         expected = expected if isinstance(expected, tuple) else (expected,)
-        for in_half, in_full, right in zip(half.execute((x,)), full.execute((x,)), expected, strict=True):
+        for in_float16, in_full, right in zip(half.execute((x,)), full.execute((x,)), expected, strict=True):
             torch.testing.assert_close(in_full, right)
-            assert in_half.dtype == torch.float32
-            if HAS_HALF:
-                assert not torch.equal(in_half, in_full)
-                assert (in_half - in_full).abs().max() < 1e-2 * in_full.abs().max()
+            assert in_float16.dtype == torch.float32
+            if HAS_FLOAT16:
+                assert not torch.equal(in_float16, in_full)
+                assert (in_float16 - in_full).abs().max() < 1e-2 * in_full.abs().max()
             else:
-                assert torch.equal(in_half, in_full)
+                assert torch.equal(in_float16, in_full)
 
 
 def test_force_fp16_says_where_it_does_nothing(tmp_path, capfd):
@@ -288,7 +288,7 @@ def test_force_fp16_says_where_it_does_nothing(tmp_path, capfd):
     path.write_bytes(lowered.to_executorch().buffer)
     with et_xnnpack.load_options(force_fp16=True):
         check(Sum(), path)
-    assert capfd.readouterr().err.count("force_fp16: computes in float32: ") == 1
+    assert capfd.readouterr().err.count("force_fp16: the model computes in float32: ") == 1
 
 
 def test_packed_weights_of_float16_stay_apart_in_a_file(model, program, tmp_path):
@@ -299,7 +299,7 @@ def test_packed_weights_of_float16_stay_apart_in_a_file(model, program, tmp_path
         with et_xnnpack.load_options(packed_cache_path=str(packed), force_fp16=half):
             results.append(Runtime.get().load_program(program).load_method("forward").execute((x,))[0])
     assert torch.equal(results[0], results[2]) and torch.equal(results[1], results[3])
-    assert torch.equal(results[0], results[1]) == (not HAS_HALF)
+    assert torch.equal(results[0], results[1]) == (not HAS_FLOAT16)
 
 
 @pytest.mark.parametrize("sharing", ["none", "model", "global"])

@@ -26,7 +26,7 @@ import numpy as np
 import sympy
 
 from ...serialization import schema
-from ...serialization.arrays import DTYPES, HALVES, NUMPY_DTYPES, convert
+from ...serialization.arrays import DTYPES, NUMPY_DTYPES, REDUCED_FLOATS, convert
 from ...serialization.schema import DType
 from . import dims
 from .graph import Constant, Graph, Input, Node, Output, Quantization, State, Value
@@ -70,7 +70,7 @@ def _parameter(array: np.ndarray) -> str:
 
 
 def _array(array: np.ndarray) -> str:
-    if DTYPES[array.dtype] in HALVES:
+    if DTYPES[array.dtype] in REDUCED_FLOATS:
         array = convert(array, DType.Float32)
     if array.size <= _INLINE_ELEMENTS:
         return "[" + ", ".join(_number(x) for x in array.ravel().tolist()) + "]"
@@ -150,7 +150,7 @@ def _parse_constant(value: Value, text: str) -> Constant:
     if text.startswith("#"):
         return Constant(np.zeros(value.shape, dtype))
     items = [_parse_number(t) for t in _split(text.strip()[1:-1])]
-    if value.dtype in HALVES:
+    if value.dtype in REDUCED_FLOATS:
         return Constant(convert(np.array(items, np.float32), value.dtype).reshape(value.shape))
     return Constant(np.array(items, dtype).reshape(value.shape))
 

@@ -7,7 +7,7 @@ import numpy as np
 import sympy
 import torch
 
-from ...serialization.arrays import BFLOAT16, HALVES
+from ...serialization.arrays import BFLOAT16, REDUCED_FLOATS
 from ...serialization.schema import DType
 
 DTYPES = {
@@ -42,7 +42,7 @@ def promote(*groups: Iterable[DType | None]) -> DType | None:
 
 def _highest(dtypes: Iterable[DType | None]) -> DType | None:
     known = {dtype for dtype in dtypes if dtype is not None}
-    if known >= HALVES:
+    if known >= REDUCED_FLOATS:
         return DType.Float32
     order = (DType.Bool, *_INTEGERS, *_FLOATS)
     return max(known, key=order.index, default=None)
@@ -59,7 +59,7 @@ def number_dtype(x) -> DType | None:
 
 def computed(dtype: DType) -> DType:
     """The type that an operator on tensors of ``dtype`` computes with."""
-    return DType.Float32 if dtype in HALVES else dtype
+    return DType.Float32 if dtype in REDUCED_FLOATS else dtype
 
 
 def dtype_reason(dtype: torch.dtype) -> str:

@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
-from ...serialization.arrays import HALVES, NUMPY_DTYPES
+from ...serialization.arrays import NUMPY_DTYPES, REDUCED_FLOATS
 from ...serialization.schema import DType
 from .. import ops
 from ..ir import Graph, Input, Value
@@ -87,22 +87,24 @@ class Lowering(RowContext):
         self.debug_handle = debug_handle(node)
         arguments = self._bind(row, node)
         self._check_dtypes(row, arguments, node)
-        if DType.Int64 not in row.dtypes and self._has_half(arguments, node):
+        if DType.Int64 not in row.dtypes and self._has_reduced_floats(arguments, node):
             return self._lower_wide(row, arguments, node)
         before = len(self.nodes), len(self.values)
         try:
             return row.lower(self, **arguments)
         except Unsupported:
-            if not self._has_half(arguments, node):
+            if not self._has_reduced_floats(arguments, node):
                 raise
         self._forget(*before)
         return self._lower_wide(row, arguments, node)
 
-    def _has_half(self, arguments, node: FxNode) -> bool:
+    def _has_reduced_floats(self, arguments, node: FxNode) -> bool:
         results = leaves(node.meta["val"])
         tensors = [v for v in leaves(arguments) if isinstance(v, Value)]
-        halves = (torch.float16, torch.bfloat16)
-        return any(t.dtype in HALVES for t in tensors) or any(getattr(r, "dtype", None) in halves for r in results)
+        torch_types = (torch.float16, torch.bfloat16)
+        return any(t.dtype in REDUCED_FLOATS for t in tensors) or any(
+            getattr(r, "dtype", None) in torch_types for r in results
+        )
 
     def _lower_wide(self, row, arguments, node: FxNode):
         """As PyTorch computes with 16-bit floats: in float32, rounded where the operator ends."""

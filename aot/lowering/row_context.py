@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node as FxNode
 
 from ...serialization import schema
-from ...serialization.arrays import HALVES, convert, number
+from ...serialization.arrays import REDUCED_FLOATS, convert, number
 from ...serialization.schema import DType
 from ..fold import fold
 from ..ir import Builder, Value, dims
@@ -49,7 +49,7 @@ class RowContext(Builder):
 
     def _result_meta(self, value) -> Value:
         meta = self._meta(value)
-        if self._wide and meta.dtype in HALVES:
+        if self._wide and meta.dtype in REDUCED_FLOATS:
             return dataclasses.replace(meta, dtype=DType.Float32)
         return meta
 
@@ -82,7 +82,7 @@ class RowContext(Builder):
         return dim
 
     def _check_16_bits(self, attributes, inputs) -> None:
-        if any(i is not None and i.dtype in HALVES for i in inputs) and not traits_of(attributes).takes_16_bits:
+        if any(i is not None and i.dtype in REDUCED_FLOATS for i in inputs) and not traits_of(attributes).takes_16_bits:
             self.refuse(f"{type(attributes).__name__} does not take 16-bit floats")
 
     # Sizes and axes ------------------------------------------------------------------
@@ -138,13 +138,13 @@ class RowContext(Builder):
         y = self.node(schema.Cast(dtype=dtype), x, shape=x.shape, dtype=dtype)
         if x.name in self._unrounded:
             self._unrounded[y.name] = self._unrounded[x.name]
-        elif x.dtype == DType.Float32 and y.dtype in HALVES and x.rank == 0 and y.constant is not None:
+        elif x.dtype == DType.Float32 and y.dtype in REDUCED_FLOATS and x.rank == 0 and y.constant is not None:
             self._unrounded[y.name] = x
         return y
 
     def widened(self, x: Value) -> Value:
         """``x``, as Float32 if it is a 16-bit float."""
-        return self.cast(x, DType.Float32) if x.dtype in HALVES else x
+        return self.cast(x, DType.Float32) if x.dtype in REDUCED_FLOATS else x
 
     def operand(self, x, dtype: DType, exact: bool = False) -> Value:
         """A tensor cast to ``dtype``, or a number, perhaps one that depends on sizes, as such a tensor.
@@ -159,7 +159,7 @@ class RowContext(Builder):
         array = number(x, dtype)
         if self._wide and dtype == DType.Float32 and not exact:
             narrow = self._first_meta().dtype
-            if narrow in HALVES:
+            if narrow in REDUCED_FLOATS:
                 array = convert(convert(array, narrow), DType.Float32)
         return self.constant(array)
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.arrays import HALVES, convert
+from ...serialization.arrays import REDUCED_FLOATS, convert
 from ...serialization.schema import DType
 from ..ir import Graph, Node, Rewriter, Value
 from ..traits import traits_of
@@ -10,7 +10,7 @@ from ..traits import traits_of
 
 def _rounds(node: Node, x: Value | None) -> bool:
     """Whether ``node`` casts the Float32 ``x`` to 16 bits."""
-    return node.is_a(schema.Cast) and x.dtype == DType.Float32 and node.attributes.dtype in HALVES
+    return node.is_a(schema.Cast) and x.dtype == DType.Float32 and node.attributes.dtype in REDUCED_FLOATS
 
 
 def _commutes(node: Node, dtype: DType) -> bool:

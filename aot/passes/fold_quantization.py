@@ -9,9 +9,10 @@ from ...serialization.schema import DType, ReduceKind, UnaryKind
 from ..ir import Graph, Node, Quantization, Rewriter, Value
 from ..traits import traits_of
 
-#: A bias is stored as a multiple of the product of the scales of operand and weight, if that is below so many steps
-#: of the result.
-_COARSEST_PRODUCT = 256
+#: Integers of the result. A bias is rounded to a multiple of the product of the scales of operand and weight, the unit
+#: of the sums that it is added to. If that unit spans all integers of the result, only the bias lies between them, and
+#: is kept as it is. (What XNNPACK can compute is no business of this pass, but of runtime/ops/common/choose.cpp.)
+_STEPS_OF_RESULT = 256
 
 _LIMITS = {DType.Int8: (-128, 127), DType.UInt8: (0, 255), DType.Int32: (0, 0)}
 
@@ -280,6 +281,8 @@ class _Folder:
         return clamp.min <= lowest and highest <= clamp.max
 
     def _clamped(self, x: Value, clamp) -> Value:
+        """``x`` clamped as integers, which gives what clamping its numbers before they were rounded gives: rounding
+        keeps their order. A clamp of its own maps 256 integers, whoever makes them."""
         if self._is_wide(x.quantization, clamp):
             return x
         attributes = schema.Unary(kind=UnaryKind.Clamp, clamp=clamp)
@@ -301,11 +304,11 @@ class _Folder:
         return self._node(node, operands, target)
 
     def _bias(self, bias: Value, x: Quantization, weight: Quantization, target: Quantization) -> Value:
-        """The bias as integers of the products of x and weight, where these are fine enough that rounding it changes
-        nothing; else the bias as it is."""
+        """The bias in Int32 with the scale of the products of x and weight; as it is where that is no sensible scale
+        for the result, or has no room for it."""
         by_output = all(count == 1 for count in weight.scale.shape[1:])
         scale = weight.scale.ravel() * np.float32(x.scale.item())
-        fine = scale / np.float32(target.scale.item()) < _COARSEST_PRODUCT
+        fine = scale / np.float32(target.scale.item()) < _STEPS_OF_RESULT
         if bias.constant is None or not by_output or not fine.all() or not all(_is_normal(float(s)) for s in scale):
             return self._as_float(bias)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -315,7 +318,7 @@ class _Folder:
         quantization = Quantization(DType.Int32, scale, np.zeros(scale.shape, np.int32))
         return self.r.constant(q.astype(np.int32), bias.name, quantization)
 
-    def _in_float(self, node, inputs, target):
+    def _computed_in_float(self, node, inputs, target):
         """Operands and result are integers in memory; the runtime computes with the numbers that they stand for."""
         if target is None and _passes(node):
             return self._passed(node, inputs, target)
@@ -325,7 +328,7 @@ class _Folder:
     def _reduce(self, node, inputs, target):
         is_sum = node.attributes.kind in (ReduceKind.Mean, ReduceKind.Sum)
         _require(is_sum or _passes(node), f"{node.attributes.kind.name} has no form that reads integers")
-        return self._in_float(node, inputs, target)
+        return self._computed_in_float(node, inputs, target)
 
 
 #: What becomes of an operator that reads integers; those that pass them on need no rule.
@@ -336,9 +339,9 @@ _RULES = {
     schema.ConvTranspose2d: _Folder._product,
     schema.Linear: _Folder._product,
     schema.Concat: _Folder._concat,
-    schema.AvgPool2d: _Folder._in_float,
-    schema.AdaptivePool2d: _Folder._in_float,
-    schema.Resize2d: _Folder._in_float,
+    schema.AvgPool2d: _Folder._computed_in_float,
+    schema.AdaptivePool2d: _Folder._computed_in_float,
+    schema.Resize2d: _Folder._computed_in_float,
     schema.Reduce: _Folder._reduce,
 }
 

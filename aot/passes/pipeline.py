@@ -36,7 +36,7 @@ PIPELINE = [
     collapse_views,  # before what looks at the producer of an operand
     fold_quantized_linear,  # what is quantized at run time or in its weights alone; the rest is for fold_quantization
     fold_dynamic_convolution,  # likewise, and before layouts are chosen
-    transpose_matmul,  # attention has its key as it is after this
+    transpose_matmul,  # attention then reads its key as it is
     recognize_activations,
     recognize_attention,
     choose_layout,  # with as few operators as possible; behind it channels are the last axis
@@ -56,14 +56,14 @@ PIPELINE = [
 ]
 
 
-def optimize(graph: Graph, in_float: list[tuple[str, str, str]] | None = None) -> Graph:
+def optimize(graph: Graph, float_fallbacks: list[tuple[str, str, str]] | None = None) -> Graph:
     """Runs the pipeline. After each pass the graph is verified, its inputs and outputs are compared.
 
-    ``in_float`` gets name, operator and reason of what does not compute with the integers around it.
+    ``float_fallbacks`` gets name, operator and reason of what computes in float32 between dequantize and quantize.
     """
     verify(graph)
     for run in PIPELINE:
-        before, graph = graph, run(graph, in_float) if run is fold_quantization else run(graph)
+        before, graph = graph, run(graph, float_fallbacks) if run is fold_quantization else run(graph)
         try:
             verify(graph)
             check_interface(before, graph)

@@ -40,7 +40,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedD
   settings.force_fp16 = false;
   executable = create_once(std::move(blob), named_data, std::move(settings));
   if (executable.ok()) {
-    (*executable)->without_half_ = std::move(reason);
+    (*executable)->why_not_float16_ = std::move(reason);
   }
   return executable;
 }
@@ -69,7 +69,7 @@ Status Executable::load(Weights& weights, pthreadpool_t pool) {
   const bool float16 = settings_.force_fp16 && Cpu::get().float16;
   plan_ = make_plan(blob_, view(types), sizes, {settings_.fuse_elementwise, float16}, empty_);
   if (settings_.force_fp16 && plan_.float16_of.empty()) {
-    without_half_ = float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";
+    why_not_float16_ = float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";
   }
   set_types(std::move(types));
   data_.resize(plan_.root.size());
@@ -224,7 +224,7 @@ Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& si
     ETX_CHECK(
         inputs[i].shape == expected,
         InvalidArgument,
-        "input %zu has sizes %s (in memory order), the model takes %s",
+        "input %zu has sizes %s (in memory order), but the model takes %s",
         i,
         inputs[i].shape.to_string().c_str(),
         expected.to_string().c_str());

@@ -80,8 +80,8 @@ class Executable {
     return *settings_.workspace;
   }
   // What force_fp16 did not do, and why; else empty.
-  const std::string& without_half() const {
-    return without_half_;
+  const std::string& why_not_float16() const {
+    return why_not_float16_;
   }
 
  private:
@@ -172,7 +172,7 @@ class Executable {
   const Blob blob_;
   const Settings settings_;
   Plan plan_;
-  std::string without_half_;
+  std::string why_not_float16_;
   std::vector<PackedPtr> constants_; // outlive steps_
   std::vector<RunnableStep> steps_; // like those of the plan
   Placement placement_;

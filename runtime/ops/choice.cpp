@@ -18,7 +18,7 @@ bool has_float_by_integer() {
 } // namespace
 
 const Cpu& Cpu::get() {
-  static const Cpu cpu{xnnpack_has_half(), xnnpack_can_round_rows(), has_float_by_integer()};
+  static const Cpu cpu{xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_float_by_integer()};
   return cpu;
 }
 

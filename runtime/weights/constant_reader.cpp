@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/program/constant.h"
 
 namespace executorch::backends::et_xnnpack {

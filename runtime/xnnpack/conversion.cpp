@@ -7,11 +7,12 @@ namespace executorch::backends::et_xnnpack {
 
 StatusOr<FloatConversion> FloatConversion::create(To to) {
   const bool narrows = to == To::Float16;
-  const xnn_datatype full = xnn_datatype_fp32, half = xnn_datatype_fp16;
-  ETX_ASSIGN_OR_RETURN(OperatorPtr op, create_operator("xnn_create_unary_elementwise_nc", [&](xnn_operator_t* result) {
-                         return create_unary(
-                             xnn_unary_convert, narrows ? full : half, narrows ? half : full, nullptr, result);
-                       }));
+  const xnn_datatype float32 = xnn_datatype_fp32, float16 = xnn_datatype_fp16;
+  ETX_ASSIGN_OR_RETURN(
+      OperatorPtr op, create_operator("xnn_create_unary_elementwise_nc", [&](xnn_operator_t* result) {
+        return create_unary(
+            xnn_unary_convert, narrows ? float32 : float16, narrows ? float16 : float32, nullptr, result);
+      }));
   return FloatConversion(std::move(op));
 }
 

@@ -32,9 +32,9 @@ bool is_success(xnn_status status) {
   return status == xnn_status_success;
 }
 
-// Built with AVX512-FP16, XNNPACK of 2024 has tiles of 64 columns of which it stores the second half one column too far.
-// 1 multiplied by 0, 1, 2, ... shows it.
-bool multiplies_in_half() {
+// Built with AVX512-FP16, XNNPACK of 2024 has tiles of 64 columns of which it stores the second half one column too
+// far. 1 multiplied by 0, 1, 2, ... shows it.
+bool multiplies_in_float16() {
   constexpr size_t kColumns = 128;
   std::vector<float> weight(kColumns + kTail);
   for (size_t i = 0; i < kColumns; ++i) {
@@ -77,22 +77,22 @@ bool multiplies_in_half() {
   return done && result == weight;
 }
 
-// Rows of one number each, rounded to 8 bits one by one.
-struct RoundedRows {
+// Rows of one number each, quantized to 8 bits one by one.
+struct QuantizedRows {
   std::vector<int8_t> numbers;
   std::vector<xnn_quantization_params> parameters;
   bool done = false;
 };
 
-RoundedRows round_rows(const std::vector<float>& x, size_t rows, size_t depth) {
-  RoundedRows result;
+QuantizedRows quantize_rows(const std::vector<float>& x, size_t rows, size_t depth) {
+  QuantizedRows result;
   result.numbers.resize(rows * depth + kTailBytes);
   result.parameters.resize(parameters_for(rows) + kTailBytes);
   StatusOr<OperatorPtr> convert = create_operator(
       "xnn_create_convert_nc_f32_qd8", [](xnn_operator_t* op) { return xnn_create_convert_nc_f32_qd8(0, op); });
   result.done = convert.ok() &&
       is_success(xnn_reshape_convert_nc_f32_qd8(convert->get(), rows, depth, depth, depth, nullptr)) &&
-      is_success(setup_rounding(
+      is_success(setup_dynamic_quantization(
           xnn_setup_convert_nc_f32_qd8, convert->get(), x.data(), result.numbers.data(), result.parameters.data())) &&
       is_success(xnn_run_operator(convert->get(), nullptr));
   return result;
@@ -107,9 +107,9 @@ bool sums_rows(size_t rows, const Create& create, Reshape reshape, Setup setup) 
   for (size_t i = 0; i < rows * kDepth; ++i) {
     x[i] = static_cast<float>(1 << (i / kDepth % 16));
   }
-  RoundedRows rounded = round_rows(x, rows, kDepth);
+  QuantizedRows quantized = quantize_rows(x, rows, kDepth);
   StatusOr<OperatorPtr> product = create_operator("xnn_create_fully_connected_nc_qd8", create);
-  if (!product.ok() || !rounded.done) {
+  if (!product.ok() || !quantized.done) {
     return false;
   }
   std::vector<float> y(rows * kColumns + kTail);
@@ -123,9 +123,9 @@ bool sums_rows(size_t rows, const Create& create, Reshape reshape, Setup setup) 
   if (!workspace.ok() ||
       !is_success(setup_with_workspace(
           setup,
-          std::make_tuple(op, Address(rounded.numbers.data()), Address(y.data())),
+          std::make_tuple(op, Address(quantized.numbers.data()), Address(y.data())),
           workspace->data(),
-          std::make_tuple(static_cast<const xnn_quantization_params*>(rounded.parameters.data())))) ||
+          std::make_tuple(static_cast<const xnn_quantization_params*>(quantized.parameters.data())))) ||
       !is_success(xnn_run_operator(op, nullptr))) {
     return false;
   }
@@ -189,10 +189,10 @@ bool sums_rows_of_any_number() {
 
 // How often the parameters of the last row are repeated behind it.
 size_t count_repeated() {
-  const RoundedRows rounded = round_rows(std::vector<float>(1 + kTail, 1.0f), 1, 1);
+  const QuantizedRows quantized = quantize_rows(std::vector<float>(1 + kTail, 1.0f), 1, 1);
   size_t repeated = 0;
-  while (rounded.done && 1 + repeated < rounded.parameters.size() &&
-         rounded.parameters[1 + repeated].scale == rounded.parameters[0].scale) {
+  while (quantized.done && 1 + repeated < quantized.parameters.size() &&
+         quantized.parameters[1 + repeated].scale == quantized.parameters[0].scale) {
     ++repeated;
   }
   return repeated;
@@ -233,14 +233,14 @@ size_t packed_group_bytes(size_t columns) {
   return bytes;
 }
 
-bool find_can_round_rows() {
+bool find_can_quantize_rows() {
   if constexpr (XNN_EXTRA_QUANTIZATION_PARAMS >= 15) {
-    return true; // XNNPACK needs no mending since it makes so many copies
+    return true; // since XNNPACK itself makes so many copies of the last parameters, it is right
   }
   if (count_repeated() >= parameters_for(0)) {
-    return true; // xnnpack_rows.h was read, so xnnpack_unaligned.h was, too
+    return true; // it was built with xnnpack_rows.h, so with xnnpack_unaligned.h, too
   }
-  // Tiles of 4 columns are those that need xnnpack_unaligned.h.
+  // Only tiles of 4 columns need xnnpack_unaligned.h: one column then takes less memory than 8.
   return packed_group_bytes(8) == packed_group_bytes(1) && sums_rows_of_any_number();
 }
 
@@ -258,13 +258,13 @@ std::string describe_xnnpack_build() {
   return text + ", addresses of " + std::to_string(sizeof(void*)) + " bytes";
 }
 
-bool xnnpack_has_half() {
-  static const bool result = multiplies_in_half();
+bool xnnpack_has_float16() {
+  static const bool result = multiplies_in_float16();
   return result;
 }
 
-bool xnnpack_can_round_rows() {
-  static const bool result = find_can_round_rows();
+bool xnnpack_can_quantize_rows() {
+  static const bool result = find_can_quantize_rows();
   return result;
 }
 

@@ -11,10 +11,10 @@ namespace executorch::backends::et_xnnpack {
 std::string describe_xnnpack_build();
 
 // Whether it computes in float16 here, and right.
-bool xnnpack_has_half();
+bool xnnpack_has_float16();
 
-// Whether its products of rows that it rounds to 8 bits itself are right here, whatever the number of rows. They are
+// Whether its products of rows that it quantizes itself are right here, whatever the number of rows. They are
 // not where it was built without the headers of ours in third-party/ that mend this, and its tiles need them.
-bool xnnpack_can_round_rows();
+bool xnnpack_can_quantize_rows();
 
 } // namespace executorch::backends::et_xnnpack

@@ -60,7 +60,7 @@ PackedOperator::PackedOperator() {
     return static_cast<PackedOperator*>(self)->insert(packed, bytes);
   };
   cache_.is_finalized = [](void*) { return true; };
-  // What XNNPACK knows as offsets are addresses.
+  // The offsets that this cache gives to XNNPACK are addresses.
   cache_.offset_to_addr = [](void*, size_t offset) { return reinterpret_cast<void*>(offset); };
   cache_.delete_cache = [](void*) { return xnn_status_success; };
 }
@@ -91,7 +91,7 @@ size_t PackedOperator::insert(void* packed, size_t bytes) {
   if (packed_.data == nullptr) {
     packed_ = {packed, bytes, !looked_up_, fresh_};
   } else if (packed_.size != bytes) {
-    status_ = failure(Error::Internal, "The packed weights have %zu bytes instead of %zu.", packed_.size, bytes);
+    status_ = failure(Error::Internal, "the packed weights have %zu bytes instead of %zu", packed_.size, bytes);
   }
   return reinterpret_cast<size_t>(packed_.data); // `packed` is null if it was looked up
 }
@@ -118,7 +118,7 @@ Status PackedOperator::load(
 }
 
 Status PackedOperator::create_again(const Create& create) {
-  ETX_CHECK(packed_.data != nullptr, Internal, "%s: it has no packed weights to start from.", function_);
+  ETX_CHECK(packed_.data != nullptr, Internal, "%s: it has no packed weights to start from", function_);
   operator_.reset();
   return create_packed(create);
 }
@@ -131,7 +131,7 @@ StatusOr<size_t> PackedOperator::measure(const Create& create) {
   operator_.reset();
   if (!measured_.has_value()) {
     ETX_RETURN_IF_ERROR(Status(status));
-    return failure(Error::Internal, "%s: it packs nothing.", function_);
+    return failure(Error::Internal, "%s: it packs nothing", function_);
   }
   return *measured_;
 }

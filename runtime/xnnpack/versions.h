@@ -100,9 +100,9 @@ inline size_t parameters_for(size_t count) {
   return count + (XNN_EXTRA_QUANTIZATION_PARAMS > kRowsOfTile - 1 ? XNN_EXTRA_QUANTIZATION_PARAMS : kRowsOfTile - 1);
 }
 
-// Gives the operator that rounds to 8 bits its operands. Later versions can sum up rows, too, which we do not need.
+// Gives the operator of dynamic quantization its operands. Later versions can sum up rows, too, which we do not need.
 template <typename Function>
-xnn_status setup_rounding(
+xnn_status setup_dynamic_quantization(
     Function setup, xnn_operator_t op, const void* x, void* y, xnn_quantization_params* parameters) {
   if constexpr (std::is_invocable_v<Function, xnn_operator_t, Address, Address, float*, xnn_quantization_params*>) {
     return setup(op, Address(x), Address(y), static_cast<float*>(nullptr), parameters);

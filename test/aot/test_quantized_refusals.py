@@ -80,9 +80,9 @@ def test_stays_in_float_with_a_reason(name):
     function, reasons = CASES[name]
     module, inputs, lowered = _lower(function)
     assert lowered.outside == []
-    assert {r.target: r.reason for r in lowered.report.in_float} == reasons
+    assert {r.target: r.reason for r in lowered.report.float_fallbacks} == reasons
     assert all(reason in str(lowered.report) for reason in reasons.values())
-    assert json.loads(json.dumps(lowered.report.to_dict()))["in_float"]
+    assert json.loads(json.dumps(lowered.report.to_dict()))["float_fallbacks"]
     if et_xnnpack.is_available():
         (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
         torch.testing.assert_close(actual, module(*inputs), equal_nan=True)
@@ -124,7 +124,7 @@ FOLDED = {
 @pytest.mark.parametrize("function", FOLDED.values(), ids=FOLDED)
 def test_what_is_folded_is_not_in_the_report(function):
     module, inputs, lowered = _lower(function)
-    assert lowered.report.in_float == [] and "float32" not in str(lowered.report)
+    assert lowered.report.float_fallbacks == [] and "float32" not in str(lowered.report)
     (graph,) = lowered.optimized.values()
     assert [n for n in graph.nodes if graph.values[n.outputs[0]].quantization and not _is_copy(n)], str(graph)
     if et_xnnpack.is_available():

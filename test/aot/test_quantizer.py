@@ -104,7 +104,7 @@ def test_every_call_computes_with_integers():
     torch.manual_seed(0)
     model = Calls(list(CALLS.values())).eval()
     _, lowered = quantize(model, (torch.rand(2, 3, 8, 8),))
-    assert lowered.outside == [] and lowered.report.in_float == [], str(lowered.report)
+    assert lowered.outside == [] and lowered.report.float_fallbacks == [], str(lowered.report)
     assert floats_inside(lowered) == []
 
 
@@ -114,7 +114,7 @@ def test_models_compute_with_integers(make):
     model, inputs = make().eval(), (torch.rand(2, 3, 32, 32),)
     converted, lowered = quantize(model, inputs)
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
-    assert lowered.report.in_float == [] and floats_inside(lowered) == [], str(lowered.report)
+    assert lowered.report.float_fallbacks == [] and floats_inside(lowered) == [], str(lowered.report)
     (graph,) = lowered.optimized.values()
     clamps = [n for n in graph.nodes if n.op == "Unary" and n.attributes.kind.name == "Clamp"]
     assert clamps == []  # all are part of a convolution or sum

@@ -61,7 +61,7 @@ def test_a_report_is_data():
         ],
         "between": [[]],
         "outside": [],
-        "in_float": [],
+        "float_fallbacks": [],
         "unmatched": [],
     }
     assert report.methods == {"forward": report}

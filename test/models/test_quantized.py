@@ -48,7 +48,7 @@ def decibels(signal, error):
 def test_equals_the_program_operator_by_operator(name, layout):
     model, converted, lowered = lower(name, layout)
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
-    assert lowered.report.in_float == []
+    assert lowered.report.float_fallbacks == []
     (graph,) = lowered.optimized.values()
     producer = graph.producers[graph.outputs[0].value]
     step = graph.values[producer.inputs[0]].quantization.scale.item()

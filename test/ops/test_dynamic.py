@@ -76,7 +76,7 @@ def test_products_with_several_matrices_of_integers(name, count, rounds):
     (graph,) = lowered.optimized.values()
     products = [n for n in graph.nodes if n.op == "QuantizedLinear"]
     assert len(products) == count and all(n.attributes.dynamic_quantization == rounds for n in products), str(graph)
-    assert not lowered.report.in_float
+    assert not lowered.report.float_fallbacks
 
 
 def test_products_of_two_activations_are_in_the_report():
@@ -89,7 +89,7 @@ def test_products_of_two_activations_are_in_the_report():
     )
     assert lowered.outside == []
     assert ("Quantize", "the scale or zero point is computed at run time") in {
-        (r.target, r.reason) for r in lowered.report.in_float
+        (r.target, r.reason) for r in lowered.report.float_fallbacks
     }
 
 
@@ -102,7 +102,7 @@ def test_convolutions_round_their_images(name):
     (graph,) = lowered.optimized.values()
     (convolution,) = [n for n in graph.nodes if n.op != "Transpose"]
     assert convolution.attributes.dynamic_quantization
-    assert lowered.report.in_float == []
+    assert lowered.report.float_fallbacks == []
     assert graph.values[convolution.inputs[1]].quantization.dtype == DType.Int8
 
 

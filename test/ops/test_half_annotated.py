@@ -316,7 +316,7 @@ def _assert_near(actual, expected, radius, what):
 def test_each_operator_is_within_one_step(seed):
     network, x, lowered = _lower(seed, every=True)
     assert not lowered.outside or lowered.report.refusals
-    assert all(refusal.reason for refusal in (*lowered.report.refusals, *lowered.report.in_float))
+    assert all(refusal.reason for refusal in (*lowered.report.refusals, *lowered.report.float_fallbacks))
     for values in _results(lowered, x):
         values = [v.clone() for v in values]
         with torch.no_grad():

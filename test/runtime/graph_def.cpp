@@ -266,8 +266,8 @@ AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_
   });
 }
 
-AttributesDef grid_sample(schema::SampleKind kind, schema::GridPaddingMode border) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateGridSample(b, kind, border); });
+AttributesDef grid_sample(schema::SampleKind kind, schema::GridPaddingMode padding_mode) {
+  return attributes([=](FlatBufferBuilder& b) { return schema::CreateGridSample(b, kind, padding_mode); });
 }
 
 AttributesDef recurrent(schema::RecurrentKind kind, bool reverse) {

@@ -150,7 +150,8 @@ AttributesDef layer_norm(uint8_t axes = 1, float epsilon = 1e-5f);
 AttributesDef rms_norm(uint8_t axes = 1, float epsilon = 1e-5f);
 AttributesDef group_norm(uint8_t axis, uint32_t groups, float epsilon = 1e-5f);
 AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_t> stride);
-AttributesDef grid_sample(schema::SampleKind kind, schema::GridPaddingMode border = schema::GridPaddingMode::Zeros);
+AttributesDef grid_sample(
+    schema::SampleKind kind, schema::GridPaddingMode padding_mode = schema::GridPaddingMode::Zeros);
 AttributesDef recurrent(schema::RecurrentKind kind, bool reverse = false);
 AttributesDef attention(float scale, bool causal = false);
 AttributesDef rotary_embedding(bool pairs = false);

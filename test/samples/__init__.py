@@ -197,7 +197,7 @@ class Sample:
 
 
 #: Of results in a type of 16 bits, in units of its precision, relative to each result and to the largest.
-_HALF_TOLERANCE = 4
+_REDUCED_FLOAT_TOLERANCE = 4
 
 
 def in_dtype(sample: Sample, dtype: torch.dtype) -> Sample | None:
@@ -208,12 +208,12 @@ def in_dtype(sample: Sample, dtype: torch.dtype) -> Sample | None:
         return x.to(dtype) if x.dtype == torch.float32 else x
 
     arguments = [dataclasses.replace(a, fill=lambda s, g, f=a.fill: narrow(f(s, g))) for a in sample.arguments]
-    half = Sample(
+    reduced = Sample(
         f"{sample.name}-{str(dtype).removeprefix('torch.')}",
         new(lambda: module),
         *arguments,
-        rtol=_HALF_TOLERANCE * torch.finfo(dtype).eps,
-        atol=_HALF_TOLERANCE * torch.finfo(dtype).eps,
+        rtol=_REDUCED_FLOAT_TOLERANCE * torch.finfo(dtype).eps,
+        atol=_REDUCED_FLOAT_TOLERANCE * torch.finfo(dtype).eps,
         config={**sample.config, **ANY_OPERATOR},  # also operators of several types
         preserve=sample.preserve,
     )
@@ -221,10 +221,10 @@ def in_dtype(sample: Sample, dtype: torch.dtype) -> Sample | None:
     if not any(t.is_floating_point() for t in tensors):
         return None
     try:
-        half.expected(half.inputs())
+        reduced.expected(reduced.inputs())
     except (RuntimeError, NotImplementedError):
         return None
-    return half
+    return reduced
 
 
 def families() -> dict[str, list[Sample]]:

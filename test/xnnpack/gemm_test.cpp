@@ -123,7 +123,7 @@ void GemmTest::check_microkernels(const Weights& w) {
         announce(describe(w, rows) + " by the tile of " + std::to_string(most));
         const uint8_t* x = place(numbers, 0, rows, w.depth, x_stride);
         Output y(y_, w.format, rows, w.columns, y_stride);
-        if (is_rounded(w.format)) {
+        if (is_dynamic(w.format)) {
           reinterpret_cast<xnn_dqgemm_ukernel_fn>(reinterpret_cast<void (*)()>(microkernel))(
               rows,
               w.columns,
@@ -193,27 +193,27 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
   ASSERT_NE(op, nullptr);
   const size_t most = 2 * op->ukernel.gemm.mr + 3;
   const std::vector<int> numbers = some_rows(w, most, w.depth);
-  QuantizedRows rounded;
-  if (is_rounded(w.format)) {
-    ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, most, w.depth, pool, &rounded));
+  QuantizedRows quantized;
+  if (is_dynamic(w.format)) {
+    ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, most, w.depth, pool, &quantized));
   } else {
-    rounded = {numbers, std::vector<Parameters>(most)};
+    quantized = {numbers, std::vector<Parameters>(most)};
   }
   const std::vector<Parameters> all(
-      rounded.parameters.begin(), rounded.parameters.begin() + static_cast<std::ptrdiff_t>(most));
-  const std::vector<Expected> expected = expect_rows(w, rounded.numbers, all);
+      quantized.parameters.begin(), quantized.parameters.begin() + static_cast<std::ptrdiff_t>(most));
+  const std::vector<Expected> expected = expect_rows(w, quantized.numbers, all);
   for (size_t rows = 1; rows <= most; ++rows) {
     announce(describe(w, rows) + " by the operator");
-    if (is_rounded(w.format)) {
+    if (is_dynamic(w.format)) {
       // Once more, as what is behind the rows depends on their number.
       QuantizedRows again;
       ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, rows, w.depth, pool, &again));
-      rounded.parameters = again.parameters;
+      quantized.parameters = again.parameters;
     }
-    const uint8_t* x = place(rounded.numbers, 0, rows, w.depth, x_stride);
+    const uint8_t* x = place(quantized.numbers, 0, rows, w.depth, x_stride);
     Output y(y_, w.format, rows, w.columns, y_stride);
     ASSERT_EQ(reshape_linear(w.format, op.get(), rows, pool), xnn_status_success);
-    ASSERT_EQ(setup_linear(w.format, op.get(), x, y.data(), rounded.parameters.data()), xnn_status_success);
+    ASSERT_EQ(setup_linear(w.format, op.get(), x, y.data(), quantized.parameters.data()), xnn_status_success);
     ASSERT_EQ(xnn_run_operator(op.get(), pool), xnn_status_success);
     ASSERT_NO_FATAL_FAILURE(y.check(expected));
   }

@@ -46,7 +46,7 @@ class IgemmTest : public ::testing::TestWithParam<Format> {
   Fence x_, y_, padding_, parameters_;
 };
 
-constexpr Parameters kRounded[kImages] = {{17, 0.5f}, {-90, 0.125f}};
+constexpr Parameters kImageParameters[kImages] = {{17, 0.5f}, {-90, 0.125f}};
 
 // The pixels under a window, null for padding.
 std::vector<const int*> window_at(const Weights& w, const int* image, size_t width, size_t x, size_t group) {
@@ -65,7 +65,8 @@ std::vector<Expected> expect_pixels(const Weights& w, const std::vector<int>& nu
     const int* pixels = numbers.data() + image * width * w.groups * w.depth;
     for (size_t x = 0; x < width; ++x) {
       for (size_t column = 0; column < w.all_columns(); ++column) {
-        result.push_back(expect(w, column, window_at(w, pixels, width, x, column / w.columns), kRounded[image]));
+        result.push_back(
+            expect(w, column, window_at(w, pixels, width, x, column / w.columns), kImageParameters[image]));
       }
     }
   }
@@ -91,7 +92,7 @@ void IgemmTest::check_microkernels(const Weights& w) {
   uint8_t* const padding = padding_.use(w.depth * input_bytes(w.format), XNN_EXTRA_BYTES);
   std::memset(
       padding,
-      is_rounded(w.format)         ? kRounded[0].zero_point
+      is_dynamic(w.format)         ? kImageParameters[0].zero_point
           : is_quantized(w.format) ? kInputZero
                                    : 0,
       w.depth * input_bytes(w.format) + XNN_EXTRA_BYTES);
@@ -111,7 +112,7 @@ void IgemmTest::check_microkernels(const Weights& w) {
         }
         Output y(y_, w.format, rows, w.columns, y_stride);
         const size_t pointer_bytes = pointers.size() * sizeof(void*);
-        if (is_rounded(w.format)) {
+        if (is_dynamic(w.format)) {
           reinterpret_cast<xnn_dqigemm_ukernel_fn>(reinterpret_cast<void (*)()>(microkernel))(
               rows,
               w.columns,
@@ -126,7 +127,7 @@ void IgemmTest::check_microkernels(const Weights& w) {
               padding,
               padding,
               &context.params,
-              reinterpret_cast<const xnn_qd8_quantization_params*>(place_parameters(kRounded, 1)));
+              reinterpret_cast<const xnn_qd8_quantization_params*>(place_parameters(kImageParameters, 1)));
         } else {
           microkernel(
               rows,
@@ -163,7 +164,8 @@ void IgemmTest::check_operator(const Weights& w, uint32_t flags, pthreadpool_t p
     std::vector<std::max_align_t> workspace(workspace_bytes / sizeof(std::max_align_t) + 8);
     auto* aligned = reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(workspace.data()) + 63) / 64 * 64);
     ASSERT_EQ(
-        setup_conv(w.format, op.get(), aligned, x, y.data(), place_parameters(kRounded, kImages)), xnn_status_success);
+        setup_conv(w.format, op.get(), aligned, x, y.data(), place_parameters(kImageParameters, kImages)),
+        xnn_status_success);
     ASSERT_EQ(xnn_run_operator(op.get(), pool), xnn_status_success);
     ASSERT_NO_FATAL_FAILURE(y.check(expect_pixels(w, numbers, kImages, width)));
   }

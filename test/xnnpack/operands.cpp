@@ -48,7 +48,7 @@ bool is_float(Format format) {
 bool is_quantized(Format format) {
   return format == Format::QS8 || format == Format::QS8C8;
 }
-bool is_rounded(Format format) {
+bool is_dynamic(Format format) {
   return format >= Format::QD8C8;
 }
 size_t input_bytes(Format format) {
@@ -152,8 +152,8 @@ std::vector<uint16_t> Weights::block_scales() const {
 }
 
 Expected expect(
-    const Weights& w, size_t column, const std::vector<const int*>& window, const xnn_quantization_params& rounded) {
-  const int zero = is_rounded(w.format) ? rounded.zero_point : is_quantized(w.format) ? kInputZero : 0;
+    const Weights& w, size_t column, const std::vector<const int*>& window, const xnn_quantization_params& parameters) {
+  const int zero = is_dynamic(w.format) ? parameters.zero_point : is_quantized(w.format) ? kInputZero : 0;
   const int* from = w.numbers.data() + column * w.taps * w.depth;
   const size_t block = w.format == Format::QD8B4 ? kBlock : w.depth;
   const float* scale = w.scales.data() + column * (w.depth / block);
@@ -183,7 +183,7 @@ Expected expect(
       break;
     default: {
       const double factor =
-          static_cast<double>(rounded.scale) * (w.format == Format::QD8B4 ? 1 : static_cast<double>(scale[0]));
+          static_cast<double>(parameters.scale) * (w.format == Format::QD8B4 ? 1 : static_cast<double>(scale[0]));
       result = {sum * factor + bias, 4 * 0x1p-24 * (size * factor + std::abs(bias))};
     }
   }

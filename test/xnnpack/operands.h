@@ -17,7 +17,7 @@ enum class Format { F32, F16, F32C8, F32C4, QS8, QS8C8, QD8C8, QD8C4, QD8B4 };
 
 const char* name_of(Format format);
 bool is_float(Format format); // of input and output
-bool is_rounded(Format format); // each row, or image, to a scale and zero point of its own
+bool is_dynamic(Format format); // each row, or image, to a scale and zero point of its own
 bool is_quantized(Format format); // input and output, all with the same
 size_t input_bytes(Format format); // of an element
 size_t output_bytes(Format format);
@@ -63,7 +63,7 @@ struct Expected {
 // Element `column` of all columns of a row: `window` has `taps` pointers to `depth` numbers of the column's group,
 // null for padding.
 Expected expect(
-    const Weights& w, size_t column, const std::vector<const int*>& window, const xnn_quantization_params& rounded);
+    const Weights& w, size_t column, const std::vector<const int*>& window, const xnn_quantization_params& parameters);
 
 // Numbers of the input, other ones in each row.
 std::vector<int> some_rows(const Weights& w, size_t rows, size_t row_size);

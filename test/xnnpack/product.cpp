@@ -24,7 +24,8 @@ int8_t as_int8(float value) {
   return static_cast<int8_t>(value);
 }
 
-// What XNNPACK packs: a vector at a time, so it reads behind the end of weights of 8 bits. The runtime gives it as much.
+// What XNNPACK packs: a vector at a time, so it reads behind the end of weights of 8 bits. The runtime gives it as
+// much.
 std::vector<uint8_t> with_tail(std::vector<uint8_t> weights) {
   weights.resize(weights.size() + XNN_EXTRA_BYTES, 0xA5);
   return weights;
@@ -201,7 +202,7 @@ xnn_status reshape_linear(Format format, xnn_operator_t op, size_t rows, pthread
 }
 
 xnn_status setup_linear(
-    Format format, xnn_operator_t op, const void* x, void* y, const xnn_quantization_params* rounded) {
+    Format format, xnn_operator_t op, const void* x, void* y, const xnn_quantization_params* parameters) {
   const auto* floats = static_cast<const float*>(x);
   const auto* bytes = static_cast<const int8_t*>(x);
   auto* to = static_cast<float*>(y);
@@ -219,11 +220,11 @@ xnn_status setup_linear(
     case Format::QS8C8:
       return xnn_setup_fully_connected_nc_qs8_qc8w(op, bytes, static_cast<int8_t*>(y));
     case Format::QD8C8:
-      return xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, bytes, to, rounded);
+      return xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, bytes, to, parameters);
     case Format::QD8C4:
-      return xnn_setup_fully_connected_nc_qd8_f32_qc4w(op, bytes, to, rounded);
+      return xnn_setup_fully_connected_nc_qd8_f32_qc4w(op, bytes, to, parameters);
     case Format::QD8B4:
-      return xnn_setup_fully_connected_nc_qd8_f32_qb4w(op, bytes, to, rounded);
+      return xnn_setup_fully_connected_nc_qd8_f32_qb4w(op, bytes, to, parameters);
   }
   return xnn_status_invalid_parameter;
 }
@@ -321,7 +322,12 @@ xnn_status reshape_conv(
 }
 
 xnn_status setup_conv(
-    Format format, xnn_operator_t op, void* workspace, const void* x, void* y, const xnn_quantization_params* rounded) {
+    Format format,
+    xnn_operator_t op,
+    void* workspace,
+    const void* x,
+    void* y,
+    const xnn_quantization_params* parameters) {
   const auto* bytes = static_cast<const int8_t*>(x);
   switch (format) {
     case Format::F32:
@@ -333,7 +339,7 @@ xnn_status setup_conv(
     case Format::QS8C8:
       return xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace, bytes, static_cast<int8_t*>(y));
     case Format::QD8C8:
-      return xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(op, workspace, bytes, static_cast<float*>(y), rounded);
+      return xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(op, workspace, bytes, static_cast<float*>(y), parameters);
     default:
       return xnn_status_invalid_parameter;
   }

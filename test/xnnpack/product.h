@@ -45,14 +45,19 @@ using Operator = std::unique_ptr<std::remove_pointer_t<xnn_operator_t>, DeleteOp
 Operator create_linear(const Weights& w, size_t x_stride, size_t y_stride);
 xnn_status reshape_linear(Format format, xnn_operator_t op, size_t rows, pthreadpool_t pool);
 xnn_status setup_linear(
-    Format format, xnn_operator_t op, const void* x, void* y, const xnn_quantization_params* rounded);
+    Format format, xnn_operator_t op, const void* x, void* y, const xnn_quantization_params* parameters);
 
 // A window of 1 x taps with one pixel of padding at either side if it has three.
 Operator create_conv(const Weights& w, size_t x_stride, size_t y_stride, uint32_t flags);
 xnn_status reshape_conv(
     Format format, xnn_operator_t op, size_t images, size_t width, size_t* workspace, pthreadpool_t pool);
 xnn_status setup_conv(
-    Format format, xnn_operator_t op, void* workspace, const void* x, void* y, const xnn_quantization_params* rounded);
+    Format format,
+    xnn_operator_t op,
+    void* workspace,
+    const void* x,
+    void* y,
+    const xnn_quantization_params* parameters);
 
 // Rows of an output in memory that nothing but they may be written to.
 class Output {

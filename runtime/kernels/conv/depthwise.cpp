@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE

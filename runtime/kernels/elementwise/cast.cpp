@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "runtime/kernels/common/with_type.h"
-#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/reduced_float.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/common/parallel.h"
 

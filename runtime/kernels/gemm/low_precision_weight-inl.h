@@ -15,7 +15,7 @@
 #include <hwy/highway.h>
 
 #include "runtime/base/dtype.h"
-#include "runtime/kernels/simd/half-inl.h"
+#include "runtime/kernels/simd/reduced_float-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
@@ -38,20 +38,20 @@ struct FromBFloat16 {
   using Element = uint16_t;
   HWY_INLINE void set_channels(const float*, size_t, size_t) {}
   HWY_INLINE Vector load(const uint16_t* w) const {
-    return widen_bfloat16(hn::LoadU(kHalves, w));
+    return widen_bfloat16(hn::LoadU(kReducedFloats, w));
   }
   HWY_INLINE Vector load(const uint16_t* w, size_t count) const {
-    return widen_bfloat16(hn::LoadN(kHalves, w, count));
+    return widen_bfloat16(hn::LoadN(kReducedFloats, w, count));
   }
 };
 struct FromFloat16 {
   using Element = uint16_t;
   HWY_INLINE void set_channels(const float*, size_t, size_t) {}
   HWY_INLINE Vector load(const uint16_t* w) const {
-    return widen_float16(hn::LoadU(kHalves, w));
+    return widen_float16(hn::LoadU(kReducedFloats, w));
   }
   HWY_INLINE Vector load(const uint16_t* w, size_t count) const {
-    return widen_float16(hn::LoadN(kHalves, w, count));
+    return widen_float16(hn::LoadN(kReducedFloats, w, count));
   }
 };
 struct FromInt8 {

@@ -6,7 +6,7 @@
 
 #include <xnnpack.h>
 
-#include "in_float.h"
+#include "dequantized.h"
 #include "xnnpack_kernel.h"
 #include "runtime/program/quantization.h"
 
@@ -105,7 +105,7 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
 }
 
 Limit float16_clamp_limit(const schema::Clamp* clamp) {
-  return is_range_in_half(clamp) ? nullptr : "The limits of the clamp are the same number in Float16.";
+  return is_range_in_float16(clamp) ? nullptr : "The limits of the clamp are the same number in Float16.";
 }
 
 bool is_float32(const NodeContext& node) {
@@ -145,7 +145,7 @@ Choice choose_kernel(const NodeContext& node, MakeKernel make, const char* reaso
     return Choice::kernel(std::move(make), reason);
   }
   return Choice::kernel(
-      [make = std::move(make)](const NodeContext& quantized) { return make_in_float(make, quantized); },
+      [make = std::move(make)](const NodeContext& quantized) { return make_dequantized(make, quantized); },
       std::string(reason) + " Integers are converted to Float32 before, and back after it.");
 }
 

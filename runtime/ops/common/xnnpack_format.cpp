@@ -28,7 +28,7 @@ ProductFormat product_format(const NodeContext& node, bool float16, bool dynamic
     return ProductFormat::Float32;
   }
   if (dynamic_quantization) {
-    return ProductFormat::RoundedInt8;
+    return ProductFormat::DynamicInt8;
   }
   return weight->scale()->size() == 1 ? ProductFormat::Int8 : ProductFormat::Int8ByChannel;
 }

@@ -11,7 +11,7 @@ enum class ProductFormat {
   Float16, // of a weight in Float32, which is rounded when it is packed
   Int8, // the weight has one scale
   Int8ByChannel, // it has one for each output channel
-  RoundedInt8, // of Float32 rounded at run time, by 8-bit weights with one scale for each output channel
+  DynamicInt8, // of Float32 quantized dynamically, by 8-bit weights with one scale for each output channel
 };
 
 // REQUIRES: XNNPACK has the product of operands 0 and 1

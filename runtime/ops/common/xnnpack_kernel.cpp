@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "common.h"
-#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/reduced_float.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -79,21 +79,21 @@ void XnnpackKernel::run(const KernelArguments& arguments) {
   }
 }
 
-Status XnnpackRounding::create() {
+Status XnnpackDynamicQuantization::create() {
   ETX_ASSIGN_OR_RETURN(operator_, create_operator("xnn_create_convert_nc_f32_qd8", [](xnn_operator_t* op) {
                          return xnn_create_convert_nc_f32_qd8(/*flags=*/0, op);
                        }));
   return {};
 }
 
-Status XnnpackRounding::reshape(size_t count, size_t size, pthreadpool_t pool) {
+Status XnnpackDynamicQuantization::reshape(size_t count, size_t size, pthreadpool_t pool) {
   return check_xnn(
       xnn_reshape_convert_nc_f32_qd8(operator_.get(), count, size, size, size, pool), "xnn_reshape_convert_nc_f32_qd8");
 }
 
-Status XnnpackRounding::set_up(const void* x, void* y, void* parameters) {
+Status XnnpackDynamicQuantization::set_up(const void* x, void* y, void* parameters) {
   return check_xnn(
-      setup_rounding(
+      setup_dynamic_quantization(
           xnn_setup_convert_nc_f32_qd8, operator_.get(), x, y, static_cast<xnn_quantization_params*>(parameters)),
       "xnn_setup_convert_nc_f32_qd8");
 }
@@ -129,12 +129,12 @@ StatusOr<OperatorPtr> create_clamp(float min, float max, xnn_datatype datatype) 
   });
 }
 
-bool is_range_in_half(const schema::Clamp* clamp) {
+bool is_range_in_float16(const schema::Clamp* clamp) {
   const float limits[] = {clamp_min(clamp), clamp_max(clamp)};
-  uint16_t halves[2];
-  narrow(DType::Float16, limits, halves, 2);
+  uint16_t numbers[2];
+  narrow(DType::Float16, limits, numbers, 2);
   float rounded[2];
-  widen(DType::Float16, halves, rounded, 2);
+  widen(DType::Float16, numbers, rounded, 2);
   return rounded[0] < rounded[1];
 }
 

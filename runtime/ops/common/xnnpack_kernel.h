@@ -50,7 +50,8 @@ class XnnpackKernel : public Kernel {
   void add_step(xnn_operator_t op) {
     steps_.push_back(op);
   }
-  // Where so many bytes of scratch memory are, which XNNPACK may read behind; anything if there are none.
+  // Reserves so many bytes of scratch memory, behind which XNNPACK may read, and returns their offset for scratch();
+  // any offset for 0 bytes.
   size_t add_scratch(size_t bytes);
   static void* scratch(const KernelArguments& arguments, size_t offset) {
     return static_cast<char*>(arguments.scratch) + offset;
@@ -81,8 +82,8 @@ class XnnpackKernel : public Kernel {
   std::vector<const void*> addresses_; // of the last run(); empty if that was before reshape(), or failed
 };
 
-// Rounds Float32 to 8 bits at run time, each row or image with its own scale and zero point.
-class XnnpackRounding {
+// Quantizes Float32 to Int8 at run time, each row or image with its own scale and zero point.
+class XnnpackDynamicQuantization {
  public:
   Status create();
   // `count` rows or images of `size` numbers.
@@ -121,6 +122,6 @@ Status reshape_unary(xnn_operator_t op, const Shape& shape, pthreadpool_t pool);
 StatusOr<OperatorPtr> create_clamp(float min, float max, xnn_datatype datatype);
 
 // Whether the clamp is a range in float16, too: products in float16 take no other.
-bool is_range_in_half(const schema::Clamp* clamp);
+bool is_range_in_float16(const schema::Clamp* clamp);
 
 } // namespace executorch::backends::et_xnnpack

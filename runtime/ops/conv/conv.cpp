@@ -3,7 +3,7 @@
 
 #include "conv_kernel.h"
 #include "xnnpack_conv.h"
-#include "runtime/ops/common/in_float.h"
+#include "runtime/ops/common/dequantized.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
 #include "runtime/program/quantization.h"
 #include "runtime/ops/common/choose.h"
@@ -25,7 +25,7 @@ Status check_conv(const NodeContext& node) {
   ETX_CHECK(
       attributes.stride() != nullptr && attributes.padding() != nullptr && attributes.dilation() != nullptr,
       InvalidProgram,
-      "the node has no stride, padding or dilation");
+      "it has no stride, padding or dilation");
   ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
   ETX_RETURN_IF_ERROR(check_rank(node, 1, 4));
   const Shape& x = node.input(0).shape;
@@ -158,7 +158,7 @@ struct ConvImplementations {
   Limit (*limit)(const NodeContext& node); // of XNNPACK, whatever the types
   MakeXnnpackKernel xnnpack;
   std::unique_ptr<Kernel> (*low_precision)(const NodeContext& node); // with the weight as the program has it
-  std::unique_ptr<Kernel> (*in_float)(const NodeContext& node);
+  std::unique_ptr<Kernel> (*in_float32)(const NodeContext& node);
 };
 
 template <typename Attributes>
@@ -173,21 +173,23 @@ Choice choose_conv(const NodeContext& node, const ChoiceOptions& options, const 
                                   options,
                                   conv.limit(node),
                                   conv.xnnpack,
-                                  conv.in_float,
+                                  conv.in_float32,
                                   float16_clamp_limit(node.attributes<Attributes>().clamp()));
   }
   Limit limit = quantized_limit<Attributes>(node);
   limit = limit != nullptr ? limit : conv.limit(node);
   if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
-    return choose_xnnpack_or_kernel(node, options, limit, conv.xnnpack, conv.in_float);
+    return choose_xnnpack_or_kernel(node, options, limit, conv.xnnpack, conv.in_float32);
   }
   return Choice::kernel(
-      [make = conv.low_precision](const NodeContext& quantized) { return make_in_float_but_weight(make, quantized); },
+      [make = conv.low_precision](const NodeContext& quantized) {
+        return make_dequantized_but_weight(make, quantized);
+      },
       std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kLowPrecision);
 }
 
-// The size of an axis that count_positions would map back to `size`. Only where there are no images may it, or the
-// result, be 0.
+// The inverse of count_positions(): the size of an output axis of a transposed convolution whose input has `size`.
+// Neither may be 0, unless there are no images.
 StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, size_t size, bool has_images) {
   ETX_CHECK(size != 0 || !has_images, InvalidProgram, "the image is empty");
   ETX_CHECK(
@@ -211,7 +213,7 @@ StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, 
 Status infer_conv_transpose2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_conv<schema::ConvTranspose2d>(node));
   const schema::Size2D* output_padding = node.attributes<schema::ConvTranspose2d>().output_padding();
-  ETX_CHECK(output_padding != nullptr, InvalidProgram, "the node has no output padding");
+  ETX_CHECK(output_padding != nullptr, InvalidProgram, "it has no output padding");
   const Window height = window_height<schema::ConvTranspose2d>(node);
   const Window width = window_width<schema::ConvTranspose2d>(node);
   ETX_RETURN_IF_ERROR(check_window(height));

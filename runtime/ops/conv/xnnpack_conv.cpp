@@ -3,30 +3,55 @@
 
 #include <type_traits>
 
-#include "runtime/ops/common/common.h"
-#include "runtime/ops/common/xnnpack_format.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
+#include "runtime/ops/common/xnnpack_product.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-// What XNNPACK calls the two operators in each format.
+// What XNNPACK calls the two operators, and their functions in each format.
 struct Convolution {
   static constexpr const char* kName = "xnn_create_convolution2d_nhwc";
-  static constexpr auto kFloat32 = xnn_create_convolution2d_nhwc_f32;
-  static constexpr auto kFloat16 = xnn_create_convolution2d_nhwc_f16;
-  static constexpr auto kInt8 = xnn_create_convolution2d_nhwc_qs8;
-  static constexpr auto kInt8ByChannel = xnn_create_convolution2d_nhwc_qs8_qc8w;
-  static constexpr auto kRoundedInt8 = xnn_create_convolution2d_nhwc_qd8_f32_qc8w;
+  static constexpr auto kTable = std::make_tuple(
+      product_row<ProductFormat::Float32>(
+          xnn_create_convolution2d_nhwc_f32, xnn_reshape_convolution2d_nhwc_f32, xnn_setup_convolution2d_nhwc_f32),
+      product_row<ProductFormat::Float16>(
+          xnn_create_convolution2d_nhwc_f16, xnn_reshape_convolution2d_nhwc_f16, xnn_setup_convolution2d_nhwc_f16),
+      product_row<ProductFormat::Int8>(
+          xnn_create_convolution2d_nhwc_qs8, xnn_reshape_convolution2d_nhwc_qs8, xnn_setup_convolution2d_nhwc_qs8),
+      product_row<ProductFormat::Int8ByChannel>(
+          xnn_create_convolution2d_nhwc_qs8_qc8w,
+          xnn_reshape_convolution2d_nhwc_qs8_qc8w,
+          xnn_setup_convolution2d_nhwc_qs8_qc8w),
+      product_row<ProductFormat::DynamicInt8>(
+          xnn_create_convolution2d_nhwc_qd8_f32_qc8w,
+          xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w,
+          xnn_setup_convolution2d_nhwc_qd8_f32_qc8w));
 };
 
 struct Deconvolution {
   static constexpr const char* kName = "xnn_create_deconvolution2d_nhwc";
-  static constexpr auto kFloat32 = xnn_create_deconvolution2d_nhwc_f32;
-  static constexpr auto kFloat16 = xnn_create_deconvolution2d_nhwc_f16;
-  static constexpr auto kInt8 = xnn_create_deconvolution2d_nhwc_qs8;
-  static constexpr auto kInt8ByChannel = xnn_create_deconvolution2d_nhwc_qs8_qc8w;
-  static constexpr auto kRoundedInt8 = xnn_create_deconvolution2d_nhwc_qd8_f32_qc8w;
+  static constexpr auto kTable = std::make_tuple(
+      product_row<ProductFormat::Float32>(
+          xnn_create_deconvolution2d_nhwc_f32,
+          xnn_reshape_deconvolution2d_nhwc_f32,
+          xnn_setup_deconvolution2d_nhwc_f32),
+      product_row<ProductFormat::Float16>(
+          xnn_create_deconvolution2d_nhwc_f16,
+          xnn_reshape_deconvolution2d_nhwc_f16,
+          xnn_setup_deconvolution2d_nhwc_f16),
+      product_row<ProductFormat::Int8>(
+          xnn_create_deconvolution2d_nhwc_qs8,
+          xnn_reshape_deconvolution2d_nhwc_qs8,
+          xnn_setup_deconvolution2d_nhwc_qs8),
+      product_row<ProductFormat::Int8ByChannel>(
+          xnn_create_deconvolution2d_nhwc_qs8_qc8w,
+          xnn_reshape_deconvolution2d_nhwc_qs8_qc8w,
+          xnn_setup_deconvolution2d_nhwc_qs8_qc8w),
+      product_row<ProductFormat::DynamicInt8>(
+          xnn_create_deconvolution2d_nhwc_qd8_f32_qc8w,
+          xnn_reshape_deconvolution2d_nhwc_qd8_f32_qc8w,
+          xnn_setup_deconvolution2d_nhwc_qd8_f32_qc8w));
 };
 
 // Sizes as the create functions of both take them, without the weight.
@@ -95,7 +120,7 @@ class XnnpackConv : public XnnpackKernel {
     }
     ETX_RETURN_IF_ERROR(
         product_.load(constants, key, {1, node.input(1).bytes()}, bias, Functions::kName, create(node)));
-    return is_rounded() ? rounding_.create() : Status();
+    return is_dynamic() ? quantization_.create() : Status();
   }
 
   bool packs(size_t i) const override {
@@ -104,16 +129,16 @@ class XnnpackConv : public XnnpackKernel {
 
   Status reshape_operators(const NodeContext& node) override {
     const Shape& x = node.input(0).shape;
-    if (is_rounded()) {
+    if (is_dynamic()) {
       // It keeps a row of zero points for each image of an earlier batch, and mixes them up for another number of them.
       if (images_ != 0 && images_ != x[0]) {
         ETX_RETURN_IF_ERROR(product_.create_again(create(node)));
       }
       images_ = x[0];
-      ETX_RETURN_IF_ERROR(rounding_.reshape(x[0], x.numel(1, 4), pool()));
-      rounded_offset_ = add_scratch(XnnpackRounding::bytes(x[0], x.numel(1, 4)));
-      parameters_offset_ = add_scratch(XnnpackRounding::parameter_bytes(x[0]));
-      add_step(rounding_.get());
+      ETX_RETURN_IF_ERROR(quantization_.reshape(x[0], x.numel(1, 4), pool()));
+      quantized_offset_ = add_scratch(XnnpackDynamicQuantization::bytes(x[0], x.numel(1, 4)));
+      parameters_offset_ = add_scratch(XnnpackDynamicQuantization::parameter_bytes(x[0]));
+      add_step(quantization_.get());
     }
     size_t workspace_bytes = 0, height = 0, width = 0;
     ETX_RETURN_IF_ERROR(
@@ -122,7 +147,7 @@ class XnnpackConv : public XnnpackKernel {
     ETX_CHECK(
         height == y[1] && width == y[2],
         Internal,
-        "XNNPACK makes an image of %zu x %zu instead of %zu x %zu.",
+        "XNNPACK makes an image of %zu x %zu instead of %zu x %zu",
         height,
         width,
         y[1],
@@ -135,10 +160,10 @@ class XnnpackConv : public XnnpackKernel {
   Status set_up(const KernelArguments& arguments) override {
     const void* x = input(arguments, 0);
     void* const parameters = scratch(arguments, parameters_offset_);
-    if (is_rounded()) {
-      void* const rounded = scratch(arguments, rounded_offset_);
-      ETX_RETURN_IF_ERROR(rounding_.set_up(x, rounded, parameters));
-      x = rounded;
+    if (is_dynamic()) {
+      void* const quantized = scratch(arguments, quantized_offset_);
+      ETX_RETURN_IF_ERROR(quantization_.set_up(x, quantized, parameters));
+      x = quantized;
     }
     return check_xnn(
         setup_product(
@@ -150,148 +175,67 @@ class XnnpackConv : public XnnpackKernel {
   }
 
  private:
-  bool is_rounded() const {
-    return format_ == ProductFormat::RoundedInt8;
+  bool is_dynamic() const {
+    return format_ == ProductFormat::DynamicInt8;
   }
 
   static Geometry geometry(const NodeContext& node) {
     return Geometry(node.attributes<Attributes>(), node.input(1).shape);
   }
 
-  // What creates the operator. The scales are the blob's.
   PackedOperator::Create create(const NodeContext& node) const {
-    const schema::Clamp* clamp = node.attributes<Attributes>().clamp();
-    const float min = clamp_min(clamp), max = clamp_max(clamp);
-    const ProductParameters q = product_parameters(node, clamp);
-    const schema::Quantization* weight_type = node.input(1).quantization;
-    const float* const scale = weight_type == nullptr ? nullptr : weight_type->scale()->data();
-    return [format = format_, sizes = geometry(node), min, max, q, scale](
-               const void* weight_data, const void* bias_data, xnn_weights_cache_t cache, xnn_operator_t* op) {
-      const Address weight(weight_data), bias(bias_data);
-      const auto create = [&](auto function, auto... how) {
-        return std::apply(
-            [&](auto... numbers) { return create_with_weights(function, cache, op, numbers..., how...); },
-            sizes.arguments());
-      };
-      switch (format) {
-        case ProductFormat::Float32:
-          return create(Functions::kFloat32, weight, bias, min, max, 0u);
-        case ProductFormat::Float16:
-          return create(Functions::kFloat16, weight, bias, min, max, uint32_t{XNN_FLAG_FP32_STATIC_WEIGHTS});
-        case ProductFormat::Int8:
-          return create(
-              Functions::kInt8,
-              q.x_zero_point,
-              q.x_scale,
-              *scale,
-              weight,
-              bias,
-              q.y_zero_point,
-              q.y_scale,
-              q.min,
-              q.max,
-              0u);
-        case ProductFormat::Int8ByChannel:
-          return create(
-              Functions::kInt8ByChannel,
-              q.x_zero_point,
-              q.x_scale,
-              scale,
-              weight,
-              bias,
-              q.y_zero_point,
-              q.y_scale,
-              q.min,
-              q.max,
-              0u);
-        case ProductFormat::RoundedInt8:
-          return create(Functions::kRoundedInt8, scale, weight, bias, min, max, 0u);
-      }
-      return xnn_status_unsupported_parameter;
+    const ProductWeights weights(node, node.attributes<Attributes>().clamp());
+    return [format = format_, sizes = geometry(node), weights](
+               const void* weight, const void* bias, xnn_weights_cache_t cache, xnn_operator_t* op) {
+      return with_product_row(Functions::kTable, format, [&](const auto& row) {
+        const auto create = [&](auto... how) {
+          return std::apply(
+              [&](auto... numbers) { return create_with_weights(row.create, cache, op, numbers..., how...); },
+              sizes.arguments());
+        };
+        return weights.apply<std::decay_t<decltype(row)>::kFormat>(create, weight, bias);
+      });
     };
+  }
+
+  // What only deconvolutions are reshaped with: more rows and columns at the end.
+  static auto output_padding(const NodeContext& node) {
+    if constexpr (kIsTransposed) {
+      const schema::Size2D& padding = *node.attributes<Attributes>().output_padding();
+      return std::make_tuple(uint32_t{padding.height()}, uint32_t{padding.width()});
+    } else {
+      (void)node;
+      return std::tuple<>();
+    }
   }
 
   xnn_status reshape_product(const NodeContext& node, size_t* workspace_bytes, size_t* height, size_t* width) {
     const Shape& x = node.input(0).shape;
-    const auto reshape = [&](auto function, auto... adjustment) {
-      return reshape_with_workspace(
-          function,
-          std::make_tuple(product_.get(), x[0], x[1], x[2], adjustment...),
-          workspace_bytes,
-          std::make_tuple(height, width, pool()));
-    };
-    if constexpr (kIsTransposed) {
-      const schema::Size2D& padding = *node.attributes<Attributes>().output_padding();
-      const uint32_t bottom = padding.height(), right = padding.width();
-      switch (format_) {
-        case ProductFormat::Float32:
-          return reshape(xnn_reshape_deconvolution2d_nhwc_f32, bottom, right);
-        case ProductFormat::Float16:
-          return reshape(xnn_reshape_deconvolution2d_nhwc_f16, bottom, right);
-        case ProductFormat::Int8:
-          return reshape(xnn_reshape_deconvolution2d_nhwc_qs8, bottom, right);
-        case ProductFormat::Int8ByChannel:
-          return reshape(xnn_reshape_deconvolution2d_nhwc_qs8_qc8w, bottom, right);
-        case ProductFormat::RoundedInt8:
-          return reshape(xnn_reshape_deconvolution2d_nhwc_qd8_f32_qc8w, bottom, right);
-      }
-    } else {
-      switch (format_) {
-        case ProductFormat::Float32:
-          return reshape(xnn_reshape_convolution2d_nhwc_f32);
-        case ProductFormat::Float16:
-          return reshape(xnn_reshape_convolution2d_nhwc_f16);
-        case ProductFormat::Int8:
-          return reshape(xnn_reshape_convolution2d_nhwc_qs8);
-        case ProductFormat::Int8ByChannel:
-          return reshape(xnn_reshape_convolution2d_nhwc_qs8_qc8w);
-        case ProductFormat::RoundedInt8:
-          return reshape(xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w);
-      }
-    }
-    return xnn_status_unsupported_parameter;
+    const auto sizes = std::tuple_cat(std::make_tuple(product_.get(), x[0], x[1], x[2]), output_padding(node));
+    return with_product_row(Functions::kTable, format_, [&](const auto& row) {
+      return reshape_with_workspace(row.reshape, sizes, workspace_bytes, std::make_tuple(height, width, pool()));
+    });
   }
 
-  xnn_status setup_product(void* workspace, const void* x, void* y, const xnn_quantization_params* parameters) {
-    const auto setup = [&](auto function, auto... more) {
-      return setup_with_workspace(
-          function, std::make_tuple(product_.get()), workspace, std::make_tuple(Address(x), Address(y), more...));
-    };
-    if constexpr (kIsTransposed) {
-      switch (format_) {
-        case ProductFormat::Float32:
-          return setup(xnn_setup_deconvolution2d_nhwc_f32);
-        case ProductFormat::Float16:
-          return setup(xnn_setup_deconvolution2d_nhwc_f16);
-        case ProductFormat::Int8:
-          return setup(xnn_setup_deconvolution2d_nhwc_qs8);
-        case ProductFormat::Int8ByChannel:
-          return setup(xnn_setup_deconvolution2d_nhwc_qs8_qc8w);
-        case ProductFormat::RoundedInt8:
-          return setup(xnn_setup_deconvolution2d_nhwc_qd8_f32_qc8w, parameters);
+  xnn_status setup_product(void* workspace, Address x, Address y, const xnn_quantization_params* parameters) {
+    return with_product_row(Functions::kTable, format_, [&](const auto& row) {
+      const auto set_up = [&](auto... more) {
+        return setup_with_workspace(
+            row.set_up, std::make_tuple(product_.get()), workspace, std::make_tuple(x, y, more...));
+      };
+      if constexpr (std::decay_t<decltype(row)>::kFormat == ProductFormat::DynamicInt8) {
+        return set_up(parameters);
+      } else {
+        return set_up();
       }
-    } else {
-      switch (format_) {
-        case ProductFormat::Float32:
-          return setup(xnn_setup_convolution2d_nhwc_f32);
-        case ProductFormat::Float16:
-          return setup(xnn_setup_convolution2d_nhwc_f16);
-        case ProductFormat::Int8:
-          return setup(xnn_setup_convolution2d_nhwc_qs8);
-        case ProductFormat::Int8ByChannel:
-          return setup(xnn_setup_convolution2d_nhwc_qs8_qc8w);
-        case ProductFormat::RoundedInt8:
-          return setup(xnn_setup_convolution2d_nhwc_qd8_f32_qc8w, parameters);
-      }
-    }
-    return xnn_status_unsupported_parameter;
+    });
   }
 
   const ProductFormat format_;
   PackedOperator product_;
-  XnnpackRounding rounding_; // of images, if the format needs it
-  size_t images_ = 0; // that the operator is made for, if it rounds them
-  size_t rounded_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
+  XnnpackDynamicQuantization quantization_; // of images, if the format needs it
+  size_t images_ = 0; // that the operator is made for, if it quantizes them
+  size_t quantized_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
 };
 
 } // namespace

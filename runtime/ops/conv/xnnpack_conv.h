@@ -10,9 +10,9 @@ namespace executorch::backends::et_xnnpack {
 class NodeContext;
 
 // What XNNPACK has for Conv2d and ConvTranspose2d, in the format that the operands say: Float32; 8 bits; a weight of 8
-// bits with images that are rounded at run time. `float16`: operands that are Float32 are Float16 tensors instead, but for
-// constants, which are rounded here.
-// REQUIRES: XNNPACK has the node; with `float16` no operand is quantized and the clamp is_range_in_half()
+// bits with images that are quantized dynamically. `float16`: operands that are Float32 are Float16 tensors instead,
+// but for constants, which are rounded here. REQUIRES: XNNPACK has the node; with `float16` no operand is quantized and
+// the clamp is_range_in_float16()
 std::unique_ptr<Kernel> make_xnnpack_conv2d(const NodeContext& node, bool float16);
 std::unique_ptr<Kernel> make_xnnpack_conv_transpose2d(const NodeContext& node, bool float16);
 

@@ -9,7 +9,8 @@ namespace {
 
 using schema::UnaryKind;
 
-// The operator of XNNPACK that is a kind. Those without one are a copy, a division and a clamped sigmoid.
+// XNNPACK's unary operator for a kind. Copies and reciprocals are not among these, but XnnpackCopy and
+// XnnpackReciprocal.
 xnn_unary_operator unary_operator(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::Abs:
@@ -177,9 +178,9 @@ class XnnpackReciprocal : public XnnpackKernel {
  public:
   explicit XnnpackReciprocal(bool float16) : XnnpackKernel(float16) {
     const float one = 1;
-    const uint16_t half_one = 0x3C00;
+    const uint16_t float16_one = 0x3C00;
     if (float16) {
-      std::memcpy(one_, &half_one, sizeof(half_one));
+      std::memcpy(one_, &float16_one, sizeof(float16_one));
     } else {
       std::memcpy(one_, &one, sizeof(one));
     }

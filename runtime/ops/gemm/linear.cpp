@@ -4,7 +4,7 @@
 #include "low_precision_weight.h"
 #include "runtime/program/quantization.h"
 #include "runtime/ops/common/choose.h"
-#include "runtime/ops/common/in_float.h"
+#include "runtime/ops/common/dequantized.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -64,7 +64,7 @@ Choice choose_linear(const NodeContext& node, const Cpu&, const ChoiceOptions& o
     return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_linear, make_linear);
   }
   return Choice::kernel(
-      [](const NodeContext& quantized) { return make_in_float_but_weight(make_low_precision_linear, quantized); },
+      [](const NodeContext& quantized) { return make_dequantized_but_weight(make_low_precision_linear, quantized); },
       std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kLowPrecision);
 }
 

@@ -4,7 +4,7 @@
 #include "low_precision_weight.h"
 #include "runtime/kernels/gemm/matmul.h"
 #include "runtime/ops/common/common.h"
-#include "runtime/ops/common/in_float.h"
+#include "runtime/ops/common/dequantized.h"
 #include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {

@@ -1,14 +1,24 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "xnnpack_linear.h"
 
-#include "runtime/ops/common/common.h"
-#include "runtime/ops/common/xnnpack_format.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
+#include "runtime/ops/common/xnnpack_product.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
 constexpr const char* kCreate = "xnn_create_fully_connected_nc";
+constexpr auto kTable = std::make_tuple(
+    product_row<ProductFormat::Float32>(
+        xnn_create_fully_connected_nc_f32, xnn_reshape_fully_connected_nc_f32, xnn_setup_fully_connected_nc_f32),
+    product_row<ProductFormat::Float16>(
+        xnn_create_fully_connected_nc_f16, xnn_reshape_fully_connected_nc_f16, xnn_setup_fully_connected_nc_f16),
+    product_row<ProductFormat::Int8>(
+        xnn_create_fully_connected_nc_qs8, xnn_reshape_fully_connected_nc_qs8, xnn_setup_fully_connected_nc_qs8),
+    product_row<ProductFormat::Int8ByChannel>(
+        xnn_create_fully_connected_nc_qs8_qc8w,
+        xnn_reshape_fully_connected_nc_qs8_qc8w,
+        xnn_setup_fully_connected_nc_qs8_qc8w));
 
 size_t rows_of(const Shape& x) {
   return x.numel(0, x.rank - 1);
@@ -46,69 +56,26 @@ class XnnpackLinear : public XnnpackKernel {
 
  private:
   PackedOperator::Create create(const NodeContext& node) const {
-    const schema::Clamp* clamp = node.attributes<schema::Linear>().clamp();
-    const float min = clamp_min(clamp), max = clamp_max(clamp);
-    const ProductParameters q = product_parameters(node, clamp);
+    const ProductWeights weights(node, node.attributes<schema::Linear>().clamp());
     const size_t columns = node.input(1).shape[0], depth = node.input(1).shape[1];
-    const schema::Quantization* weight_type = node.input(1).quantization;
-    const float* const scale = weight_type == nullptr ? nullptr : weight_type->scale()->data();
-    return [format = format_, columns, depth, min, max, q, scale](
-               const void* weight_data, const void* bias_data, xnn_weights_cache_t cache, xnn_operator_t* op) {
-      const Address weight(weight_data), bias(bias_data);
-      const auto create = [&](auto function, auto... how) {
-        return create_with_weights(function, cache, op, depth, columns, depth, columns, how...);
-      };
-      const auto create_int8 = [&](auto function, auto scales) {
-        return create(
-            function, q.x_zero_point, q.x_scale, scales, weight, bias, q.y_zero_point, q.y_scale, q.min, q.max, 0u);
-      };
-      switch (format) {
-        case ProductFormat::Float32:
-          return create(xnn_create_fully_connected_nc_f32, weight, bias, min, max, 0u);
-        case ProductFormat::Float16:
-          return create(
-              xnn_create_fully_connected_nc_f16, weight, bias, min, max, uint32_t{XNN_FLAG_FP32_STATIC_WEIGHTS});
-        case ProductFormat::Int8:
-          return create_int8(xnn_create_fully_connected_nc_qs8, *scale);
-        case ProductFormat::Int8ByChannel:
-          return create_int8(xnn_create_fully_connected_nc_qs8_qc8w, scale);
-        case ProductFormat::RoundedInt8:
-          break;
-      }
-      return xnn_status_unsupported_parameter;
+    return [format = format_, columns, depth, weights](
+               const void* weight, const void* bias, xnn_weights_cache_t cache, xnn_operator_t* op) {
+      return with_product_row(kTable, format, [&](const auto& row) {
+        const auto create = [&](auto... how) {
+          return create_with_weights(row.create, cache, op, depth, columns, depth, columns, how...);
+        };
+        return weights.apply<std::decay_t<decltype(row)>::kFormat>(create, weight, bias);
+      });
     };
   }
 
   xnn_status reshape_product(size_t rows) {
-    switch (format_) {
-      case ProductFormat::Float32:
-        return xnn_reshape_fully_connected_nc_f32(product_.get(), rows, pool());
-      case ProductFormat::Float16:
-        return xnn_reshape_fully_connected_nc_f16(product_.get(), rows, pool());
-      case ProductFormat::Int8:
-        return xnn_reshape_fully_connected_nc_qs8(product_.get(), rows, pool());
-      case ProductFormat::Int8ByChannel:
-        return xnn_reshape_fully_connected_nc_qs8_qc8w(product_.get(), rows, pool());
-      case ProductFormat::RoundedInt8:
-        break;
-    }
-    return xnn_status_unsupported_parameter;
+    return with_product_row(
+        kTable, format_, [&](const auto& row) { return row.reshape(product_.get(), rows, pool()); });
   }
 
   xnn_status setup_product(Address x, Address y) {
-    switch (format_) {
-      case ProductFormat::Float32:
-        return xnn_setup_fully_connected_nc_f32(product_.get(), x, y);
-      case ProductFormat::Float16:
-        return xnn_setup_fully_connected_nc_f16(product_.get(), x, y);
-      case ProductFormat::Int8:
-        return xnn_setup_fully_connected_nc_qs8(product_.get(), x, y);
-      case ProductFormat::Int8ByChannel:
-        return xnn_setup_fully_connected_nc_qs8_qc8w(product_.get(), x, y);
-      case ProductFormat::RoundedInt8:
-        break;
-    }
-    return xnn_status_unsupported_parameter;
+    return with_product_row(kTable, format_, [&](const auto& row) { return row.set_up(product_.get(), x, y); });
   }
 
   const ProductFormat format_;

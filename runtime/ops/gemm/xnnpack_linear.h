@@ -12,7 +12,7 @@ class NodeContext;
 // What XNNPACK has for Linear, in the format that the operands say: Float32, with a weight that is a constant or not; 8
 // bits. `float16`: operands that are Float32 are Float16 tensors instead, but for constants, which are rounded here.
 // REQUIRES: XNNPACK has the node; with `float16` weight and bias are constants, no operand is quantized and the clamp
-// is_range_in_half()
+// is_range_in_float16()
 std::unique_ptr<Kernel> make_xnnpack_linear(const NodeContext& node, bool float16);
 
 // What XNNPACK has for QuantizedLinear. REQUIRES: XNNPACK has the node

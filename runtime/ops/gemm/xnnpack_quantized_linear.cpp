@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
 #include "xnnpack_linear.h"
@@ -10,20 +10,20 @@ namespace {
 constexpr const char* kCreate = "xnn_create_fully_connected_nc";
 constexpr uint8_t kZeroPoint = 8; // of 4-bit weights
 
-// A product of Float32, rounded to 8 bits by row or not, by weights of 8 or 4 bits.
+// A product of Float32, quantized dynamically by row or not, by weights of 8 or 4 bits.
 class XnnpackQuantizedLinear : public XnnpackKernel {
  public:
   explicit XnnpackQuantizedLinear(const NodeContext& node)
-      : rounds_(node.attributes<schema::QuantizedLinear>().dynamic_quantization()),
+      : is_dynamic_(node.attributes<schema::QuantizedLinear>().dynamic_quantization()),
         is_4bit_(node.attributes<schema::QuantizedLinear>().bits() == 4),
         is_grouped_(node.input(2).shape[1] != 1) {}
 
  protected:
   Status create_operators(const NodeContext& node, ConstantSource& constants) override {
-    // It packs scales and looks at them even if it packs nothing.
+    // XNNPACK packs the scales, and reads them even if all is packed already.
     ETX_ASSIGN_OR_RETURN(const ConstantData loaded, constants.load(2));
     const float* const scale = static_cast<const float*>(loaded.data);
-    Buffer reduced; // it takes those of groups as BFloat16
+    Buffer reduced; // the scales of groups, which XNNPACK takes as BFloat16
     if (is_grouped_) {
       const size_t count = node.input(2).shape.numel();
       ETX_ASSIGN_OR_RETURN(reduced, Buffer::allocate(count * sizeof(uint16_t)));
@@ -31,7 +31,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     }
     const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
     PackingKey key(kCreate);
-    key.add(rounds_, is_4bit_, node.input(2).shape[1], depth, columns, is_bias_packed(node))
+    key.add(is_dynamic_, is_4bit_, node.input(2).shape[1], depth, columns, is_bias_packed(node))
         .add_bytes(scale, node.input(2).bytes());
     std::optional<PackedOperator::Operand> bias;
     if (is_bias_packed(node)) {
@@ -39,8 +39,8 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     }
     const auto create = create_product(node, scale, reinterpret_cast<const uint16_t*>(reduced.data()));
     ETX_RETURN_IF_ERROR(product_.load(constants, key, {1, node.input(1).bytes()}, bias, kCreate, create));
-    if (rounds_) {
-      return rounding_.create();
+    if (is_dynamic_) {
+      return quantization_.create();
     }
     return node.has_input(3) ? create_bias(node, constants) : Status();
   }
@@ -52,11 +52,11 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   Status reshape_operators(const NodeContext& node) override {
     const Shape& x = node.input(0).shape;
     const size_t depth = x.last(), rows = x.numel() / depth;
-    if (rounds_) {
-      ETX_RETURN_IF_ERROR(rounding_.reshape(rows, depth, pool()));
-      rounded_offset_ = add_scratch(XnnpackRounding::bytes(rows, depth));
-      parameters_offset_ = add_scratch(XnnpackRounding::parameter_bytes(rows));
-      add_step(rounding_.get());
+    if (is_dynamic_) {
+      ETX_RETURN_IF_ERROR(quantization_.reshape(rows, depth, pool()));
+      quantized_offset_ = add_scratch(XnnpackDynamicQuantization::bytes(rows, depth));
+      parameters_offset_ = add_scratch(XnnpackDynamicQuantization::parameter_bytes(rows));
+      add_step(quantization_.get());
     }
     size_t workspace_bytes = 0;
     ETX_RETURN_IF_ERROR(check_xnn(reshape_product(rows, &workspace_bytes), "xnn_reshape_fully_connected_nc"));
@@ -81,10 +81,10 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     const void* x = input(arguments, 0);
     void* const y = arguments.outputs[0];
     void* const parameters = scratch(arguments, parameters_offset_);
-    if (rounds_) {
-      void* const rounded = scratch(arguments, rounded_offset_);
-      ETX_RETURN_IF_ERROR(rounding_.set_up(x, rounded, parameters));
-      x = rounded;
+    if (is_dynamic_) {
+      void* const quantized = scratch(arguments, quantized_offset_);
+      ETX_RETURN_IF_ERROR(quantization_.set_up(x, quantized, parameters));
+      x = quantized;
     }
     void* const workspace = scratch(arguments, workspace_offset_);
     ETX_RETURN_IF_ERROR(check_xnn(
@@ -100,9 +100,10 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   }
 
  private:
-  // Of a product of floats and integers XNNPACK scales the bias, too, so that it is added behind.
+  // Where XNNPACK multiplies floats by integers it scales the bias, too, so the bias is added by an operator of its
+  // own.
   bool is_bias_packed(const NodeContext& node) const {
-    return rounds_ && node.has_input(3);
+    return is_dynamic_ && node.has_input(3);
   }
 
   Status create_bias(const NodeContext& node, ConstantSource& constants) {
@@ -126,7 +127,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   PackedOperator::Create create_product(
       const NodeContext& node, const float* scale, const uint16_t* reduced_scale) const {
     const schema::Clamp* clamp = node.attributes<schema::QuantizedLinear>().clamp();
-    const bool is_clamped_behind = !rounds_ && node.has_input(3);
+    const bool is_clamped_behind = !is_dynamic_ && node.has_input(3);
     const float min = is_clamped_behind ? -kInfinity : clamp_min(clamp);
     const float max = is_clamped_behind ? kInfinity : clamp_max(clamp);
     const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
@@ -140,7 +141,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
       if (is_grouped_) {
         return create(xnn_create_fully_connected_nc_qd8_f32_qb4w, group, kZeroPoint, reduced_scale);
       }
-      if (rounds_) {
+      if (is_dynamic_) {
         return is_4bit_ ? create(xnn_create_fully_connected_nc_qd8_f32_qc4w, kZeroPoint, scale)
                         : create(xnn_create_fully_connected_nc_qd8_f32_qc8w, scale);
       }
@@ -157,7 +158,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     if (is_grouped_) {
       return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qb4w);
     }
-    if (rounds_) {
+    if (is_dynamic_) {
       return is_4bit_ ? reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc4w)
                       : reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc8w);
     }
@@ -173,7 +174,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     if (is_grouped_) {
       return setup(xnn_setup_fully_connected_nc_qd8_f32_qb4w);
     }
-    if (rounds_) {
+    if (is_dynamic_) {
       return is_4bit_ ? setup(xnn_setup_fully_connected_nc_qd8_f32_qc4w)
                       : setup(xnn_setup_fully_connected_nc_qd8_f32_qc8w);
     }
@@ -181,14 +182,14 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
                     : xnn_setup_fully_connected_nc_f32_qc8w(product_.get(), x, y);
   }
 
-  const bool rounds_; // operand 0, by row
+  const bool is_dynamic_; // operand 0, by row
   const bool is_4bit_;
   const bool is_grouped_;
   PackedOperator product_;
-  XnnpackRounding rounding_;
+  XnnpackDynamicQuantization quantization_;
   Buffer bias_; // that is added behind
   OperatorPtr add_, clamp_;
-  size_t rounded_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
+  size_t quantized_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
 };
 
 } // namespace

@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/move/box_copies.h"
 #include "runtime/kernels/move/edge_pad.h"
-#include "runtime/kernels/simd/half.h"
+#include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 #include "runtime/program/quantization.h"

@@ -10,7 +10,7 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-// XNNPACK divides by the elements inside the image, which a border of zeros becomes part of.
+// XNNPACK divides by the elements inside the image, which a padding of zeros becomes part of.
 class XnnpackAvgPool2d : public XnnpackKernel {
  public:
   explicit XnnpackAvgPool2d(bool float16) : XnnpackKernel(float16) {}
@@ -41,7 +41,7 @@ class XnnpackAvgPool2d : public XnnpackKernel {
     if (counts) {
       before_ = {0, all.top(), all.left(), 0};
       after_ = {0, all.bottom(), all.right(), 0};
-      ETX_ASSIGN_OR_RETURN(border_, create_operator("xnn_create_constant_pad_nd", [this](xnn_operator_t* op) {
+      ETX_ASSIGN_OR_RETURN(padding_, create_operator("xnn_create_constant_pad_nd", [this](xnn_operator_t* op) {
                              const uint32_t zero = 0;
                              return is_float16() ? xnn_create_constant_pad_nd_x16(&zero, 0, op)
                                                  : xnn_create_constant_pad_nd_x32(&zero, 0, op);
@@ -52,16 +52,16 @@ class XnnpackAvgPool2d : public XnnpackKernel {
 
   Status reshape_operators(const NodeContext& node) override {
     Shape x = node.input(0).shape;
-    if (border_ != nullptr) {
+    if (padding_ != nullptr) {
       const auto reshape = is_float16() ? xnn_reshape_constant_pad_nd_x16 : xnn_reshape_constant_pad_nd_x32;
       ETX_RETURN_IF_ERROR(check_xnn(
-          reshape(border_.get(), x.rank, x.dims.data(), before_.data(), after_.data(), pool()),
+          reshape(padding_.get(), x.rank, x.dims.data(), before_.data(), after_.data(), pool()),
           "xnn_reshape_constant_pad_nd"));
       for (size_t axis = 0; axis < x.rank; ++axis) {
         x[axis] += before_[axis] + after_[axis];
       }
       padded_offset_ = add_scratch(x.numel() * (is_float16() ? sizeof(uint16_t) : sizeof(float)));
-      add_step(border_.get());
+      add_step(padding_.get());
     }
     const auto reshape = is_float16() ? xnn_reshape_average_pooling2d_nhwc_f16 : xnn_reshape_average_pooling2d_nhwc_f32;
     size_t workspace_bytes = 0, height = 0, width = 0;
@@ -79,10 +79,10 @@ class XnnpackAvgPool2d : public XnnpackKernel {
 
   Status set_up(const KernelArguments& arguments) override {
     const void* x = input(arguments, 0);
-    if (border_ != nullptr) {
+    if (padding_ != nullptr) {
       void* const padded = scratch(arguments, padded_offset_);
       const auto setup = is_float16() ? xnn_setup_constant_pad_nd_x16 : xnn_setup_constant_pad_nd_x32;
-      ETX_RETURN_IF_ERROR(check_xnn(setup(border_.get(), x, padded), "xnn_setup_constant_pad_nd"));
+      ETX_RETURN_IF_ERROR(check_xnn(setup(padding_.get(), x, padded), "xnn_setup_constant_pad_nd"));
       x = padded;
     }
     const auto setup = [&](auto function) {
@@ -98,7 +98,7 @@ class XnnpackAvgPool2d : public XnnpackKernel {
   }
 
  private:
-  OperatorPtr border_, pool_;
+  OperatorPtr padding_, pool_;
   std::array<size_t, 4> before_{}, after_{};
   size_t padded_offset_ = 0, workspace_offset_ = 0;
 };
@@ -129,7 +129,7 @@ class XnnpackImageMean : public XnnpackKernel {
             &workspace_bytes,
             std::make_tuple(pool())),
         "xnn_reshape_reduce_nd"));
-    // For sums in more digits than the result has; Float32 wants none, whatever it says.
+    // Float16 is summed up in Float32, in this workspace. Float32 asks for one, too, and does not use it.
     if (is_float16()) {
       add_scratch(workspace_bytes);
     }
@@ -155,7 +155,7 @@ class XnnpackMaxPool2d : public XnnpackKernel {
 
   Status reshape_operators(const NodeContext& node) override {
     const Shape& x = node.input(0).shape;
-    // It keeps addresses in the image, whose pixels it takes to be as far apart as before.
+    // The operator keeps its table of addresses, which is wrong once pixels are another number of channels apart.
     if (channels_ != 0 && channels_ != x[3]) {
       ETX_RETURN_IF_ERROR(create(node));
     }

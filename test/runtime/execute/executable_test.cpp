@@ -38,7 +38,7 @@ GraphDef broadcasts() {
 }
 
 // Images that XNNPACK rounds itself, one by one: more of them in one call, larger ones in the next.
-GraphDef rounded_images() {
+GraphDef dynamically_quantized_images() {
   GraphDef g;
   const int64_t n = g.ranged(DimOp::InputDim, 0, 0, 1, 5, 5);
   const int64_t height = g.ranged(DimOp::InputDim, 0, 1, 3, 9, 9);
@@ -79,7 +79,7 @@ GraphDef pools() {
 }
 
 // Rows that a linear layer rounds to 8 bits, each to its own scale.
-GraphDef rounded_rows() {
+GraphDef dynamically_quantized_rows() {
   GraphDef g;
   const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 40, 7);
   const uint32_t x = g.input({rows, 64});
@@ -115,8 +115,8 @@ GraphDef empties() {
 
 std::vector<SampleGraph> graphs() {
   std::vector<SampleGraph> result = sample_graphs();
-  result.push_back({"rounded_images", rounded_images()});
-  result.push_back({"rounded_rows", rounded_rows()});
+  result.push_back({"dynamically_quantized_images", dynamically_quantized_images()});
+  result.push_back({"dynamically_quantized_rows", dynamically_quantized_rows()});
   result.push_back({"broadcasts", broadcasts()});
   result.push_back({"pools", pools()});
   result.push_back({"empties", empties()});

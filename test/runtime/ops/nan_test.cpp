@@ -47,8 +47,8 @@ void expect_nan_stays(const std::function<OpCase(const Clamp*)>& make) {
     const OpCase limited = make(&clamp);
     expect_agreement(limited);
     EXPECT_EQ(nan_places(limited.run_kernel()), expected);
-    if (limited.in_half()) {
-      EXPECT_EQ(nan_places(limited.run_in_xnnpack(/*half=*/true)), expected) << "in float16";
+    if (limited.in_float16()) {
+      EXPECT_EQ(nan_places(limited.run_in_xnnpack(/*float16=*/true)), expected) << "in float16";
     }
   }
 }

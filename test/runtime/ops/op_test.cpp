@@ -8,7 +8,7 @@
 #include <limits>
 
 #include <gmock/gmock.h>
-#include <runtime/kernels/simd/half.h>
+#include <runtime/kernels/simd/reduced_float.h>
 #include <runtime/xnnpack/library.h>
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -153,12 +153,12 @@ bool OpCase::in_xnnpack(const TensorType& output) const {
   return choose(output).kind == Choice::Kind::Xnnpack;
 }
 
-bool OpCase::in_half() const {
+bool OpCase::in_float16() const {
   StatusOr<TensorType> output = infer();
   return output.ok() && Cpu::get().float16 && choose(*output).float16;
 }
 
-std::vector<float> OpCase::run_in_xnnpack(bool half, pthreadpool_t pool) const {
+std::vector<float> OpCase::run_in_xnnpack(bool float16, pthreadpool_t pool) const {
   const TensorType output = *infer();
   const Context context(*this, output);
   std::vector<std::vector<float>> data;
@@ -166,7 +166,7 @@ std::vector<float> OpCase::run_in_xnnpack(bool half, pthreadpool_t pool) const {
     const size_t count = operand.type ? operand.type->shape.numel() : 0;
     data.push_back(padded(operand.data.empty() ? small_numbers(count) : operand.data));
   }
-  const std::unique_ptr<Kernel> kernel = choose(output).make_xnnpack(*context, half);
+  const std::unique_ptr<Kernel> kernel = choose(output).make_xnnpack(*context, float16);
   EXPECT_NE(kernel, nullptr);
   {
     OperandSource source(data);
@@ -175,7 +175,7 @@ std::vector<float> OpCase::run_in_xnnpack(bool half, pthreadpool_t pool) const {
   std::vector<const void*> inputs;
   for (size_t i = 0; i < operands_.size(); ++i) {
     const bool is_gone = operands_[i].is_constant && kernel->consumes(*context, i);
-    if (half && operands_[i].type && !is_gone) {
+    if (float16 && operands_[i].type && !is_gone) {
       data[i] = narrowed(data[i]);
     }
     inputs.push_back(operands_[i].type && !is_gone ? data[i].data() : nullptr);
@@ -197,7 +197,7 @@ std::vector<float> OpCase::run_in_xnnpack(bool half, pthreadpool_t pool) const {
     kernel->run({{inputs.data(), inputs.size()}, {outputs, 1}, scratch->data(), pool, &status});
     expect_ok(status);
     std::vector<float> got(count);
-    if (half) {
+    if (float16) {
       widen(DType::Float16, y->data(), got.data(), count);
     } else {
       std::copy_n(reinterpret_cast<const float*>(y->data()), count, got.begin());
@@ -277,17 +277,17 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
 }
 
 // XNNPACK's result, which is the same on several threads.
-std::vector<float> run_on_any_threads(const OpCase& op, bool half) {
-  const std::vector<float> result = op.run_in_xnnpack(half);
+std::vector<float> run_on_any_threads(const OpCase& op, bool float16) {
+  const std::vector<float> result = op.run_in_xnnpack(float16);
   const std::unique_ptr<pthreadpool, void (*)(pthreadpool_t)> pool(pthreadpool_create(3), pthreadpool_destroy);
-  EXPECT_TRUE(is_same(op.run_in_xnnpack(half, pool.get()), result));
+  EXPECT_TRUE(is_same(op.run_in_xnnpack(float16, pool.get()), result));
   return result;
 }
 
 void expect_agreement(const OpCase& op, float tolerance) {
   ASSERT_TRUE(op.in_xnnpack());
   const std::vector<float> expected = op.run_kernel();
-  expect_close(run_on_any_threads(op, /*half=*/false), expected, tolerance);
+  expect_close(run_on_any_threads(op, /*float16=*/false), expected, tolerance);
   const auto fits = [](const std::vector<float>& numbers) {
     return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::fabs(x) < 1000; });
   };
@@ -295,9 +295,9 @@ void expect_agreement(const OpCase& op, float tolerance) {
   for (size_t i = 0; i < op.num_operands(); ++i) {
     all_fit = all_fit && fits(op.data(i));
   }
-  if (all_fit && op.in_half()) {
+  if (all_fit && op.in_float16()) {
     SCOPED_TRACE("float16");
-    expect_close(run_on_any_threads(op, /*half=*/true), expected, 1e-2f);
+    expect_close(run_on_any_threads(op, /*float16=*/true), expected, 1e-2f);
   }
 }
 

@@ -62,10 +62,10 @@ class OpCase {
   bool in_xnnpack() const;
   // With a result of this type, which may be quantized.
   bool in_xnnpack(const TensorType& output) const;
-  bool in_half() const;
+  bool in_float16() const;
   // By the kernel that has XNNPACK compute it. `pool`: null for the calling thread.
   // REQUIRES: infer() succeeds. Fails the test if something else goes wrong.
-  std::vector<float> run_in_xnnpack(bool half = false, pthreadpool_t pool = nullptr) const;
+  std::vector<float> run_in_xnnpack(bool float16 = false, pthreadpool_t pool = nullptr) const;
   std::vector<float> run_kernel() const;
   size_t num_operands() const {
     return operands_.size();

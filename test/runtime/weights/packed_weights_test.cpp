@@ -262,13 +262,13 @@ TEST(SharedWeightsTest, InFloat16AreAnotherCopy) {
     Loaded half(graph_of(p), data, &shared, /*force_fp16=*/true);
     EXPECT_EQ(full(x), expected);
     const std::vector<float> y = half(x);
-    if (p.keeps_bias || !xnnpack_has_half()) {
+    if (p.keeps_bias || !xnnpack_has_float16()) {
       EXPECT_EQ(y, expected);
-      EXPECT_THAT(half.executable->without_half(), Not(IsEmpty()));
+      EXPECT_THAT(half.executable->why_not_float16(), Not(IsEmpty()));
       EXPECT_EQ(shared.count(), count);
       continue;
     }
-    EXPECT_THAT(half.executable->without_half(), IsEmpty());
+    EXPECT_THAT(half.executable->why_not_float16(), IsEmpty());
     EXPECT_NE(y, expected);
     for (size_t i = 0; i < y.size(); ++i) {
       EXPECT_NEAR(y[i], expected[i], 2e-2f) << i;
@@ -287,7 +287,7 @@ TEST(SharedWeightsTest, InFloat16TakeHalfTheMemory) {
   data.add("second", some_numbers(128 * 128, 2));
   PackedWeights full, half;
   const Loaded one(two_layers(128), data, &full), other(two_layers(128), data, &half, /*force_fp16=*/true);
-  EXPECT_EQ(half.bytes(), full.bytes() / (xnnpack_has_half() ? 2 : 1));
+  EXPECT_EQ(half.bytes(), full.bytes() / (xnnpack_has_float16() ? 2 : 1));
   EXPECT_EQ(data.peak_bytes(), 128 * 128 * sizeof(float));
 }
 
@@ -302,7 +302,7 @@ TEST(SharedWeightsTest, WhatXnnpackRefusesInFloat16RunsInFloat32) {
     PackedWeights shared;
     Loaded half(g, data, &shared, /*force_fp16=*/true);
     ASSERT_TRUE(half.status.ok()) << half.status.message();
-    EXPECT_THAT(half.executable->without_half(), Not(IsEmpty()));
+    EXPECT_THAT(half.executable->why_not_float16(), Not(IsEmpty()));
     EXPECT_EQ(half(x), Loaded(g, data, nullptr)(x));
   }
 }

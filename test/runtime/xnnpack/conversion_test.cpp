@@ -2,7 +2,7 @@
 #include <runtime/xnnpack/conversion.h>
 
 #include <gtest/gtest.h>
-#include <runtime/kernels/simd/half.h>
+#include <runtime/kernels/simd/reduced_float.h>
 #include <runtime/xnnpack/library.h>
 
 #include "graph_def.h"
@@ -14,7 +14,7 @@ using To = FloatConversion::To;
 
 // In XNNPACK as in our own functions, there and back, in other sizes and on other pools.
 TEST(FloatConversionTest, RoundsToTheNearest) {
-  if (!xnnpack_has_half()) {
+  if (!xnnpack_has_float16()) {
     return; // nothing converts where nothing computes in float16
   }
   StatusOr<FloatConversion> narrowing = FloatConversion::create(To::Float16);

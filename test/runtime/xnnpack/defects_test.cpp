@@ -145,41 +145,41 @@ TEST(XnnpackDefectsTest, ClampsBehindAConvolution) {
 }
 
 // x [1, 4] through a linear layer in float16 that makes `columns` of it.
-GraphDef half_linear(int64_t columns, const std::vector<float>& weight, uint32_t* y) {
+GraphDef float16_linear(int64_t columns, const std::vector<float>& weight, uint32_t* y) {
   GraphDef g;
   const uint32_t x = g.input({1, 4});
   *y = g.node(linear(), {x, g.constant({columns, 4}, weight)}, {1, columns});
   return g;
 }
 
-Executable::Settings half() {
+Executable::Settings in_float16() {
   Executable::Settings settings;
   settings.force_fp16 = true;
   return settings;
 }
 
 // XNNPACK sums up a row in float16, or keeps the sum in it.
-TEST(XnnpackDefectsTest, SoftmaxOfALongRowInHalf) {
+TEST(XnnpackDefectsTest, SoftmaxOfALongRowInFloat16) {
   constexpr int64_t kColumns = 70000;
   uint32_t y = 0;
-  GraphDef g = half_linear(kColumns, std::vector<float>(kColumns * 4, 0.25f), &y);
+  GraphDef g = float16_linear(kColumns, std::vector<float>(kColumns * 4, 0.25f), &y);
   g.output(g.node(softmax(1), {y}, {1, kColumns}));
-  for (const float part : compute(g, {1, 2, 3, 4}, half())) {
+  for (const float part : compute(g, {1, 2, 3, 4}, in_float16())) {
     ASSERT_NEAR(part, 1.0f / kColumns, 1e-7f);
   }
 }
 
 // More columns than a vector of float16 has: some versions put the second half of a tile in the wrong place.
-TEST(XnnpackDefectsTest, ProductOfManyColumnsInHalf) {
+TEST(XnnpackDefectsTest, ProductOfManyColumnsInFloat16) {
   for (const int64_t columns : {31, 32, 33, 63, 64, 65, 100, 128, 200}) {
     std::vector<float> weight(static_cast<size_t>(columns) * 4);
     for (size_t i = 0; i < weight.size(); ++i) {
       weight[i] = static_cast<float>(i % 61);
     }
     uint32_t y = 0;
-    GraphDef g = half_linear(columns, weight, &y);
+    GraphDef g = float16_linear(columns, weight, &y);
     g.output(y);
-    const std::vector<float> result = compute(g, {1, 2, 3, 4}, half());
+    const std::vector<float> result = compute(g, {1, 2, 3, 4}, in_float16());
     for (size_t i = 0; i < result.size(); ++i) {
       const float* w = &weight[i * 4];
       EXPECT_EQ(result[i], w[0] + 2 * w[1] + 3 * w[2] + 4 * w[3]) << "column " << i << " of " << columns;
@@ -188,15 +188,16 @@ TEST(XnnpackDefectsTest, ProductOfManyColumnsInHalf) {
 }
 
 // Slopes for a remainder of less than a vector.
-TEST(XnnpackDefectsTest, PreluOfAnyLengthInHalf) {
+TEST(XnnpackDefectsTest, PreluOfAnyLengthInFloat16) {
   for (int64_t columns = 1; columns < 70; ++columns) {
     for (const bool one_slope : {true, false}) {
       uint32_t y = 0;
-      GraphDef g = half_linear(columns, std::vector<float>(static_cast<size_t>(columns) * 4, -0.5f), &y);
+      GraphDef g = float16_linear(columns, std::vector<float>(static_cast<size_t>(columns) * 4, -0.5f), &y);
       const uint32_t slope = one_slope ? g.constant({1}, {0.25f})
                                        : g.constant({columns}, std::vector<float>(static_cast<size_t>(columns), 0.25f));
       g.output(g.node(binary(schema::BinaryKind::Prelu), {y, slope}, {1, columns}));
-      EXPECT_EQ(compute(g, {1, 2, 3, 4}, half()), std::vector<float>(static_cast<size_t>(columns), -1.25f)) << columns;
+      EXPECT_EQ(compute(g, {1, 2, 3, 4}, in_float16()), std::vector<float>(static_cast<size_t>(columns), -1.25f))
+          << columns;
     }
   }
 }

@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Kernels that run single operators of XNNPACK, against the whole: for sizes that grow and shrink, other pools, weights that
-// are shared and in files.
+// Kernels that run single operators of XNNPACK, against the whole: for sizes that grow and shrink, other pools, weights
+// that are shared and in files.
 
 #include <cstdio>
 #include <ostream>
@@ -42,7 +42,7 @@ struct Images {
 };
 
 // A value in Int8.
-uint32_t rounded(
+uint32_t quantized(
     GraphDef& g, uint32_t x, const std::vector<int64_t>& dims, float scale = 0.02f, int32_t zero_point = 3) {
   return g.quantized(g.node(unary(UnaryKind::Copy), {x}, dims), scale, zero_point);
 }
@@ -91,7 +91,7 @@ GraphDef integer_convs(bool by_channel) {
   const Images images(g, 4);
   const auto scales = [=](int64_t count) { return weight_scales(by_channel ? static_cast<size_t>(count) : 1); };
   float scale = 0.02f;
-  uint32_t x = rounded(g, images.x, images.dims(4), scale);
+  uint32_t x = quantized(g, images.x, images.dims(4), scale);
   const auto add = [&](AttributesDef conv, std::vector<int64_t> w, int64_t out) {
     const uint32_t weight = g.integers(w, scales(out));
     const uint32_t bias = g.integers({out}, bias_scales(scales(out), scale), DType::Int32);
@@ -108,7 +108,7 @@ GraphDef integer_convs(bool by_channel) {
 }
 
 // Images that XNNPACK rounds itself, one by one.
-GraphDef rounded_images() {
+GraphDef dynamically_quantized_images() {
   GraphDef g;
   const Images images(g, 4);
   const auto conv = attributes([=](Flat& f) {
@@ -133,7 +133,7 @@ GraphDef pools() {
   const int64_t channels = g.ranged(DimOp::InputDim, 0, 3, 1, 40, 40);
   const Images images(g, channels);
   const std::vector<int64_t> dims = images.dims(channels);
-  const uint32_t q = rounded(g, images.x, dims);
+  const uint32_t q = quantized(g, images.x, dims);
   output_float(g, g.quantized(g.node(max_pool2d(kThree, kOne, kBorder), {q}, dims), 0.02f, 3), dims);
   const auto counted =
       attributes([](Flat& f) { return schema::CreateAvgPool2d(f, &kThree, &kOne, &kBorder, &kBorder); });
@@ -167,7 +167,7 @@ GraphDef products() {
   g.output(g.node(linear(), {x, computed, b}, {rows, 20}));
   g.output(g.node(linear(), {x, computed}, {rows, 20}));
   // Integers.
-  const uint32_t q = rounded(g, x, {rows, 64});
+  const uint32_t q = quantized(g, x, {rows, 64});
   for (const size_t count : {size_t{1}, size_t{20}}) {
     const QuantizationDef scales = weight_scales(count);
     const uint32_t weight = g.integers({20, 64}, scales);
@@ -231,7 +231,7 @@ GraphDef elementwise() {
     g.output(g.node(binary(kind), {row, x}, dims));
     g.output(g.node(attributes([=](Flat& f) { return schema::CreateBinary(f, kind, &limits); }), {x, scalar}, dims));
   }
-  const uint32_t a = rounded(g, x, dims), b = rounded(g, other, dims, 0.03f, -2);
+  const uint32_t a = quantized(g, x, dims), b = quantized(g, other, dims, 0.03f, -2);
   for (const BinaryKind kind : {BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul}) {
     output_float(g, g.quantized(g.node(binary(kind), {a, b}, dims), 0.05f, 1), dims);
   }
@@ -248,7 +248,7 @@ GraphDef moves() {
   const int64_t one_more = g.expr(DimOp::Add, -1 - n, -1 - g.expr(DimOp::Const, 1));
   g.output(g.node(concat(0), {constant, x}, {one_more, 12, 16}));
   g.output(g.node(slice(1, 3, 5), {x}, {n, 5, 16}));
-  const uint32_t q = rounded(g, x, {n, 12, 16});
+  const uint32_t q = quantized(g, x, {n, 12, 16});
   const auto same = [&](uint32_t id) { return g.quantized(id, 0.02f, 3); };
   output_float(g, same(g.node(concat(1), {q, q}, {n, 24, 16})), {n, 24, 16});
   output_float(g, same(g.node(slice(2, 1, 7), {q}, {n, 12, 7})), {n, 12, 7});
@@ -270,7 +270,7 @@ std::vector<Named> graphs() {
       {"float_convs", float_convs(), 5},
       {"convs_of_one_scale", integer_convs(false), 5},
       {"convs_by_channel", integer_convs(true), 5},
-      {"rounded_images", rounded_images(), 3},
+      {"dynamically_quantized_images", dynamically_quantized_images(), 3},
       {"pools", pools(), 4},
       {"products", products(), 8},
       {"quantized_products", quantized_products(), 11},

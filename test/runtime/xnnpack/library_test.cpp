@@ -10,7 +10,7 @@ namespace {
 
 // We build it with what it needs for that.
 TEST(XnnpackLibrary, RoundsRows) {
-  EXPECT_TRUE(xnnpack_can_round_rows());
+  EXPECT_TRUE(xnnpack_can_quantize_rows());
 }
 
 TEST(XnnpackLibrary, IsDescribedAlike) {

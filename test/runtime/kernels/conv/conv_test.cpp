@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include <runtime/kernels/conv/low_precision_conv.h>
-#include <runtime/kernels/simd/half.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include "kernels/common/kernel_test.h"
 
@@ -148,9 +148,9 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   };
   for (const DType type : {DType::Float16, DType::BFloat16}) {
     Tensor rounded = w;
-    std::vector<uint16_t> halves(w.numel());
-    narrow(type, w.data<float>(), halves.data(), halves.size());
-    widen(type, halves.data(), rounded.data<float>(), halves.size());
+    std::vector<uint16_t> reduced(w.numel());
+    narrow(type, w.data<float>(), reduced.data(), reduced.size());
+    widen(type, reduced.data(), rounded.data<float>(), reduced.size());
     p.weight_type = type;
     check_kernel(low_precision_case(rounded), reference(x, rounded, bias, o, shape), tolerance);
   }

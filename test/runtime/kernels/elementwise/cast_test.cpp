@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <runtime/kernels/simd/half.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include "row_test.h"
 

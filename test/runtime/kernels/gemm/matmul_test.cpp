@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include <runtime/kernels/simd/half.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include "kernels/common/kernel_test.h"
 
@@ -17,9 +17,9 @@ struct Clamp {
 // What is left of the numbers in this type.
 Tensor rounded(Tensor w, DType type) {
   if (is_reduced_float(type)) {
-    std::vector<uint16_t> halves(w.numel());
-    narrow(type, w.data<float>(), halves.data(), halves.size());
-    widen(type, halves.data(), w.data<float>(), halves.size());
+    std::vector<uint16_t> reduced(w.numel());
+    narrow(type, w.data<float>(), reduced.data(), reduced.size());
+    widen(type, reduced.data(), w.data<float>(), reduced.size());
   }
   return w;
 }

@@ -20,7 +20,7 @@ struct Options {
 };
 
 // The parameters of a row as of QParamsRule::Nearest for -128 to 127.
-void round_row(const float* x, size_t count, std::vector<double>* y) {
+void quantize_row(const float* x, size_t count, std::vector<double>* y) {
   const float low = std::min(0.0f, *std::min_element(x, x + count));
   const float high = std::max(0.0f, *std::max_element(x, x + count));
   const float scale = std::max((high - low) / 255, 0x1p-23f);
@@ -58,7 +58,7 @@ void check_product(bool is_4bit, const Size& s, const Options& options) {
     const float* const from = x.data<float>() + row * s.depth;
     std::vector<double> values;
     if (options.dynamic_quantization) {
-      round_row(from, s.depth, &values);
+      quantize_row(from, s.depth, &values);
     } else {
       values.assign(from, from + s.depth);
     }

@@ -11,11 +11,11 @@ namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
 // The products of XNNPACK refuse limits that are one number in float16.
-TEST(XnnpackClamp, IsARangeInHalf) {
-  EXPECT_TRUE(is_range_in_half(nullptr));
+TEST(XnnpackClamp, IsARangeInFloat16) {
+  EXPECT_TRUE(is_range_in_float16(nullptr));
   for (const auto& [min, max, is_range] : {std::tuple{-1.0f, 1.0f, true}, {0.0f, 1e-9f, false}, {1e5f, 1e6f, false}}) {
     const schema::Clamp limits(min, max);
-    EXPECT_EQ(is_range_in_half(&limits), is_range);
+    EXPECT_EQ(is_range_in_float16(&limits), is_range);
     const std::vector<float> weight(64, 1.0f);
     StatusOr<OperatorPtr> op = create_operator("xnn_create_fully_connected_nc_f16", [&](xnn_operator_t* result) {
       const uint32_t flags = XNN_FLAG_FP32_STATIC_WEIGHTS;
@@ -35,7 +35,7 @@ TEST(XnnpackClamp, IsARangeInHalf) {
           limits.max(),
           flags);
     });
-    EXPECT_EQ(op.ok(), is_range && xnnpack_has_half()) << min << " to " << max;
+    EXPECT_EQ(op.ok(), is_range && xnnpack_has_float16()) << min << " to " << max;
   }
 }
 

@@ -1,6 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/ops/move/move_kernel.h>
-#include <runtime/kernels/simd/half.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include <algorithm>
 #include <numeric>

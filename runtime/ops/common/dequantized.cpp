@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "in_float.h"
+#include "dequantized.h"
 
 #include <algorithm>
 #include <string>
@@ -135,14 +135,15 @@ class Part {
   size_t channels_, count_, run_;
 };
 
-class InFloat final : public Kernel {
+class DequantizedKernel final : public Kernel {
  public:
-  InFloat(std::unique_ptr<Kernel> kernel, bool but_weight) : kernel_(std::move(kernel)), but_weight_(but_weight) {}
+  DequantizedKernel(std::unique_ptr<Kernel> kernel, bool but_weight)
+      : kernel_(std::move(kernel)), but_weight_(but_weight) {}
 
   // Constants are packed as the kernel would have them, of Float32.
   std::optional<std::string> packed_layout(const NodeContext& node, size_t i) const override {
-    const FloatNode in_float(node, but_weight_);
-    std::optional<std::string> layout = kernel_->packed_layout(in_float.context(), i);
+    const FloatNode in_float32(node, but_weight_);
+    std::optional<std::string> layout = kernel_->packed_layout(in_float32.context(), i);
     if (!is_converted(node, i)) {
       return layout;
     }
@@ -156,28 +157,28 @@ class InFloat final : public Kernel {
     return "Float32 " + std::to_string(hash(parts, sizeof(parts))) + " " + layout.value_or("");
   }
   size_t packed_bytes(const NodeContext& node, size_t i) const override {
-    const FloatNode in_float(node, but_weight_);
-    return kernel_->packed_layout(in_float.context(), i).has_value() ? kernel_->packed_bytes(in_float.context(), i)
-                                                                     : in_float.context().input(i).bytes();
+    const FloatNode in_float32(node, but_weight_);
+    return kernel_->packed_layout(in_float32.context(), i).has_value() ? kernel_->packed_bytes(in_float32.context(), i)
+                                                                       : in_float32.context().input(i).bytes();
   }
   Status pack(const NodeContext& node, size_t i, const void* original, void* packed) const override {
-    const FloatNode in_float(node, but_weight_);
+    const FloatNode in_float32(node, but_weight_);
     if (!is_converted(node, i)) {
-      return kernel_->pack(in_float.context(), i, original, packed);
+      return kernel_->pack(in_float32.context(), i, original, packed);
     }
     const Part part(i, node.input(i), 0);
-    if (!kernel_->packed_layout(in_float.context(), i).has_value()) {
+    if (!kernel_->packed_layout(in_float32.context(), i).has_value()) {
       part.dequantize(original, static_cast<float*>(packed), nullptr);
       return {};
     }
     ETX_ASSIGN_OR_RETURN(Buffer numbers, Buffer::allocate(part.bytes()));
     part.dequantize(original, part.memory(numbers.data()), nullptr);
-    return kernel_->pack(in_float.context(), i, numbers.data(), packed);
+    return kernel_->pack(in_float32.context(), i, numbers.data(), packed);
   }
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
-    const FloatNode in_float(node, but_weight_);
-    ETX_ASSIGN_OR_RETURN(size_t bytes, kernel_->reshape(in_float.context(), num_threads));
+    const FloatNode in_float32(node, but_weight_);
+    ETX_ASSIGN_OR_RETURN(size_t bytes, kernel_->reshape(in_float32.context(), num_threads));
     bytes = round_up_to_alignment(bytes);
     inputs_.clear();
     outputs_.clear();
@@ -234,17 +235,17 @@ class InFloat final : public Kernel {
 
 } // namespace
 
-std::unique_ptr<Kernel> make_in_float(const MakeKernel& make, const NodeContext& node) {
+std::unique_ptr<Kernel> make_dequantized(const MakeKernel& make, const NodeContext& node) {
   std::unique_ptr<Kernel> kernel = make(FloatNode(node, /*but_weight=*/false).context());
-  return kernel == nullptr ? nullptr : std::make_unique<InFloat>(std::move(kernel), /*but_weight=*/false);
+  return kernel == nullptr ? nullptr : std::make_unique<DequantizedKernel>(std::move(kernel), /*but_weight=*/false);
 }
 
-std::unique_ptr<Kernel> make_in_float_but_weight(const MakeKernel& make, const NodeContext& node) {
+std::unique_ptr<Kernel> make_dequantized_but_weight(const MakeKernel& make, const NodeContext& node) {
   if (!node.has_input(kWeight) || !node.is_constant(kWeight)) {
     return nullptr;
   }
   std::unique_ptr<Kernel> kernel = make(FloatNode(node, /*but_weight=*/true).context());
-  return kernel == nullptr ? nullptr : std::make_unique<InFloat>(std::move(kernel), /*but_weight=*/true);
+  return kernel == nullptr ? nullptr : std::make_unique<DequantizedKernel>(std::move(kernel), /*but_weight=*/true);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,14 +1,14 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "half.h"
+#include "reduced_float.h"
 
 #include "isa.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/simd/half.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/simd/reduced_float.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "half-inl.h"
+#include "reduced_float-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
@@ -18,10 +18,10 @@ template <typename Function>
 HWY_INLINE void widen_all(const uint16_t* x, float* y, size_t count, const Function& function) {
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    hn::StoreU(function(hn::LoadU(kHalves, x + i)), kFloats, y + i);
+    hn::StoreU(function(hn::LoadU(kReducedFloats, x + i)), kFloats, y + i);
   }
   if (i < count) {
-    hn::StoreN(function(hn::LoadN(kHalves, x + i, count - i)), kFloats, y + i, count - i);
+    hn::StoreN(function(hn::LoadN(kReducedFloats, x + i, count - i)), kFloats, y + i, count - i);
   }
 }
 
@@ -29,10 +29,10 @@ template <typename Function>
 HWY_INLINE void narrow_all(const float* x, uint16_t* y, size_t count, const Function& function) {
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    hn::StoreU(function(hn::LoadU(kFloats, x + i)), kHalves, y + i);
+    hn::StoreU(function(hn::LoadU(kFloats, x + i)), kReducedFloats, y + i);
   }
   if (i < count) {
-    hn::StoreN(function(hn::LoadN(kFloats, x + i, count - i)), kHalves, y + i, count - i);
+    hn::StoreN(function(hn::LoadN(kFloats, x + i, count - i)), kReducedFloats, y + i, count - i);
   }
 }
 

@@ -22,9 +22,9 @@ def _samples():
     """Those that have floats and that eager PyTorch takes in 16 bits, half of them in either type."""
     for sample in all_samples():
         if sample.name.startswith("embedding_bag") or not sample.name.startswith(STEPWISE):
-            half = in_dtype(sample, (torch.float16, torch.bfloat16)[sample.seed % 2])
-            if half is not None:
-                yield pytest.param(half, id=sample.name)
+            reduced = in_dtype(sample, (torch.float16, torch.bfloat16)[sample.seed % 2])
+            if reduced is not None:
+                yield pytest.param(reduced, id=sample.name)
 
 
 @pytest.mark.parametrize("sample", _samples())
@@ -48,7 +48,7 @@ def _interpret(lowered, states, inputs):
 BOTH = pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16), ids=("float16", "bfloat16"))
 
 
-def half_tensor(*shape, dtype):
+def float_tensor(*shape, dtype):
     return Argument(shape, lambda s, g: torch.randn(s, generator=g).to(dtype))
 
 
@@ -78,7 +78,7 @@ def test_rounds_numbers_as_eager(dtype):
 
 @BOTH
 def test_rounds_between_operators(dtype):
-    x = half_tensor(4, 33, dtype=dtype)
+    x = float_tensor(4, 33, dtype=dtype)
     check(Sample(f"chain_{dtype}", lambda x, y: ((x * y).relu() + x - y) * 1.7, x, x))
 
 
@@ -87,18 +87,18 @@ def test_casts(dtype):
     def program(x, i, b):
         return x.float() * 2, x.int(), i.to(dtype) / 3, b.to(dtype) + x, (x + i, x * 2.5)
 
-    arguments = half_tensor(3, 4, dtype=dtype), integers(3, 4), bools(3, 4)
+    arguments = float_tensor(3, 4, dtype=dtype), integers(3, 4), bools(3, 4)
     check(Sample(f"casts_{dtype}", program, *arguments))
 
 
 @BOTH
 def test_mixed_with_float32(dtype):
-    arguments = half_tensor(3, 4, dtype=dtype), rand(3, 4)
+    arguments = float_tensor(3, 4, dtype=dtype), rand(3, 4)
     check(Sample(f"mixed_{dtype}", lambda x, y: (x + y, torch.where(x > 0, x, y), y * x), *arguments))
 
 
 def test_two_types_of_16_bits():
-    arguments = half_tensor(3, dtype=torch.float16), half_tensor(3, dtype=torch.bfloat16)
+    arguments = float_tensor(3, dtype=torch.float16), float_tensor(3, dtype=torch.bfloat16)
     check(
         Sample(
             "two_halves",
@@ -111,7 +111,7 @@ def test_two_types_of_16_bits():
 @BOTH
 def test_weights_take_16_bits_each(dtype):
     model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 64), nn.LayerNorm(64)).eval().to(dtype)
-    sample = Sample(f"weights_{dtype}", new(lambda: model), half_tensor(5, 64, dtype=dtype))
+    sample = Sample(f"weights_{dtype}", new(lambda: model), float_tensor(5, 64, dtype=dtype))
     size = len(harness.lower_sample(sample).buffer)
     floats = Sample(f"weights_of_{dtype}", new(lambda: copy.deepcopy(model).float()), rand(5, 64))
     assert size < 2 * 2 * 64 * 96 + 16000
@@ -183,7 +183,7 @@ def test_a_state(dtype):
             self.cache[i] = x
             return self.cache * 1
 
-    sample = Sample(f"cache_{dtype}", new(Cache), integers(2, low=0, high=6), half_tensor(2, 4, dtype=dtype))
+    sample = Sample(f"cache_{dtype}", new(Cache), integers(2, low=0, high=6), float_tensor(2, 4, dtype=dtype))
     lowered = harness.lower_sample(sample)
     assert lowered.outside == []
     if et_xnnpack.is_available():
@@ -210,7 +210,7 @@ def test_networks(dtype):
     )
     encoder = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation="gelu")
     for name, net, shape in (("image", image_net, (2, 3, 17, 16)), ("encoder", encoder, (2, 9, 32))):
-        sample = Sample(f"{name}_{dtype}", new(lambda net=net: net.eval().to(dtype)), half_tensor(*shape, dtype=dtype))
+        sample = Sample(f"{name}_{dtype}", new(lambda net=net: net.eval().to(dtype)), float_tensor(*shape, dtype=dtype))
         lowered = harness.lower_sample(sample)
         assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
         if et_xnnpack.is_available():
@@ -223,5 +223,5 @@ def test_networks(dtype):
 
 @BOTH
 def test_concatenates_different_types(dtype):
-    arguments = half_tensor(3, 4, dtype=dtype), rand(3, 4)
+    arguments = float_tensor(3, 4, dtype=dtype), rand(3, 4)
     check(Sample(f"cat_{dtype}", lambda x, y: torch.cat([x, y]), *arguments, config=ANY_OPERATOR))

@@ -3,11 +3,11 @@
 // 16-bit floats in vectors, compiled for each instruction set: include it after foreach_target.h,
 // without a guard of the usual kind.
 
-#if defined(ET_XNNPACK_HALF_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef ET_XNNPACK_HALF_INL_H
-#undef ET_XNNPACK_HALF_INL_H
+#if defined(ET_XNNPACK_REDUCED_FLOAT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_XNNPACK_REDUCED_FLOAT_INL_H
+#undef ET_XNNPACK_REDUCED_FLOAT_INL_H
 #else
-#define ET_XNNPACK_HALF_INL_H
+#define ET_XNNPACK_REDUCED_FLOAT_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -19,24 +19,24 @@ namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
 using Words = hn::RebindToUnsigned<Floats>;
-using Halves = hn::Rebind<uint16_t, Floats>;
+using ReducedFloats = hn::Rebind<uint16_t, Floats>;
 constexpr Words kWords{};
-constexpr Halves kHalves{};
+constexpr ReducedFloats kReducedFloats{};
 
-HWY_INLINE Vector widen_bfloat16(hn::Vec<Halves> x) {
+HWY_INLINE Vector widen_bfloat16(hn::Vec<ReducedFloats> x) {
   return hn::BitCast(kFloats, hn::ShiftLeft<16>(hn::PromoteTo(kWords, x)));
 }
 
-HWY_INLINE hn::Vec<Halves> narrow_bfloat16(Vector x) {
+HWY_INLINE hn::Vec<ReducedFloats> narrow_bfloat16(Vector x) {
   const auto bits = hn::BitCast(kWords, x);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(kWords, 1));
   const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(kWords, 0x7FFF)));
   const auto nan = hn::RebindMask(kWords, hn::IsNaN(x));
   const auto result = hn::IfThenElse(nan, hn::Or(bits, hn::Set(kWords, 0x400000)), rounded);
-  return hn::TruncateTo(kHalves, hn::ShiftRight<16>(result));
+  return hn::TruncateTo(kReducedFloats, hn::ShiftRight<16>(result));
 }
 
-HWY_INLINE Vector widen_float16(hn::Vec<Halves> x) {
+HWY_INLINE Vector widen_float16(hn::Vec<ReducedFloats> x) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
   return hn::PromoteTo(kFloats, hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), x));
 #else // Highway takes infinity and NaN for numbers
@@ -50,8 +50,8 @@ HWY_INLINE Vector widen_float16(hn::Vec<Halves> x) {
 #endif
 }
 
-HWY_INLINE hn::Vec<Halves> narrow_float16(Vector x) {
-  return hn::BitCast(kHalves, hn::DemoteTo(hn::Rebind<hwy::float16_t, Floats>(), x));
+HWY_INLINE hn::Vec<ReducedFloats> narrow_float16(Vector x) {
+  return hn::BitCast(kReducedFloats, hn::DemoteTo(hn::Rebind<hwy::float16_t, Floats>(), x));
 }
 
 } // namespace HWY_NAMESPACE

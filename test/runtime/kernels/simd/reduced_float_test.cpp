@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <runtime/kernels/simd/half.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +57,7 @@ std::vector<uint16_t> all_bits() {
   return bits;
 }
 
-TEST(HalfTest, WidensEveryNumber) {
+TEST(ReducedFloatTest, WidensEveryNumber) {
   const std::vector<uint16_t> bits = all_bits();
   std::vector<float> y(bits.size());
   for (const Format& format : kFormats) {
@@ -71,7 +71,7 @@ TEST(HalfTest, WidensEveryNumber) {
 }
 
 // Of neighbours, the middle between them, and what lies just beside the middle.
-TEST(HalfTest, RoundsToTheNearest) {
+TEST(ReducedFloatTest, RoundsToTheNearest) {
   for (const Format& format : kFormats) {
     std::vector<float> x = {65519.996f, 65520, 1e30f, -1e30f, 3.4e38f, 1e-45f, -1e-45f, kInfinity, -kInfinity, kNaN};
     for (const uint16_t bits : all_bits()) {
@@ -91,7 +91,7 @@ TEST(HalfTest, RoundsToTheNearest) {
   }
 }
 
-TEST(HalfTest, StaysInsideItsArrays) {
+TEST(ReducedFloatTest, StaysInsideItsArrays) {
   for (const Format& format : kFormats) {
     for_each_isa([&] {
       for (size_t count = 0; count < 70; ++count) {

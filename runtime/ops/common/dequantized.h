@@ -8,10 +8,10 @@
 namespace executorch::backends::et_xnnpack {
 
 // Computes a node with quantized operands by the kernel that `make` gives for Float32.
-std::unique_ptr<Kernel> make_in_float(const MakeKernel& make, const NodeContext& node);
+std::unique_ptr<Kernel> make_dequantized(const MakeKernel& make, const NodeContext& node);
 
 // By the kernel that `make` gives for a node of Float32 but for operand 1, a constant that stays as it is;
 // null if it gives none.
-std::unique_ptr<Kernel> make_in_float_but_weight(const MakeKernel& make, const NodeContext& node);
+std::unique_ptr<Kernel> make_dequantized_but_weight(const MakeKernel& make, const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <runtime/ops/common/in_float.h>
+#include <runtime/ops/common/dequantized.h>
 
 #include "kernels/gemm/quantized.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 KernelCase mean(const Tensor& x, const TensorType& y) {
   return {
-      [](const NodeContext& node) { return make_in_float(chosen(kReduceOp), node); },
+      [](const NodeContext& node) { return make_dequantized(chosen(kReduceOp), node); },
       schema::Attributes::Reduce,
       [](auto& builder) {
         const std::vector<uint8_t> axes{1};
@@ -32,7 +32,7 @@ void check_mean(size_t rows, const Quantized& from, const Quantized& to) {
   check_kernel(mean(x, expected.type), expected);
 }
 
-TEST(InFloatKernel, IntegersOfIntegers) {
+TEST(DequantizedKernel, IntegersOfIntegers) {
   const Quantized signed_one(DType::Int8, 0.25f, -7), signed_two(DType::Int8, 0.5f, 3);
   const Quantized unsigned_one(DType::UInt8, 0.125f, 128);
   for (const size_t rows : {1, 5, 2100}) {
@@ -44,7 +44,7 @@ TEST(InFloatKernel, IntegersOfIntegers) {
   }
 }
 
-TEST(InFloatKernel, IntegersOfFloatsAndTheReverse) {
+TEST(DequantizedKernel, IntegersOfFloatsAndTheReverse) {
   const Quantized quantized(DType::Int8, 0.25f, 5);
   const Tensor x = quantized.every({40, 16});
   const Tensor numbers = floats({40, 16}, quantized.numbers(x));
@@ -56,7 +56,7 @@ TEST(InFloatKernel, IntegersOfFloatsAndTheReverse) {
 }
 
 // Operands with scales of their own for each row of the weight and number of the bias.
-TEST(InFloatKernel, ScalesByChannel) {
+TEST(DequantizedKernel, ScalesByChannel) {
   constexpr size_t kDepth = 9, kColumns = 6;
   const std::vector<float> scales{0.5f, 0.25f, 1.0f, 2.0f, 0.125f, 0.5f};
   const Quantized rows(DType::Int8, scales, {0, 1, -1, 5, -128, 127}, 0);
@@ -78,7 +78,7 @@ TEST(InFloatKernel, ScalesByChannel) {
       }
     }
     check_kernel(
-        {[](const NodeContext& node) { return make_in_float(chosen(kLinearOp), node); },
+        {[](const NodeContext& node) { return make_dequantized(chosen(kLinearOp), node); },
          schema::Attributes::Linear,
          [](auto& builder) { return schema::CreateLinear(builder).Union(); },
          {x, weight, bias},
@@ -89,7 +89,7 @@ TEST(InFloatKernel, ScalesByChannel) {
 }
 
 // As the weight of a convolution over a middle axis has it.
-TEST(InFloatKernel, ScalesOfAMiddleAxis) {
+TEST(DequantizedKernel, ScalesOfAMiddleAxis) {
   const Quantized middle(DType::Int8, {0.5f, 0.25f, 2.0f}, {1, 0, -3}, 1);
   const Tensor x = middle.every({4, 3, 50});
   const std::vector<float> numbers = middle.numbers(x);
@@ -98,7 +98,7 @@ TEST(InFloatKernel, ScalesOfAMiddleAxis) {
     expected.data<float>()[i / 150 * 50 + i % 50] += numbers[i];
   }
   check_kernel(
-      {[](const NodeContext& node) { return make_in_float(chosen(kReduceOp), node); },
+      {[](const NodeContext& node) { return make_dequantized(chosen(kReduceOp), node); },
        schema::Attributes::Reduce,
        [](auto& builder) {
          const std::vector<uint8_t> axes{1};
