@@ -29,7 +29,7 @@ pthreadpool_t pool_of(size_t threads) {
 }
 
 bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
-  if (expected.type.storage() != DType::Float32) {
+  if (expected.type.dtype != DType::Float32) {
     return actual.bytes == expected.bytes;
   }
   for (size_t i = 0; i < expected.numel(); ++i) {
@@ -47,69 +47,6 @@ bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) 
   return true;
 }
 
-// A kernel of a node.
-class NodeKernel final : public TestedKernel {
- public:
-  explicit NodeKernel(const KernelCase& kernel_case) : outputs_(kernel_case.more_outputs) {
-    const Attributes attributes = kernel_case.attributes(builder_);
-    const auto outputs_of_node = builder_.CreateVector(std::vector<uint32_t>(1 + kernel_case.more_outputs.size()));
-    builder_.Finish(schema::CreateNode(builder_, kernel_case.type, attributes, 0, outputs_of_node));
-    for (const auto& input : kernel_case.inputs) {
-      inputs_.push_back(input ? &input->type : nullptr);
-    }
-    constant_.reset(new bool[inputs_.size()]());
-    for (const size_t i : kernel_case.constants) {
-      constant_[i] = true;
-    }
-    outputs_.insert(outputs_.begin(), kernel_case.output);
-    kernel_ = kernel_case.make(node());
-    EXPECT_NE(kernel_, nullptr);
-  }
-
-  std::optional<size_t> packed_bytes(size_t i) const override {
-    return kernel_->packed_layout(node(), i).has_value() ? std::optional(kernel_->packed_bytes(node(), i))
-                                                         : std::nullopt;
-  }
-  Status pack(size_t i, const void* original, void* packed) const override {
-    return kernel_->pack(node(), i, original, packed);
-  }
-  StatusOr<size_t> reshape(size_t num_threads) override {
-    return kernel_->reshape(node(), num_threads);
-  }
-  void run(const KernelArguments& arguments) override {
-    kernel_->run(arguments);
-  }
-
- private:
-  NodeContext node() const {
-    return NodeContext(
-        *flatbuffers::GetRoot<schema::Node>(builder_.GetBufferPointer()),
-        {inputs_.data(), inputs_.size()},
-        {constant_.get(), inputs_.size()},
-        {outputs_.data(), outputs_.size()},
-        sizes_);
-  }
-
-  flatbuffers::FlatBufferBuilder builder_;
-  std::vector<const TensorType*> inputs_; // of the case
-  std::unique_ptr<bool[]> constant_;
-  std::vector<TensorType> outputs_;
-  const Sizes sizes_;
-  std::unique_ptr<Kernel> kernel_;
-};
-
-// Borrows the case.
-PlainCase without_node(const KernelCase& kernel_case) {
-  std::vector<TensorType> outputs = kernel_case.more_outputs;
-  outputs.insert(outputs.begin(), kernel_case.output);
-  return {
-      [&kernel_case] { return std::make_unique<NodeKernel>(kernel_case); },
-      kernel_case.inputs,
-      outputs,
-      kernel_case.checked,
-      kernel_case.constants};
-}
-
 Tensor run_once(const PlainCase& plain_case, size_t threads, bool at_end, Status* refusal = nullptr) {
   std::vector<std::unique_ptr<GuardedBuffer>> buffers;
   std::vector<const void*> inputs;
@@ -120,9 +57,9 @@ Tensor run_once(const PlainCase& plain_case, size_t threads, bool at_end, Status
     }
     inputs.push_back(input ? buffers.back()->data() : nullptr);
   }
-  const std::vector<TensorType>& output_types = plain_case.outputs;
+  const std::vector<TensorSpec>& output_types = plain_case.outputs;
 
-  Tensor output(output_types[plain_case.checked].storage(), output_types[plain_case.checked].shape);
+  Tensor output(output_types[plain_case.checked].dtype, output_types[plain_case.checked].shape);
   const std::unique_ptr<TestedKernel> kernel = plain_case.make();
   std::vector<std::unique_ptr<GuardedBuffer>> packed;
   for (const size_t i : plain_case.constants) {
@@ -140,7 +77,7 @@ Tensor run_once(const PlainCase& plain_case, size_t threads, bool at_end, Status
   GuardedBuffer scratch((*scratch_size + 63) / 64 * 64, true);
   std::vector<std::unique_ptr<GuardedBuffer>> targets;
   std::vector<void*> outputs;
-  for (const TensorType& type : output_types) {
+  for (const TensorSpec& type : output_types) {
     targets.push_back(std::make_unique<GuardedBuffer>(type.bytes(), at_end));
     outputs.push_back(targets.back()->data());
     // What a kernel did not write must show.
@@ -177,14 +114,6 @@ Tensor run_once(const PlainCase& plain_case, size_t threads, bool at_end, Status
 }
 
 } // namespace
-
-MakeKernel chosen(const OpImpl& op) {
-  return [&op](const NodeContext& node) {
-    ChoiceOptions options;
-    options.xnnpack = false;
-    return op.choose(node, Cpu::get(), options).make(node);
-  };
-}
 
 Tensor::Tensor(DType dtype, const Shape& shape) {
   type.dtype = dtype;
@@ -252,9 +181,6 @@ void for_each_isa(const std::function<void()>& function) {
 Tensor run_kernel(const PlainCase& plain_case, size_t threads) {
   return run_once(plain_case, threads, true);
 }
-Tensor run_kernel(const KernelCase& kernel_case, size_t threads) {
-  return run_kernel(without_node(kernel_case), threads);
-}
 
 Status try_kernel(const PlainCase& plain_case) {
   Status status;
@@ -265,9 +191,6 @@ Status try_kernel(const PlainCase& plain_case) {
     }
   }
   return status;
-}
-Status try_kernel(const KernelCase& kernel_case) {
-  return try_kernel(without_node(kernel_case));
 }
 
 void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance) {
@@ -280,9 +203,6 @@ void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance
       }
     }
   });
-}
-void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance) {
-  check_kernel(without_node(kernel_case), expected, tolerance);
 }
 
 } // namespace executorch::backends::et_xnnpack::testing

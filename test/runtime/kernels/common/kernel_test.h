@@ -4,6 +4,7 @@
 // Runs a kernel as an Executable would, on every instruction set that the CPU has, with and
 // without threads, on memory that ends or begins at an unmapped page.
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -17,20 +18,36 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <runtime/base/dtype.h>
+#include <runtime/base/shape.h>
+#include <runtime/base/status.h>
+#include <runtime/kernels/common/arguments.h>
 #include <runtime/kernels/simd/isa.h>
-#include <runtime/ops/op.h>
 
 namespace executorch::backends::et_xnnpack::testing {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-struct Tensor {
-  TensorType type;
-  std::vector<uint8_t> bytes;
+// What a kernel knows of a tensor.
+struct TensorSpec {
+  DType dtype = DType::Float32;
+  Shape shape;
 
-  Tensor() = default;
-  Tensor(DType dtype, const Shape& shape);
+  size_t bytes() const {
+    return shape.numel() * element_size(dtype);
+  }
+  // "Float32[2, 3]"
+  std::string to_string() const {
+    return name_of(dtype) + shape.to_string();
+  }
+};
+
+// `Type` has a shape.
+template <typename Type>
+struct TypedTensor {
+  Type type;
+  std::vector<uint8_t> bytes;
 
   template <typename T>
   T* data() {
@@ -48,6 +65,11 @@ struct Tensor {
   }
 };
 
+struct Tensor : TypedTensor<TensorSpec> {
+  Tensor() = default;
+  Tensor(DType dtype, const Shape& shape);
+};
+
 // Uniform in [low, high).
 Tensor random_floats(const Shape& shape, float low = -2, float high = 2);
 Tensor floats(const Shape& shape, const std::vector<float>& values);
@@ -56,22 +78,6 @@ Tensor iota(DType dtype, const Shape& shape);
 
 // Repeats the values until the shape is full.
 Tensor repeated(const Shape& shape, const std::vector<float>& values);
-
-using Attributes = flatbuffers::Offset<void>;
-
-// The kernel of ours that an op chooses for a node.
-MakeKernel chosen(const OpImpl& op);
-
-struct KernelCase {
-  MakeKernel make;
-  schema::Attributes type;
-  std::function<Attributes(flatbuffers::FlatBufferBuilder&)> attributes;
-  std::vector<std::optional<Tensor>> inputs;
-  TensorType output;
-  std::vector<TensorType> more_outputs = {};
-  size_t checked = 0; // the output to compare
-  std::vector<size_t> constants = {}; // inputs that are
-};
 
 // A kernel as the checks below run it.
 class TestedKernel {
@@ -155,7 +161,7 @@ std::function<std::unique_ptr<TestedKernel>()> plain_kernel(const Parameters& pa
 struct PlainCase {
   std::function<std::unique_ptr<TestedKernel>()> make;
   std::vector<std::optional<Tensor>> inputs;
-  std::vector<TensorType> outputs;
+  std::vector<TensorSpec> outputs;
   size_t checked = 0; // the output to compare
   std::vector<size_t> constants = {}; // inputs that are
 };
@@ -164,7 +170,7 @@ template <typename Plain, typename Parameters>
 PlainCase plain_case(
     const Parameters& parameters,
     std::vector<std::optional<Tensor>> inputs,
-    std::vector<TensorType> outputs,
+    std::vector<TensorSpec> outputs,
     std::vector<size_t> constants = {}) {
   return {plain_kernel<Plain>(parameters), std::move(inputs), std::move(outputs), 0, std::move(constants)};
 }
@@ -177,15 +183,12 @@ struct Tolerance {
 
 // Runs the case in every way and compares with what it must give.
 void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance = {});
-void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance = {});
 
 // Runs it once. `threads` 0: without a pool.
 Tensor run_kernel(const PlainCase& plain_case, size_t threads = 0);
-Tensor run_kernel(const KernelCase& kernel_case, size_t threads = 0);
 
 // Runs it once without a pool and returns what the kernel says. What fails must not have written.
 Status try_kernel(const PlainCase& plain_case);
-Status try_kernel(const KernelCase& kernel_case);
 
 // Calls the function for every instruction set, with kernels made inside using it.
 void for_each_isa(const std::function<void()>& function);

@@ -9,19 +9,19 @@ namespace executorch::backends::et_xnnpack::testing {
 
 // A pass of one row, made on the instruction set at hand.
 inline PlainCase row_case(
-    const std::function<std::unique_ptr<Row>()>& make, const std::vector<Tensor>& inputs, const TensorType& output) {
+    const std::function<std::unique_ptr<Row>()>& make, const std::vector<Tensor>& inputs, const TensorSpec& output) {
   std::vector<FusedElementwise::Value> values;
   std::vector<Shape> shapes;
   std::vector<uint32_t> operands;
   for (const Tensor& input : inputs) {
     operands.push_back(static_cast<uint32_t>(values.size()));
-    values.push_back({operands.back(), element_size(input.type.storage())});
+    values.push_back({operands.back(), element_size(input.type.dtype)});
     shapes.push_back(input.shape());
   }
   const auto result = static_cast<uint32_t>(inputs.size());
   const auto make_pass = [=] {
     std::vector<FusedElementwise::Node> nodes;
-    nodes.push_back({make(), operands, {result, element_size(output.storage())}});
+    nodes.push_back({make(), operands, {result, element_size(output.dtype)}});
     const auto pass = std::make_shared<FusedElementwise>(
         std::move(nodes),
         Span<const FusedElementwise::Value>(values.data(), values.size()),

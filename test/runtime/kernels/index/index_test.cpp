@@ -30,7 +30,7 @@ IndexTensor type_of(const Tensor& indices) {
   return {indices.shape(), indices.type.dtype};
 }
 
-PlainCase index_case(const Tensor& x, size_t axis, const Tensor& positions, const TensorType& y) {
+PlainCase index_case(const Tensor& x, size_t axis, const Tensor& positions, const TensorSpec& y) {
   const IndexedCopyParameters parameters{
       x.shape(), {type_of(positions)}, axis, /*wrap=*/true, element_size(x.type.dtype)};
   return {plain_kernel<IndexedCopy>(parameters), {x, positions}, {y}};

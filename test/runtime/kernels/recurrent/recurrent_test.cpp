@@ -98,7 +98,7 @@ void check(Cell type, Sizes3 s, bool reverse = false, bool given = false, size_t
       random_floats({gates * s.hidden, size}, -0.3f, 0.3f),
       std::nullopt,
       std::nullopt};
-  std::vector<TensorType> outputs{{DType::Float32, {s.steps, s.batch, size}}, {DType::Float32, {s.batch, size}}};
+  std::vector<TensorSpec> outputs{{DType::Float32, {s.steps, s.batch, size}}, {DType::Float32, {s.batch, size}}};
   if (is_lstm) {
     inputs.resize(6);
     outputs.push_back({DType::Float32, {s.batch, s.hidden}});

@@ -1,14 +1,14 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/ops/common/dequantized.h>
 
-#include "kernels/gemm/quantized.h"
+#include "ops/quantized_tensor.h"
 
 // Scales are powers of two and sizes are small, so that float32 computes exactly.
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-KernelCase mean(const Tensor& x, const TensorType& y) {
+KernelCase mean(const NodeTensor& x, const NodeTensorType& y) {
   return {
       [](const NodeContext& node) { return make_dequantized(chosen(kReduceOp), node); },
       schema::Attributes::Reduce,
@@ -22,13 +22,13 @@ KernelCase mean(const Tensor& x, const TensorType& y) {
 
 void check_mean(size_t rows, const Quantized& from, const Quantized& to) {
   const Shape shape{rows, 16};
-  const Tensor x = from.every(shape);
+  const NodeTensor x = from.every(shape);
   const std::vector<float> numbers = from.numbers(x);
   std::vector<float> means(rows);
   for (size_t i = 0; i < numbers.size(); ++i) {
     means[i / 16] += numbers[i] / 16;
   }
-  const Tensor expected = to.tensor({rows}, means);
+  const NodeTensor expected = to.tensor({rows}, means);
   check_kernel(mean(x, expected.type), expected);
 }
 
@@ -46,12 +46,12 @@ TEST(DequantizedKernel, IntegersOfIntegers) {
 
 TEST(DequantizedKernel, IntegersOfFloatsAndTheReverse) {
   const Quantized quantized(DType::Int8, 0.25f, 5);
-  const Tensor x = quantized.every({40, 16});
+  const NodeTensor x = quantized.every({40, 16});
   const Tensor numbers = floats({40, 16}, quantized.numbers(x));
-  const Tensor means = run_kernel(mean(numbers, TensorType{DType::Float32, {40}}));
+  const Tensor means = run_kernel(mean(numbers, TensorSpec{DType::Float32, {40}}));
   check_kernel(mean(x, means.type), means);
   const std::vector<float> all(means.data<float>(), means.data<float>() + means.numel());
-  const Tensor rounded = quantized.tensor({40}, all);
+  const NodeTensor rounded = quantized.tensor({40}, all);
   check_kernel(mean(numbers, rounded.type), rounded);
 }
 
@@ -61,9 +61,9 @@ TEST(DequantizedKernel, ScalesByChannel) {
   const std::vector<float> scales{0.5f, 0.25f, 1.0f, 2.0f, 0.125f, 0.5f};
   const Quantized rows(DType::Int8, scales, {0, 1, -1, 5, -128, 127}, 0);
   const Quantized sums(DType::Int32, scales, {0, 0, 0, 0, 0, 0}, 0);
-  const Tensor weight = rows.every({kColumns, kDepth});
+  const NodeTensor weight = rows.every({kColumns, kDepth});
   const std::vector<float> w = rows.numbers(weight);
-  const Tensor bias = sums.tensor({kColumns}, {1, -2, 70000, -6, 0.5f, 8});
+  const NodeTensor bias = sums.tensor({kColumns}, {1, -2, 70000, -6, 0.5f, 8});
   const std::vector<float> b = sums.numbers(bias);
   for (const size_t count : {1, 4, 33}) {
     Tensor x = iota(DType::Float32, {count, kDepth});
@@ -91,7 +91,7 @@ TEST(DequantizedKernel, ScalesByChannel) {
 // As the weight of a convolution over a middle axis has it.
 TEST(DequantizedKernel, ScalesOfAMiddleAxis) {
   const Quantized middle(DType::Int8, {0.5f, 0.25f, 2.0f}, {1, 0, -3}, 1);
-  const Tensor x = middle.every({4, 3, 50});
+  const NodeTensor x = middle.every({4, 3, 50});
   const std::vector<float> numbers = middle.numbers(x);
   Tensor expected(DType::Float32, {4, 50});
   for (size_t i = 0; i < numbers.size(); ++i) {

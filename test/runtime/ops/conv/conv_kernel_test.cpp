@@ -4,7 +4,7 @@
 #include <runtime/kernels/conv/conv.h>
 #include <runtime/kernels/conv/low_precision_conv.h>
 
-#include "kernels/gemm/quantized.h"
+#include "ops/quantized_tensor.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -31,8 +31,8 @@ KernelCase node_of(
     bool transposed,
     bool low_precision,
     uint32_t groups,
-    const std::vector<std::optional<Tensor>>& inputs,
-    TensorType y) {
+    const std::vector<std::optional<NodeTensor>>& inputs,
+    TensorSpec y) {
   const auto make = low_precision ? (transposed ? make_low_precision_conv_transpose2d : make_low_precision_conv2d)
                                   : (transposed ? make_conv_transpose2d : make_conv2d);
   return {
@@ -55,7 +55,7 @@ KernelCase node_of(
 template <typename Float, typename LowPrecision>
 void check(const Tensor& x, const Tensor& w, const Shape& shape, uint32_t groups, bool transposed) {
   const Tensor bias = random_floats({w.shape()[0]});
-  const TensorType y{DType::Float32, shape};
+  const TensorSpec y{DType::Float32, shape};
   ConvParameters p = parameters_of(x, w, shape, groups, transposed);
   const Tolerance tolerance{1e-4f, 1e-5f};
   {
@@ -68,7 +68,7 @@ void check(const Tensor& x, const Tensor& w, const Shape& shape, uint32_t groups
   for (const DType stored : {DType::Float16, DType::BFloat16}) {
     p.weight_type = stored;
     const Tensor expected = run_kernel(plain_case<LowPrecision>(p, {x, w, bias}, {y}, {1}));
-    Tensor weight = w;
+    NodeTensor weight = w;
     weight.type.constant_dtype = stored;
     check_kernel(node_of(transposed, true, groups, {x, weight, bias}, y), expected, tolerance);
   }
@@ -83,8 +83,8 @@ void check(const Tensor& x, const Tensor& w, const Shape& shape, uint32_t groups
   for (const Quantized* quantized : {&by_tensor, &by_channel}) {
     const size_t count = quantized == &by_tensor ? 1 : scales.size();
     p.weight_scales = {{scales.data(), count}, {zero_points.data(), count}};
-    const Tensor weight = quantized->every(w.shape());
-    const Tensor expected = run_kernel(plain_case<LowPrecision>(p, {x, weight, bias}, {y}, {1}));
+    const NodeTensor weight = quantized->every(w.shape());
+    const Tensor expected = run_kernel(plain_case<LowPrecision>(p, {x, weight.stored(), bias}, {y}, {1}));
     check_kernel(node_of(transposed, true, groups, {x, weight, bias}, y), expected, tolerance);
   }
 }

@@ -1,14 +1,14 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/ops/elementwise/row_kernel.h>
 
-#include "kernels/gemm/quantized.h"
+#include "ops/quantized_tensor.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
 using schema::BinaryKind;
 
-KernelCase binary(BinaryKind kind, const Tensor& a, const Tensor& b, const TensorType& y, bool clamps) {
+KernelCase binary(BinaryKind kind, const NodeTensor& a, const NodeTensor& b, const NodeTensorType& y, bool clamps) {
   return {
       make_kernel_of_row<make_quantized_binary_row>,
       schema::Attributes::Binary,
@@ -43,8 +43,9 @@ TEST(QuantizedBinaryKernel, AnyScales) {
     for (const BinaryKind kind : {BinaryKind::Sub, BinaryKind::Mul, BinaryKind::Maximum}) {
       for (const Quantized* from : {&small, &one, &bytes}) {
         for (const Quantized* to : {&small, &one, &bytes}) {
-          const Tensor a = from->every(shape), b = one.every(other);
-          const Tensor y = to->tensor(shape, results(kind, from->numbers(a), one.numbers(b), kind == BinaryKind::Sub));
+          const NodeTensor a = from->every(shape), b = one.every(other);
+          const NodeTensor y =
+              to->tensor(shape, results(kind, from->numbers(a), one.numbers(b), kind == BinaryKind::Sub));
           check_kernel(binary(kind, a, b, y.type, kind == BinaryKind::Sub), y);
         }
       }
@@ -55,10 +56,11 @@ TEST(QuantizedBinaryKernel, AnyScales) {
 TEST(QuantizedBinaryKernel, FloatsAmongIntegers) {
   const Quantized one(DType::Int8, 0.25f, 3);
   for (const auto& [shape, other] : kShapes) {
-    const Tensor a = one.every(shape), b = one.every(other);
+    const NodeTensor a = one.every(shape), b = one.every(other);
     const Tensor numbers = floats(other, one.numbers(b));
     const std::vector<float> expected = results(BinaryKind::Sub, one.numbers(a), one.numbers(b), false);
-    const Tensor y = floats(shape, expected), q = one.tensor(shape, expected);
+    const Tensor y = floats(shape, expected);
+    const NodeTensor q = one.tensor(shape, expected);
     check_kernel(binary(BinaryKind::Sub, a, b, y.type, false), y);
     check_kernel(binary(BinaryKind::Sub, a, numbers, q.type, false), q);
   }

@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/ops/elementwise/row_kernel.h>
 
-#include "kernels/gemm/quantized.h"
+#include "ops/quantized_tensor.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -31,7 +31,7 @@ const Of kFunctions[] = {
     {schema::UnaryKind::Abs, std::fabs},
 };
 
-KernelCase unary(schema::UnaryKind kind, const Tensor& x, const TensorType& y) {
+KernelCase unary(schema::UnaryKind kind, const NodeTensor& x, const NodeTensorType& y) {
   return {
       make_quantized_unary,
       schema::Attributes::Unary,
@@ -43,7 +43,7 @@ KernelCase unary(schema::UnaryKind kind, const Tensor& x, const TensorType& y) {
       y};
 }
 
-void check(const Of& of, const Tensor& x, const Quantized& from, const TensorType& type, const Quantized* to) {
+void check(const Of& of, const NodeTensor& x, const Quantized& from, const TensorType& type, const Quantized* to) {
   SCOPED_TRACE(std::string(schema::EnumNameUnaryKind(of.kind)) + " of " + type.to_string());
   std::vector<float> results = from.numbers(x);
   for (float& result : results) {
@@ -53,7 +53,7 @@ void check(const Of& of, const Tensor& x, const Quantized& from, const TensorTyp
     Tensor expected = floats(type.shape, results);
     check_kernel(unary(of.kind, x, expected.type), expected);
   } else {
-    const Tensor expected = to->tensor(type.shape, results);
+    const NodeTensor expected = to->tensor(type.shape, results);
     check_kernel(unary(of.kind, x, expected.type), expected);
   }
 }
@@ -67,7 +67,7 @@ TEST(QuantizedUnary, IntegersOfIntegers) {
     for (const Of& of : kFunctions) {
       for (const Quantized* from : {&signed_one, &unsigned_one}) {
         for (const Quantized* to : {&signed_one, &signed_two, &unsigned_two}) {
-          const Tensor x = from->every(shape);
+          const NodeTensor x = from->every(shape);
           check(of, x, *from, x.type, to);
         }
       }
@@ -91,7 +91,7 @@ TEST(QuantizedUnary, IntegersOfFloats) {
     const Tensor x = random_floats(shape, -50, 50);
     const std::vector<float> numbers(x.data<float>(), x.data<float>() + x.numel());
     for (const Quantized* type : {&to, &unsigned_to}) {
-      const Tensor expected = type->tensor(shape, numbers);
+      const NodeTensor expected = type->tensor(shape, numbers);
       check_kernel(unary(schema::UnaryKind::Copy, x, expected.type), expected);
     }
   }
@@ -100,7 +100,7 @@ TEST(QuantizedUnary, IntegersOfFloats) {
 // A table has a result for each of 256 integers, all of which appear.
 TEST(QuantizedUnary, ResultsOutOfRange) {
   const Quantized from(DType::Int8, 1.0f, 0), to(DType::Int8, 0.01f, 100);
-  const Tensor x = from.every({256});
+  const NodeTensor x = from.every({256});
   check({schema::UnaryKind::Copy, itself}, x, from, x.type, &to);
 }
 

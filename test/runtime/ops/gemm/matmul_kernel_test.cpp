@@ -3,12 +3,12 @@
 
 #include <runtime/kernels/gemm/matmul.h>
 
-#include "kernels/gemm/quantized.h"
+#include "ops/quantized_tensor.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-Tensor stored_as(Tensor tensor, DType stored) {
+NodeTensor stored_as(NodeTensor tensor, DType stored) {
   tensor.type.constant_dtype = stored;
   return tensor;
 }
@@ -22,7 +22,7 @@ Attributes linear(flatbuffers::FlatBufferBuilder& builder) {
 // A node computes what its kernel computes with the parameters that the node stands for.
 TEST(LinearKernel, Parameters) {
   const Tensor x = random_floats({2, 3, 33}), w = random_floats({21, 33}), bias = random_floats({21});
-  const TensorType y{DType::Float32, {2, 3, 21}};
+  const TensorSpec y{DType::Float32, {2, 3, 21}};
   MatrixProduct product;
   product.rows = 6;
   product.depth = product.a_stride = product.b_stride = 33;
@@ -36,7 +36,7 @@ TEST(LinearKernel, Parameters) {
 
 TEST(LinearKernel, ParametersOfLowPrecision) {
   const Tensor x = random_floats({2, 3, 33}), w = random_floats({21, 33}), bias = random_floats({21});
-  const TensorType y{DType::Float32, {2, 3, 21}};
+  const TensorSpec y{DType::Float32, {2, 3, 21}};
   LowPrecisionMatMulParameters parameters;
   parameters.rows = 6;
   parameters.depth = 33;
@@ -61,8 +61,8 @@ TEST(LinearKernel, WeightsOfIntegers) {
       sums(DType::Int32, {0.5f, 0.25f, 1.0f, 2.0f, 0.125f}, {0, 0, 0, 0, 0}, 0);
   for (const size_t count : {1, 6, 67}) {
     for (const size_t depth : {1, 33}) {
-      const Tensor weight = integers.every({5, depth}), bias = sums.tensor({5}, {1, -2, 70, -6, 8});
-      const Tensor x = rows.every({count, depth});
+      const NodeTensor weight = integers.every({5, depth}), bias = sums.tensor({5}, {1, -2, 70, -6, 8});
+      const NodeTensor x = rows.every({count, depth});
       const std::vector<float> w = integers.numbers(weight), a = rows.numbers(x), b = sums.numbers(bias);
       Tensor y(DType::Float32, {count, 5});
       for (size_t i = 0; i < y.numel(); ++i) {
@@ -72,7 +72,7 @@ TEST(LinearKernel, WeightsOfIntegers) {
         }
         y.data<float>()[i] = static_cast<float>(sum);
       }
-      for (const Tensor& operand : {x, floats(x.shape(), a)}) {
+      for (const NodeTensor& operand : {x, NodeTensor(floats(x.shape(), a))}) {
         check_kernel(
             {chosen(kLinearOp),
              schema::Attributes::Linear,
@@ -96,7 +96,7 @@ TEST(BatchMatMulKernel, Parameters) {
       for (const DType stored : {DType::Float32, DType::Float16, DType::BFloat16}) {
         const Tensor a = random_floats({2, 1, 7, depth});
         const Tensor b = random_floats(transpose_b ? Shape{2, 1, 131, depth} : Shape{2, 1, depth, 131});
-        const TensorType y{DType::Float32, {2, 1, 7, 131}};
+        const TensorSpec y{DType::Float32, {2, 1, 7, 131}};
         MatrixProduct product;
         product.batch = 2;
         product.rows = 7;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/common/kernel_test.h"
+#include "ops/node_kernel_test.h"
 #include "sizes_of.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -96,7 +96,7 @@ struct InPlace {
   Sizes sizes;
   std::vector<const TensorType*> types;
   std::unique_ptr<bool[]> constant;
-  Tensor y;
+  NodeTensor y;
   std::vector<const void*> inputs;
   void* outputs[1];
   std::vector<uint64_t> scratch, saved;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/common/kernel_test.h"
+#include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <runtime/kernels/pool/max_pool_indices.h>
 #include <runtime/kernels/pool/pool.h>
 
-#include "kernels/common/kernel_test.h"
+#include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -32,7 +32,7 @@ const schema::Padding2D kPadding(1, 2, 3, 0), kCounted(0, 2, 1, 0); // top, righ
 TEST(AvgPool2dKernel, Parameters) {
   for (const uint32_t divisor : {0, 7}) {
     const Tensor x = random_floats({2, 7, 9, 5});
-    const TensorType y{DType::Float32, {2, 4, 9, 5}};
+    const TensorSpec y{DType::Float32, {2, 4, 9, 5}};
     PoolParameters p = image(PoolOp::Average, x.shape(), y.shape);
     p.height.kernel = 4;
     p.height.stride = 2;
@@ -55,7 +55,7 @@ TEST(AvgPool2dKernel, Parameters) {
 
 TEST(MaxPool2dKernel, Parameters) {
   const Tensor x = random_floats({2, 7, 9, 5});
-  const TensorType y{DType::Float32, {2, 4, 7, 5}};
+  const TensorSpec y{DType::Float32, {2, 4, 7, 5}};
   PoolParameters p = image(PoolOp::Max, x.shape(), y.shape);
   p.height.kernel = 4;
   p.height.stride = 2;
@@ -78,7 +78,7 @@ TEST(AdaptivePool2dKernel, Parameters) {
       {schema::AdaptivePoolKind::Average, PoolOp::Average}, {schema::AdaptivePoolKind::Max, PoolOp::Max}};
   for (const auto& [kind, op] : kinds) {
     const Tensor x = random_floats({2, 7, 9, 5});
-    const TensorType y{DType::Float32, {2, 3, 4, 5}};
+    const TensorSpec y{DType::Float32, {2, 3, 4, 5}};
     PoolParameters p = image(op, x.shape(), y.shape);
     p.height.adaptive = p.width.adaptive = true;
     check(

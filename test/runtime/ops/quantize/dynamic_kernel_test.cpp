@@ -4,7 +4,7 @@
 #include <runtime/kernels/gemm/quantized_linear.h>
 #include <runtime/kernels/quantize/choose_qparams.h>
 
-#include "kernels/common/kernel_test.h"
+#include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -16,7 +16,7 @@ TEST(QuantizedLinearKernel, Parameters) {
       const Tensor x = random_floats({2, 3, 12}), bias = random_floats({5});
       const Tensor weight = iota(is_4bit ? DType::UInt8 : DType::Int8, {5, is_4bit ? size_t{6} : 12});
       const Tensor scale = random_floats({5, 3}, 0.01f, 0.05f), zero_point = iota(DType::Int32, {5, 3});
-      const TensorType y{DType::Float32, {2, 3, 5}};
+      const TensorSpec y{DType::Float32, {2, 3, 5}};
       const std::vector<std::optional<Tensor>> inputs{x, weight, scale, bias, zero_point};
       const QuantizedLinearParameters parameters{6, 12, 5, 3, is_4bit, dynamic_quantization, -1, 2};
       const Tensor expected = run_kernel(plain_case<QuantizedLinear>(parameters, inputs, {y}));
@@ -25,7 +25,7 @@ TEST(QuantizedLinearKernel, Parameters) {
         return schema::CreateQuantizedLinear(builder, is_4bit ? 4 : 8, dynamic_quantization, &clamp).Union();
       };
       check_kernel(
-          {make_quantized_linear, schema::Attributes::QuantizedLinear, attributes, inputs, y},
+          {make_quantized_linear, schema::Attributes::QuantizedLinear, attributes, {inputs.begin(), inputs.end()}, y},
           expected,
           {1e-4f, 1e-4f});
     }
@@ -39,7 +39,7 @@ TEST(ChooseQParamsKernel, Parameters) {
       {schema::QParamsKind::Symmetric, QParamsRule::Symmetric},
       {schema::QParamsKind::Nearest, QParamsRule::Nearest}};
   for (const auto& [kind, rule] : rules) {
-    const std::vector<TensorType> types{{DType::Float32, {2, 3, 1, 1}}, {DType::Int32, {2, 3, 1, 1}}};
+    const std::vector<TensorSpec> types{{DType::Float32, {2, 3, 1, 1}}, {DType::Int32, {2, 3, 1, 1}}};
     PlainCase plain = plain_case<ChooseQParams>(ChooseQParamsParameters{6, 35, {-100, 120, rule, 0.5f}}, {x}, types);
     KernelCase node{
         make_choose_qparams,

@@ -2,7 +2,7 @@
 
 // Which nodes of integers XNNPACK gets: it takes more than it computes rightly.
 
-#include "kernels/gemm/quantized.h"
+#include "ops/quantized_tensor.h"
 #include "ops/op_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {

@@ -3,7 +3,7 @@
 
 #include <runtime/kernels/recurrent/recurrent.h>
 
-#include "kernels/common/kernel_test.h"
+#include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -26,7 +26,7 @@ TEST(RecurrentKernel, Parameters) {
         random_floats({gates, output}),
         random_floats({gates}),
         random_floats({2, output})};
-    std::vector<TensorType> outputs{{DType::Float32, {3, 2, output}}, {DType::Float32, {2, output}}};
+    std::vector<TensorSpec> outputs{{DType::Float32, {3, 2, output}}, {DType::Float32, {2, output}}};
     if (is_lstm) {
       inputs.push_back(random_floats({2, hidden}));
       inputs.push_back(random_floats({output, hidden}));
@@ -39,7 +39,7 @@ TEST(RecurrentKernel, Parameters) {
           make_recurrent,
           schema::Attributes::Recurrent,
           [of = kind, reverse](auto& builder) { return schema::CreateRecurrent(builder, of, reverse).Union(); },
-          inputs,
+          {inputs.begin(), inputs.end()},
           outputs[0],
           {outputs.begin() + 1, outputs.end()}};
       for (size_t i = 0; i < outputs.size(); ++i) {

@@ -7,7 +7,7 @@
 #include <runtime/kernels/reduce/softmax.h>
 #include <runtime/kernels/reduce/sort.h>
 
-#include "kernels/common/kernel_test.h"
+#include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -45,7 +45,7 @@ TEST(ReduceKernel, Parameters) {
         const Shape shape = keep_dims ? Shape{1, 4, 1} : Shape{4};
         const ReduceParameters parameters{op, dtype, x.shape(), {true, false, true}};
         const bool adds_floats = dtype == DType::Float32 && (op == ReduceOp::Sum || op == ReduceOp::Mean);
-        const std::vector<TensorType> y{{dtype, shape}};
+        const std::vector<TensorSpec> y{{dtype, shape}};
         check(
             {make_reduce,
              schema::Attributes::Reduce,
@@ -65,7 +65,7 @@ TEST(ArgReduceKernel, Parameters) {
       {schema::ArgReduceKind::Max, ArgReduceOp::Max}, {schema::ArgReduceKind::Min, ArgReduceOp::Min}};
   for (const auto& [kind, op] : kinds) {
     const Tensor x = random_floats({3, 4, 5});
-    const TensorType y{DType::Int64, {3, 5}};
+    const TensorSpec y{DType::Int64, {3, 5}};
     check(
         {make_arg_reduce,
          schema::Attributes::ArgReduce,
@@ -95,7 +95,7 @@ TEST(SortKernel, Parameters) {
   for (const bool descending : {false, true}) {
     for (const uint32_t count : {0, 3}) {
       const Tensor x = random_floats({3, 7, 5});
-      const TensorType y{DType::Int64, {3, count == 0 ? size_t{7} : count, 5}};
+      const TensorSpec y{DType::Int64, {3, count == 0 ? size_t{7} : count, 5}};
       check(
           {make_sort,
            schema::Attributes::Sort,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/kernel_test.h"
+#include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 
@@ -27,8 +27,8 @@ class Quantized {
   }
 
   // The nearest to these numbers, a tie to the even one.
-  Tensor tensor(const Shape& shape, const std::vector<float>& numbers) const {
-    Tensor tensor = empty(shape);
+  NodeTensor tensor(const Shape& shape, const std::vector<float>& numbers) const {
+    NodeTensor tensor = empty(shape);
     const float low = stored_ == DType::Int8 ? -128.0f : stored_ == DType::UInt8 ? 0.0f : -0x1p30f;
     const float high = stored_ == DType::Int8 ? 127.0f : stored_ == DType::UInt8 ? 255.0f : 0x1p30f;
     for (size_t i = 0; i < tensor.numel(); ++i) {
@@ -40,15 +40,15 @@ class Quantized {
   }
 
   // All integers of 8 bits in turn.
-  Tensor every(const Shape& shape) const {
-    Tensor tensor = empty(shape);
+  NodeTensor every(const Shape& shape) const {
+    NodeTensor tensor = empty(shape);
     for (size_t i = 0; i < tensor.numel(); ++i) {
       tensor.bytes[i] = static_cast<uint8_t>(i * 37);
     }
     return tensor;
   }
 
-  std::vector<float> numbers(const Tensor& tensor) const {
+  std::vector<float> numbers(const NodeTensor& tensor) const {
     std::vector<float> result(tensor.numel());
     for (size_t i = 0; i < result.size(); ++i) {
       const int32_t q = stored_ == DType::Int8 ? tensor.data<int8_t>()[i]
@@ -61,13 +61,13 @@ class Quantized {
   }
 
  private:
-  Tensor empty(const Shape& shape) const {
-    Tensor tensor(stored_, shape);
+  NodeTensor empty(const Shape& shape) const {
+    NodeTensor tensor = Tensor(stored_, shape);
     tensor.type = type(shape);
     return tensor;
   }
 
-  void store(Tensor& tensor, size_t i, int32_t q) const {
+  void store(NodeTensor& tensor, size_t i, int32_t q) const {
     if (stored_ == DType::Int32) {
       tensor.data<int32_t>()[i] = q;
     } else {
