@@ -153,7 +153,7 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
         hn::Store(finite, f, base + r);
       }
       for (size_t r = 0; r < panel; ++r) {
-        panel_total[r] += exponentials(scores + r * kKeys, seen[r], visible, base[r]);
+        panel_total[r] += weights_of(scores + r * kKeys, seen[r], visible, base[r]);
       }
 
       with_rows(panel, [&](auto r_tag) HWY_ATTR {

@@ -37,7 +37,8 @@ AttentionFewRows::Sizes attention_few_sizes(const AttentionProblem& p) {
   return sizes;
 }
 
-// A vector of scores: the products of a query and each of `count` keys. REQUIRES: zeros behind the query, 1 to kLanes keys
+// A vector of scores: the products of a query and each of `count` keys. REQUIRES: zeros behind the query, 1 to kLanes
+// keys
 HWY_INLINE Vector score_keys(const float* query, const float* keys, size_t width, size_t count) {
   const Floats f;
   Vector sum[kLanes];
@@ -149,7 +150,7 @@ void attend_part(const AttentionProblem& p, size_t head, size_t begin, size_t en
     const float top = highest_score<kMask>(scores + r * kKeys, count, row_mask<kMask>(p, head, r, begin), kLowest);
     float* const to = part + r * part_row(p) + part_highest(p);
     to[0] = top;
-    to[1] = exponentials(scores + r * kKeys, count, count, top == kLowest ? 0 : top);
+    to[1] = weights_of(scores + r * kKeys, count, count, top == kLowest ? 0 : top);
   }
   switch (rows) {
     case 1:

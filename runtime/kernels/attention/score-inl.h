@@ -116,29 +116,15 @@ HWY_INLINE float highest_score(float* scores, size_t keys, RowMask mask, float h
   return hn::ReduceMax(f, hn::Max(top0, top1));
 }
 
-// Turns `keys` scores into exp(score - base), followed by zeros up to `end`; returns their sum.
-HWY_INLINE float exponentials(float* scores, size_t keys, size_t end, float base) {
+// Turns `keys` scores, padded with -infinity to whole vectors, into exp(score - base), followed by zeros up to `end`;
+// returns their sum.
+HWY_INLINE float weights_of(float* scores, size_t keys, size_t end, float base) {
   const Floats f;
-  const Vector b = hn::Set(f, base);
-  Vector sum0 = hn::Zero(f), sum1 = sum0;
-  size_t k = 0;
-  for (; k + 2 * kLanes <= keys; k += 2 * kLanes) {
-    const Vector e0 = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k), b));
-    const Vector e1 = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k + kLanes), b));
-    hn::StoreU(e0, f, scores + k);
-    hn::StoreU(e1, f, scores + k + kLanes);
-    sum0 = hn::Add(sum0, e0);
-    sum1 = hn::Add(sum1, e1);
-  }
-  for (; k < keys; k += kLanes) {
-    const Vector e = exp_nonpositive(hn::Sub(hn::LoadU(f, scores + k), b));
-    hn::StoreU(e, f, scores + k);
-    sum0 = hn::Add(sum0, e);
-  }
-  for (; k < end; k += kLanes) {
+  const float sum = hn::ReduceSum(f, exponentials(scores, keys, hn::Set(f, base), scores));
+  for (size_t k = (keys + kLanes - 1) / kLanes * kLanes; k < end; k += kLanes) {
     hn::StoreU(hn::Zero(f), f, scores + k);
   }
-  return hn::ReduceSum(f, hn::Add(sum0, sum1));
+  return sum;
 }
 
 } // namespace HWY_NAMESPACE

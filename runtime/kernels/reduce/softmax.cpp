@@ -65,23 +65,8 @@ void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
 
     double total = 0;
     for (size_t begin = 0; begin < whole; begin += kBlock) {
-      const size_t end = std::min(begin + kBlock, whole);
-      Vector sum0 = hn::Zero(kFloats), sum1 = sum0;
-      size_t i = begin;
-      for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-        const Vector e0 = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i), top));
-        const Vector e1 = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i + kLanes), top));
-        hn::StoreU(e0, kFloats, y + i);
-        hn::StoreU(e1, kFloats, y + i + kLanes);
-        sum0 = hn::Add(sum0, e0);
-        sum1 = hn::Add(sum1, e1);
-      }
-      for (; i < end; i += kLanes) {
-        const Vector e = exp_nonpositive(hn::Sub(hn::LoadU(kFloats, x + i), top));
-        hn::StoreU(e, kFloats, y + i);
-        sum0 = hn::Add(sum0, e);
-      }
-      total += static_cast<double>(hn::ReduceSum(kFloats, hn::Add(sum0, sum1)));
+      const size_t size_of_block = std::min(kBlock, whole - begin);
+      total += static_cast<double>(hn::ReduceSum(kFloats, exponentials(x + begin, size_of_block, top, y + begin)));
     }
     Vector last = hn::Zero(kFloats);
     if (rest > 0) {

@@ -102,6 +102,28 @@ HWY_INLINE Vector exp_nonpositive(Vector x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -87.336544f)), hn::Mul(p, scale));
 }
 
+// Writes exp(x[i] - top) to y, which may be x, and returns their sum, spread over the lanes. REQUIRES: top is no less
+// than any of them; `count` is a multiple of kLanes, or there are as many more numbers up to the next one.
+HWY_INLINE Vector exponentials(const float* x, size_t count, Vector top, float* y) {
+  const Floats f;
+  Vector sum0 = hn::Zero(f), sum1 = sum0;
+  size_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    const Vector e0 = exp_nonpositive(hn::Sub(hn::LoadU(f, x + i), top));
+    const Vector e1 = exp_nonpositive(hn::Sub(hn::LoadU(f, x + i + kLanes), top));
+    hn::StoreU(e0, f, y + i);
+    hn::StoreU(e1, f, y + i + kLanes);
+    sum0 = hn::Add(sum0, e0);
+    sum1 = hn::Add(sum1, e1);
+  }
+  for (; i < count; i += kLanes) {
+    const Vector e = exp_nonpositive(hn::Sub(hn::LoadU(f, x + i), top));
+    hn::StoreU(e, f, y + i);
+    sum0 = hn::Add(sum0, e);
+  }
+  return hn::Add(sum0, sum1);
+}
+
 // Transposes a square of vectors in registers.
 HWY_INLINE void transpose_square(Vector (&v)[kLanes]) {
   const Floats f;
