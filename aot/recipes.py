@@ -152,10 +152,10 @@ class EtXnnpackRecipeProvider(BackendRecipeProvider):
             raise ValueError(f"{recipe_type.value} has no option {', '.join(sorted(unknown))}")
         group_size = options.get("group_size", GROUP_SIZE)
         if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 2:
-            raise ValueError(f"group_size is {group_size!r}, must be a number of weights")
+            raise ValueError(f"group_size is {group_size!r}, but must be a number of weights")
         int8_modules = options.get("int8_modules", INT8_MODULES)
         if isinstance(int8_modules, str) or not all(isinstance(p, str) for p in int8_modules):
-            raise ValueError(f"int8_modules is {int8_modules!r}, must be patterns of names")
+            raise ValueError(f"int8_modules is {int8_modules!r}, but must be patterns of names")
         lowering = LoweringRecipe(
             partitioners=[EtXnnpackPartitioner()],
             edge_compile_config=EdgeCompileConfig(_check_ir_validity=False),

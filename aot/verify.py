@@ -34,7 +34,7 @@ def verify(graph: Graph) -> None:
             if state is None or (state.dtype, state.shape) != (update.dtype, update.shape):
                 raise ValueError(f"%{output.value} cannot be the content of state {output.state}")
     if types:
-        raise ValueError(f"states without a content after the call: {', '.join(types)}")
+        raise ValueError(f"these states have no content after the call: {', '.join(types)}")
     for value in graph.values.values():
         if value.constant is not None and value.constant.array.shape != value.shape:
             raise ValueError(f"constant %{value.name} holds {value.constant.array.shape}, not {value.shape}")

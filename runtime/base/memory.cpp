@@ -51,7 +51,7 @@ StatusOr<Buffer> Buffer::allocate(size_t bytes) {
   if (total >= bytes) {
     buffer.data_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, total)));
   }
-  ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "no memory for %zu bytes", bytes);
+  ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "there is no memory for %zu bytes", bytes);
   buffer.size_ = bytes;
   return buffer;
 }

@@ -74,9 +74,13 @@ class Array {
   // Makes it `size` elements, all T(). If that fails with MemoryAllocationFailed it has none.
   Status assign(size_t size) {
     size_ = 0;
-    ETX_CHECK(size <= std::numeric_limits<size_t>::max() / sizeof(T), MemoryAllocationFailed, "%zu elements", size);
+    ETX_CHECK(
+        size <= std::numeric_limits<size_t>::max() / sizeof(T),
+        MemoryAllocationFailed,
+        "there is no memory for %zu elements",
+        size);
     if (buffer_.data() == nullptr || buffer_.size() < size * sizeof(T)) {
-      buffer_ = Buffer(); // never two at once
+      buffer_ = Buffer(); // frees the old memory before there is new
       ETX_ASSIGN_OR_RETURN(buffer_, Buffer::allocate(size * sizeof(T)));
     }
     std::uninitialized_value_construct_n(data(), size);

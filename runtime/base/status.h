@@ -72,18 +72,18 @@ class [[nodiscard]] StatusOr {
   std::optional<T> value_;
 };
 
-// What function() returns, a Status or StatusOr; or, if something of the standard library throws in it,
-// the Status that says so. Stands wherever those who call us know no exceptions: ExecuTorch, XNNPACK, threads of the pool.
+// What function() returns, a Status or StatusOr; or, if something of the standard library throws in it, the Status that
+// says so. Stands wherever those who call us know no exceptions: ExecuTorch, XNNPACK, threads of the pool.
 template <typename Function>
 auto guarded(const Function& function) noexcept -> decltype(function()) {
   try {
     return function();
   } catch (const std::bad_alloc&) {
-    return Status(Error::MemoryAllocationFailed, "no memory"); // short enough to need none
+    return Status(Error::MemoryAllocationFailed, "memory ran out"); // short enough to need none
   } catch (const std::length_error&) {
-    return Status(Error::MemoryAllocationFailed, "no memory");
+    return Status(Error::MemoryAllocationFailed, "memory ran out");
   } catch (...) {
-    return Status(Error::Internal, "an exception");
+    return Status(Error::Internal, "something threw");
   }
 }
 

@@ -26,14 +26,14 @@ Status check_kind(const EValue* arg, const schema::Value& value) {
   ETX_CHECK(
       tensor.scalar_type() == scalar_type(to_dtype(value.dtype())),
       InvalidArgument,
-      "it holds %s, the model takes %s",
+      "it holds %s, but the model takes %s",
       executorch::runtime::toString(tensor.scalar_type()),
       name_of(to_dtype(value.dtype())));
   const size_t rank = value.dims() == nullptr ? 0 : value.dims()->size();
   ETX_CHECK(
       static_cast<size_t>(tensor.dim()) == rank,
       InvalidArgument,
-      "it has %zd axes, the model takes %zu",
+      "it has %zd axes, but the model takes %zu",
       static_cast<ssize_t>(tensor.dim()),
       rank);
   return {};
@@ -106,7 +106,7 @@ Status read_arguments(
   ETX_CHECK(
       args.size() == expected,
       InvalidArgument,
-      "called with %zu arguments, the model has %zu inputs and %zu outputs",
+      "it is called with %zu arguments, but the model has %zu inputs and %zu outputs",
       args.size(),
       blob.num_inputs(),
       blob.num_outputs());

@@ -37,7 +37,7 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
       if (made[k] != expected) {
         return failure(
                    Error::InvalidProgram,
-                   "it makes %s, but declared is %s",
+                   "it makes %s, but the program declares %s",
                    made[k].to_string().c_str(),
                    expected.to_string().c_str())
             .in(blob.describe(i));

@@ -107,7 +107,7 @@ Status NodeContext::check_operands(size_t required, size_t optional, size_t num_
   ETX_CHECK(
       inputs_.size() >= required && inputs_.size() <= required + optional,
       InvalidProgram,
-      "has %zu inputs, takes %zu to %zu",
+      "it has %zu inputs, but the operator takes %zu to %zu",
       inputs_.size(),
       required,
       required + optional);
@@ -117,7 +117,7 @@ Status NodeContext::check_operands(size_t required, size_t optional, size_t num_
   ETX_CHECK(
       this->num_outputs() == num_outputs,
       InvalidProgram,
-      "has %zu outputs, makes %zu",
+      "it has %zu outputs, but the operator makes %zu",
       this->num_outputs(),
       num_outputs);
   return {};
@@ -141,7 +141,7 @@ Status check_quantized(const OpImpl& op, const NodeContext& node) {
   ETX_CHECK(
       !node.is_quantized() || (op.takes_quantized && node.num_outputs() == 1),
       InvalidProgram,
-      "The operator takes no quantized operands.");
+      "the operator takes no quantized operands");
   return {};
 }
 
@@ -150,7 +150,7 @@ Status NodeContext::check_float() const {
     ETX_CHECK(
         !has_input(i) || input(i).dtype == DType::Float32,
         InvalidProgram,
-        "input %zu is %s, must be Float32",
+        "input %zu is %s, but must be Float32",
         i,
         input(i).to_string().c_str());
   }

@@ -24,7 +24,7 @@ Status check_identifier(Span<const uint8_t> bytes) {
   ETX_CHECK(
       schema::GraphBufferHasIdentifier(bytes.data()),
       DelegateInvalidCompatibility,
-      "the blob has format ETX%c, this runtime reads %s: lower the model again with the et_xnnpack "
+      "the blob has format ETX%c, but this runtime reads %s: lower the model again with the et_xnnpack "
       "that is installed, or update the runtime",
       bytes.data()[7] >= 32 && bytes.data()[7] < 127 ? bytes.data()[7] : '?',
       schema::GraphIdentifier());

@@ -116,7 +116,7 @@ class FieldChecker {
         ETX_CHECK(
             is_member(type, number),
             InvalidProgram,
-            "it has the unknown %s %" PRId64 ", this runtime knows those up to %s",
+            "it has the unknown %s %" PRId64 "; this runtime knows those up to %s",
             name,
             number,
             type.names[type.num_elems - 1]);

@@ -18,7 +18,7 @@ Limits limits_of(DType dtype) {
     case DType::UInt8:
       return {0, UINT8_MAX};
     default:
-      return {0, 0}; // sums
+      return {0, 0}; // Int32 holds sums, which have no zero point
   }
 }
 
@@ -59,17 +59,19 @@ Status check_quantization(const schema::Value& value) {
     ETX_CHECK(
         scale > 0 && std::isnormal(scale),
         InvalidProgram,
-        "its scale %u is %g, which is no positive normal number",
+        "its scale %u is %g, which is not a positive normal number",
         i,
         static_cast<double>(scale));
     const int32_t zero_point = quantization.zero_point()->Get(i);
     ETX_CHECK(
         zero_point >= limits.min && zero_point <= limits.max,
         InvalidProgram,
-        "its zero point %u is %d, which is no %s",
+        "its zero point %u is %d, but must be %s",
         i,
         zero_point,
-        dtype == DType::Int32 ? "0" : name_of(dtype));
+        dtype == DType::Int8        ? "-128 to 127"
+            : dtype == DType::UInt8 ? "0 to 255"
+                                    : "0");
   }
   return {};
 }

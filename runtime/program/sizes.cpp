@@ -46,7 +46,7 @@ Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, 
       break;
     case schema::DimOp::FloorDiv:
     case schema::DimOp::Mod: {
-      ETX_CHECK(b > 0, InvalidArgument, "a size is divided by %" PRId64, b);
+      ETX_CHECK(b > 0, InvalidArgument, "a size is divided by %" PRId64 ", which is not positive", b);
       *result = expr.op() == schema::DimOp::FloorDiv ? floor_div(a, b) : (a % b < 0 ? a % b + b : a % b);
       break;
     }
@@ -77,7 +77,12 @@ StatusOr<Shape> Sizes::resolve(const flatbuffers::Vector<const schema::Size*>* s
   if (sizes == nullptr) {
     return shape;
   }
-  ETX_CHECK(sizes->size() <= kMaxRank, InvalidProgram, "a shape of rank %u is above rank %zu", sizes->size(), kMaxRank);
+  ETX_CHECK(
+      sizes->size() <= kMaxRank,
+      InvalidProgram,
+      "a shape has rank %u, but at most %zu is possible",
+      sizes->size(),
+      kMaxRank);
   for (const schema::Size* size : *sizes) {
     const int64_t value = resolve(size);
     ETX_CHECK(value >= 0, InvalidArgument, "a shape has the negative size of %" PRId64, value);
@@ -105,7 +110,7 @@ StatusOr<Sizes> evaluate_sizes(const schema::Graph& graph, Span<const ArgumentSi
       ETX_CHECK(
           value >= range->min() && value <= range->max(),
           InvalidArgument,
-          "a dynamic size is %" PRId64 ", the model was exported for %" PRId64 " to %" PRId64,
+          "a dynamic size is %" PRId64 ", but the model was exported for %" PRId64 " to %" PRId64,
           value,
           range->min(),
           range->max());

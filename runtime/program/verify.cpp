@@ -72,13 +72,13 @@ class GraphVerifier {
     ETX_CHECK(
         most <= kMaxEntries,
         InvalidProgram,
-        "a vector of the graph has %zu entries, at most %zu are possible",
+        "a vector of the graph has %zu entries, but at most %zu are possible",
         most,
         kMaxEntries);
     ETX_CHECK(
         blob_.num_nodes() <= kMaxNodes,
         InvalidProgram,
-        "the graph has %zu nodes, at most %zu are possible",
+        "the graph has %zu nodes, but at most %zu are possible",
         blob_.num_nodes(),
         kMaxNodes);
     return {};
@@ -109,7 +109,7 @@ class GraphVerifier {
     ETX_CHECK(
         length(value.dims()) <= kMaxRank,
         InvalidProgram,
-        "it has rank %zu, at most %zu is possible",
+        "it has rank %zu, but at most %zu is possible",
         length(value.dims()),
         kMaxRank);
     if (value.quantization() != nullptr) {
@@ -140,7 +140,7 @@ class GraphVerifier {
     ETX_CHECK(
         storage == schema::Storage::Plain || type.dtype == DType::Float32,
         InvalidProgram,
-        "a constant %s cannot be in 16 bits, which its storage %d says",
+        "a constant %s cannot be stored in 16 bits, as storage %d says",
         type.to_string().c_str(),
         static_cast<int>(storage));
     const size_t bytes = storage == schema::Storage::Plain ? type.bytes() : type.bytes() / 2;
@@ -162,12 +162,12 @@ class GraphVerifier {
     return {};
   }
 
-  // Who calls sees integers as integers.
-  Status at_border(uint32_t id) {
+  // The caller sees integers as integers.
+  Status check_not_quantized(uint32_t id) {
     ETX_CHECK(
         blob_.value(id).quantization() == nullptr,
         InvalidProgram,
-        "value %u is quantized, which what the caller sees cannot be",
+        "value %u is quantized, but inputs, outputs and states cannot be",
         id);
     return {};
   }
@@ -186,7 +186,7 @@ class GraphVerifier {
     ETX_CHECK(input.value() < origins_.size(), InvalidProgram, "value %u does not exist", input.value());
     Origin& origin = origins_[input.value()];
     ETX_CHECK(origin == Origin::Unknown, InvalidProgram, "value %u is a constant or another input", input.value());
-    ETX_RETURN_IF_ERROR(at_border(input.value()));
+    ETX_RETURN_IF_ERROR(check_not_quantized(input.value()));
     origin = Origin::Input;
     return dim_order(input.dim_order(), input.value());
   }
@@ -198,7 +198,7 @@ class GraphVerifier {
       const std::string where = "state " + std::to_string(i);
       ETX_RETURN_IF_ERROR(this->state(state).in(where));
       if (!names.insert(state.name()->str()).second) {
-        return failure(Error::InvalidProgram, "there is another one named %s", state.name()->c_str()).in(where);
+        return failure(Error::InvalidProgram, "another state is named %s, too", state.name()->c_str()).in(where);
       }
     }
     return {};
@@ -213,7 +213,7 @@ class GraphVerifier {
         "value %u does not exist or is a constant, an input or another state",
         state.value());
     ETX_CHECK(state.initial() != nullptr, InvalidProgram, "it has no initial content");
-    ETX_RETURN_IF_ERROR(at_border(state.value()));
+    ETX_RETURN_IF_ERROR(check_not_quantized(state.value()));
     origins_[state.value()] = Origin::Input;
     return constant(state.value(), *state.initial());
   }
@@ -229,7 +229,7 @@ class GraphVerifier {
           i,
           id);
       origins_[id] = Origin::Output;
-      ETX_RETURN_IF_ERROR(at_border(id));
+      ETX_RETURN_IF_ERROR(check_not_quantized(id));
       const auto* from = blob_.value(id).dims();
       const auto* to = blob_.value(state.value()).dims();
       bool same = blob_.value(id).dtype() == blob_.value(state.value()).dtype() && length(from) == length(to);
@@ -265,9 +265,9 @@ class GraphVerifier {
         ETX_CHECK(
             is_int == (value == kNone),
             InvalidProgram,
-            "input %" PRId64 " is of the other kind: %s",
+            "input %" PRId64 " is %s",
             expr.a(),
-            is_int ? "it is a tensor" : "it is an integer");
+            is_int ? "a tensor, not an integer" : "an integer, not a tensor");
         ETX_CHECK(
             is_int || (expr.b() >= 0 && expr.b() < static_cast<int64_t>(length(blob_.value(value).dims()))),
             InvalidProgram,
@@ -288,7 +288,7 @@ class GraphVerifier {
         ETX_CHECK(
             std::isfinite(factor) && factor > 0,
             InvalidProgram,
-            "it scales by %g, which is no positive number",
+            "it scales by %g, which is not a positive number",
             factor);
         break;
       }
@@ -308,7 +308,7 @@ class GraphVerifier {
       ETX_CHECK(
           range.expr() < seen.size() && !seen[range.expr()],
           InvalidProgram,
-          "range %u is for expression %u, which does not exist or has one",
+          "range %u is for expression %u, which does not exist or has a range already",
           i,
           range.expr());
       seen[range.expr()] = true;
@@ -367,7 +367,7 @@ class GraphVerifier {
           i,
           output.value());
       origins_[output.value()] = Origin::Output;
-      ETX_RETURN_IF_ERROR(at_border(output.value()).in("output " + std::to_string(i)));
+      ETX_RETURN_IF_ERROR(check_not_quantized(output.value()).in("output " + std::to_string(i)));
       ETX_RETURN_IF_ERROR(dim_order(output.dim_order(), output.value()).in("output " + std::to_string(i)));
     }
     return {};

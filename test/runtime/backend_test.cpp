@@ -217,7 +217,7 @@ TEST_F(BackendArgumentsTest, RefusesAnotherNumber) {
   expect_failure({}, "called with 0 arguments");
   expect_failure({arguments[0], arguments[1], arguments[2]}, "called with 3 arguments");
   arguments.push_back(arguments[3]);
-  expect_failure(arguments, "called with 5 arguments, the model has 2 inputs and 2 outputs");
+  expect_failure(arguments, "called with 5 arguments, but the model has 2 inputs and 2 outputs");
 }
 
 TEST_F(BackendArgumentsTest, RefusesWhatIsNotThere) {

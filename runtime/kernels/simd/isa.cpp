@@ -55,7 +55,7 @@ Status choose() {
     }
   }
   return failure(
-      Error::InvalidArgument, "ET_XNNPACK_ISA is \"%s\", must be scalar, sse2, avx2, avx512 or neon", wanted);
+      Error::InvalidArgument, "ET_XNNPACK_ISA is \"%s\", but must be scalar, sse2, avx2, avx512 or neon", wanted);
 }
 
 } // namespace

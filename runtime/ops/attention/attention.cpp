@@ -23,7 +23,7 @@ Status check_mask(const TensorType& mask, const Shape& scores) {
   ETX_CHECK(
       mask.dtype == DType::Float32 || mask.dtype == DType::Bool,
       InvalidProgram,
-      "the mask is %s and must be Float32 or Bool",
+      "the mask is %s, but must be Float32 or Bool",
       mask.to_string().c_str());
   StatusOr<Shape> masked = broadcast(mask.shape, scores);
   ETX_CHECK(
@@ -41,12 +41,12 @@ Status infer_attention(const NodeContext& node, Span<TensorType> outputs) {
     ETX_CHECK(
         node.input(i).dtype == DType::Float32,
         InvalidProgram,
-        "input %zu is %s and must be Float32",
+        "input %zu is %s, but must be Float32",
         i,
         node.input(i).to_string().c_str());
   }
   const float scale = node.attributes<schema::Attention>().scale();
-  ETX_CHECK(std::isfinite(scale), InvalidProgram, "the scale is %g and must be finite", static_cast<double>(scale));
+  ETX_CHECK(std::isfinite(scale), InvalidProgram, "the scale is %g, but must be finite", static_cast<double>(scale));
   const Shape& query = node.input(0).shape;
   const Shape& key = node.input(1).shape;
   const Shape& value = node.input(2).shape;

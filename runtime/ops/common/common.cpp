@@ -11,7 +11,7 @@ Status check_clamp(const schema::Clamp* clamp) {
   ETX_CHECK(
       clamp == nullptr || clamp->min() <= clamp->max(), // also false for NaN
       InvalidProgram,
-      "clamps to [%g, %g]",
+      "it clamps to [%g, %g], which is not a range",
       static_cast<double>(clamp->min()),
       static_cast<double>(clamp->max()));
   return {};
@@ -21,7 +21,7 @@ Status check_rank(const NodeContext& node, size_t i, size_t rank) {
   ETX_CHECK(
       node.input(i).shape.rank == rank,
       InvalidProgram,
-      "input %zu is %s, must have rank %zu",
+      "input %zu is %s, but must have rank %zu",
       i,
       node.input(i).to_string().c_str(),
       rank);
@@ -32,7 +32,7 @@ Status check_shape(const NodeContext& node, size_t i, const Shape& shape) {
   ETX_CHECK(
       node.input(i).shape == shape,
       InvalidProgram,
-      "input %zu is %s, must have shape %s",
+      "input %zu is %s, but must have shape %s",
       i,
       node.input(i).to_string().c_str(),
       shape.to_string().c_str());
@@ -82,7 +82,7 @@ Status check_window(const Window& window) {
   ETX_CHECK(
       window.kernel != 0 && window.stride != 0 && window.dilation != 0,
       InvalidProgram,
-      "has kernel %u, stride %u, dilation %u: none may be 0",
+      "none of kernel %u, stride %u and dilation %u may be 0",
       window.kernel,
       window.stride,
       window.dilation);

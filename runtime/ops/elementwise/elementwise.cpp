@@ -15,11 +15,6 @@ using schema::UnaryKind;
 Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::Unary>();
-  ETX_CHECK(
-      attributes.kind() <= UnaryKind::MAX,
-      InvalidProgram,
-      "its kind %d is unknown",
-      static_cast<int>(attributes.kind()));
   if (attributes.kind() != UnaryKind::Copy) {
     ETX_RETURN_IF_ERROR(node.check_float());
   }
@@ -82,11 +77,6 @@ Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(2));
   const auto& attributes = node.attributes<schema::Binary>();
   const DType dtype = node.input(0).dtype;
-  ETX_CHECK(
-      attributes.kind() <= BinaryKind::MAX,
-      InvalidProgram,
-      "its kind %d is unknown",
-      static_cast<int>(attributes.kind()));
   ETX_CHECK(
       dtype == node.input(1).dtype && takes(attributes.kind(), dtype),
       InvalidProgram,

@@ -11,7 +11,7 @@ Status check_scale(double scale) {
   ETX_CHECK(
       scale >= 0 && scale <= std::numeric_limits<float>::max(),
       InvalidProgram,
-      "its scale is %g and must be a number that is not negative",
+      "its scale is %g, but must be a number that is not negative",
       scale);
   return {};
 }
@@ -21,8 +21,6 @@ Status infer_resize2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_float());
   ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
   const auto& attributes = node.attributes<schema::Resize2d>();
-  const schema::ResizeKind kind = attributes.kind();
-  ETX_CHECK(kind <= schema::ResizeKind::MAX, InvalidProgram, "its kind %d is unknown", static_cast<int>(kind));
   ETX_RETURN_IF_ERROR(check_scale(attributes.scale_height()));
   ETX_RETURN_IF_ERROR(check_scale(attributes.scale_width()));
   ETX_ASSIGN_OR_RETURN(const Shape size, node.sizes().resolve(attributes.shape()));
@@ -41,13 +39,6 @@ Status infer_grid_sample(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_float());
   ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
   ETX_RETURN_IF_ERROR(check_rank(node, 1, 4));
-  const auto& attributes = node.attributes<schema::GridSample>();
-  ETX_CHECK(
-      attributes.kind() <= schema::SampleKind::MAX && attributes.padding_mode() <= schema::GridPaddingMode::MAX,
-      InvalidProgram,
-      "its kind %d or its padding mode %d is unknown",
-      static_cast<int>(attributes.kind()),
-      static_cast<int>(attributes.padding_mode()));
   const Shape& x = node.input(0).shape;
   const Shape& grid = node.input(1).shape;
   ETX_CHECK(

@@ -212,7 +212,6 @@ Status infer_pad(const NodeContext& node, Span<TensorType> outputs) {
       x.to_string().c_str(),
       static_cast<double>(attributes.value()));
   const schema::PadMode mode = attributes.mode();
-  ETX_CHECK(mode <= schema::PadMode::MAX, InvalidProgram, "its mode %d is unknown", static_cast<int>(mode));
   Shape y = x.shape;
   for (uint32_t axis = 0; axis < y.rank; ++axis) {
     const size_t first = attributes.before()->Get(axis), last = attributes.after()->Get(axis);

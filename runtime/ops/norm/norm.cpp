@@ -11,7 +11,7 @@ Status check_epsilon(float epsilon) {
   ETX_CHECK(
       std::isfinite(epsilon) && epsilon >= 0,
       InvalidProgram,
-      "epsilon is %g and must be a number that is not negative",
+      "epsilon is %g, but must be a number that is not negative",
       static_cast<double>(epsilon));
   return {};
 }

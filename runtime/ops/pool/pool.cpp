@@ -82,14 +82,14 @@ Status infer_avg_pool2d(const NodeContext& node, Span<TensorType> outputs) {
       pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr &&
           pool.padding_counted() != nullptr,
       InvalidProgram,
-      "the node has no kernel, stride, padding or counted padding");
+      "it has no kernel, stride, padding or counted padding");
   const schema::Padding2D& all = *pool.padding();
   const schema::Padding2D& counted = *pool.padding_counted();
   ETX_CHECK(
       counted.top() <= all.top() && counted.right() <= all.right() && counted.bottom() <= all.bottom() &&
           counted.left() <= all.left(),
       InvalidProgram,
-      "the node counts more padding than there is");
+      "it counts more padding than there is");
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
 }
 
@@ -124,11 +124,11 @@ Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       pool.kernel() != nullptr && pool.stride() != nullptr && pool.padding() != nullptr && pool.dilation() != nullptr,
       InvalidProgram,
-      "the node has no kernel, stride, padding or dilation");
+      "it has no kernel, stride, padding or dilation");
   return set_pooled(node, window_height(pool), window_width(pool), outputs);
 }
 
-// XNNPACK has pixels inside a window with gaps stand for those in the padding, but finds wrong ones.
+// XNNPACK replaces pixels in the padding by others of the same window, but finds wrong ones if the window has gaps.
 bool has_gaps_and_padding(const Window& height, const Window& width) {
   return std::max(height.dilation, width.dilation) > 1 &&
       std::max({height.before, height.after, width.before, width.after}) > 0;
@@ -157,12 +157,7 @@ Limit max_pool2d_limit(const NodeContext& node) {
 Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
-  ETX_CHECK(
-      pool.kind() <= schema::AdaptivePoolKind::MAX,
-      InvalidProgram,
-      "the node has the unknown kind %d",
-      static_cast<int>(pool.kind()));
-  ETX_CHECK(pool.output() != nullptr, InvalidProgram, "the node has no output size");
+  ETX_CHECK(pool.output() != nullptr, InvalidProgram, "it has no output size");
   const Shape& x = node.input(0).shape;
   return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
 }
@@ -194,9 +189,7 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
   for (const auto* sizes :
        {pool.kernel(), pool.stride(), pool.before(), pool.after(), pool.dilation(), pool.output()}) {
     ETX_CHECK(
-        sizes == nullptr || sizes->size() == 3,
-        InvalidProgram,
-        "the node has sizes for a number of axes that is not three");
+        sizes == nullptr || sizes->size() == 3, InvalidProgram, "it has sizes for a number of axes other than three");
   }
   Shape y = node.input(0).shape;
   ETX_CHECK(y.numel(1, 4) != 0, InvalidProgram, "the image %s is empty", y.to_string().c_str());

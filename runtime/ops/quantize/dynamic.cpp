@@ -103,11 +103,6 @@ Status infer_choose_qparams(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1, 0, 2));
   ETX_RETURN_IF_ERROR(node.check_float());
   const auto& attributes = node.attributes<schema::ChooseQParams>();
-  ETX_CHECK(
-      attributes.kind() <= schema::QParamsKind::MAX,
-      InvalidProgram,
-      "the node has the unknown kind %d",
-      static_cast<int>(attributes.kind()));
   Shape y = node.input(0).shape;
   ETX_CHECK(
       attributes.axes() <= y.rank,

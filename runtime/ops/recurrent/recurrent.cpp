@@ -24,7 +24,6 @@ size_t num_gates(RecurrentKind kind) {
 Status infer_recurrent(const NodeContext& node, Span<TensorType> outputs) {
   const auto& attributes = node.attributes<schema::Recurrent>();
   const RecurrentKind kind = attributes.kind();
-  ETX_CHECK(kind <= RecurrentKind::MAX, InvalidProgram, "the node has the unknown kind %d", static_cast<int>(kind));
   const bool has_cell = kind == RecurrentKind::Lstm;
   ETX_RETURN_IF_ERROR(node.check_operands(2, has_cell ? 4 : 2, has_cell ? 3 : 2));
   ETX_RETURN_IF_ERROR(node.check_float());

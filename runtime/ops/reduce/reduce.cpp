@@ -12,7 +12,7 @@ namespace {
 using schema::ReduceKind;
 
 Status check_axes(const flatbuffers::Vector<uint8_t>* axes, size_t rank) {
-  ETX_CHECK(axes != nullptr && axes->size() != 0, InvalidProgram, "the node has no axes");
+  ETX_CHECK(axes != nullptr && axes->size() != 0, InvalidProgram, "it has no axes");
   for (uint32_t i = 0; i < axes->size(); ++i) {
     const unsigned axis = axes->Get(i);
     ETX_CHECK(axis < rank, InvalidProgram, "axis %u is not below rank %zu", axis, rank);
@@ -40,11 +40,6 @@ bool reduces(ReduceKind kind, DType dtype) {
 Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::Reduce>();
-  ETX_CHECK(
-      attributes.kind() <= schema::ReduceKind::MAX,
-      InvalidProgram,
-      "the node has the unknown kind %d",
-      static_cast<int>(attributes.kind()));
   const DType dtype = node.input(0).dtype;
   ETX_CHECK(
       reduces(attributes.kind(), dtype),
@@ -82,11 +77,6 @@ Status check_number(const NodeContext& node) {
 Status infer_arg_reduce(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::ArgReduce>();
-  ETX_CHECK(
-      attributes.kind() <= schema::ArgReduceKind::MAX,
-      InvalidProgram,
-      "the node has the unknown kind %d",
-      static_cast<int>(attributes.kind()));
   ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
   ETX_RETURN_IF_ERROR(check_number(node));
   const Shape& x = node.input(0).shape;
@@ -103,11 +93,6 @@ Status infer_arg_reduce(const NodeContext& node, Span<TensorType> outputs) {
 Status infer_scan(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::Scan>();
-  ETX_CHECK(
-      attributes.kind() <= schema::ScanKind::MAX,
-      InvalidProgram,
-      "the node has the unknown kind %d",
-      static_cast<int>(attributes.kind()));
   ETX_RETURN_IF_ERROR(check_axis(node, attributes.axis()));
   ETX_RETURN_IF_ERROR(check_number(node));
   return set_output(outputs, node.input(0).dtype, node.input(0).shape);

@@ -17,13 +17,13 @@ using schema::UnaryKind;
 TEST(InferTest, RefusesDeclaredTypeThatIsNotTheMadeOne) {
   GraphDef g = small_graph();
   g.values[kNegative].dims[1] = 2;
-  EXPECT_TRUE(refuses(g, {"node 0 Unary", "makes Float32[2, 3]", "declared is Float32[2, 2]"}));
+  EXPECT_TRUE(refuses(g, {"node 0 Unary", "makes Float32[2, 3]", "the program declares Float32[2, 2]"}));
   g = small_graph();
   g.values[kNegative].dims = {-1, 3, 1};
-  EXPECT_TRUE(refuses(g, {"node 0 Unary", "declared is Float32[2, 3, 1]"}));
+  EXPECT_TRUE(refuses(g, {"node 0 Unary", "the program declares Float32[2, 3, 1]"}));
   g = small_graph();
   g.values[kNegative].dtype = DType::Int32;
-  EXPECT_TRUE(refuses(g, {"node 0 Unary", "declared is Int32[2, 3]"}));
+  EXPECT_TRUE(refuses(g, {"node 0 Unary", "the program declares Int32[2, 3]"}));
 }
 
 TEST(InferTest, RefusesUnknownSizeExpressionOfAttributes) {
@@ -115,7 +115,7 @@ const BadNode kBadNodes[] = {
              }},
          {{1, 2, 2, 1}},
          {1, 2, 2, 1}),
-     "its scale is 1e+300 and must be"},
+     "its scale is 1e+300, but must be"},
     {"ReshapeCount", one_node(reshape({2, 2}), {{3}}, {2, 2}), "cannot be reshaped"},
     {"TransposeDuplicate", one_node(transpose({0, 0}), {{2, 3}}, {2, 2}), "taken twice"},
     {"TransposeAxis", one_node(transpose({0, 2}), {{2, 3}}, {2, 3}), "out of range"},

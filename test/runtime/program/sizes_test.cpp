@@ -139,8 +139,8 @@ TEST_F(SizesTest, DividesDownwards) {
 
 TEST_F(SizesTest, RefusesDivisionByZeroOrLess) {
   for (const DimOp op : {DimOp::FloorDiv, DimOp::Mod}) {
-    EXPECT_EQ(message_of(op, 7, 0), "a size is divided by 0");
-    EXPECT_EQ(message_of(op, kMin, -1), "a size is divided by -1");
+    EXPECT_EQ(message_of(op, 7, 0), "a size is divided by 0, which is not positive");
+    EXPECT_EQ(message_of(op, kMin, -1), "a size is divided by -1, which is not positive");
   }
 }
 
@@ -157,10 +157,10 @@ TEST_F(SizesTest, ChecksRanges) {
   EXPECT_TRUE(evaluate(def_, 2, 0).ok());
   EXPECT_TRUE(evaluate(def_, 5, 9).ok());
   for (const auto& [rows, integer, named] :
-       {std::tuple{1, 0, "is 1, the model was exported for 2 to 5"},
-        std::tuple{6, 0, "is 6, the model was exported for 2 to 5"},
-        std::tuple{3, -1, "is -1, the model was exported for 0 to 9"},
-        std::tuple{3, 10, "is 10, the model was exported for 0 to 9"}}) {
+       {std::tuple{1, 0, "is 1, but the model was exported for 2 to 5"},
+        std::tuple{6, 0, "is 6, but the model was exported for 2 to 5"},
+        std::tuple{3, -1, "is -1, but the model was exported for 0 to 9"},
+        std::tuple{3, 10, "is 10, but the model was exported for 0 to 9"}}) {
     const Status status = evaluate(def_, static_cast<size_t>(rows), integer).status();
     EXPECT_EQ(status.code(), Error::InvalidArgument);
     EXPECT_NE(status.message().find(named), std::string::npos) << status.message();

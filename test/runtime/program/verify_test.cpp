@@ -66,11 +66,11 @@ TEST(VerifyTest, RefusesExpressionOfUnknownInput) {
 TEST(VerifyTest, RefusesExpressionOfInputOfTheOtherKind) {
   GraphDef g = small_graph();
   g.exprs[0] = schema::DimExpr(DimOp::InputInt, 0, 0);
-  EXPECT_TRUE(refuses(g, {"size expression 0", "input 0 is of the other kind"}));
+  EXPECT_TRUE(refuses(g, {"size expression 0", "input 0 is a tensor, not an integer"}));
   g = small_graph();
   g.inputs.push_back({kNone, {}});
   g.exprs[0] = schema::DimExpr(DimOp::InputDim, 1, 0);
-  EXPECT_TRUE(refuses(g, {"size expression 0", "input 1 is of the other kind"}));
+  EXPECT_TRUE(refuses(g, {"size expression 0", "input 1 is an integer, not a tensor"}));
 }
 
 TEST(VerifyTest, RefusesExpressionOfUnknownAxis) {

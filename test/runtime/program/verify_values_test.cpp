@@ -113,7 +113,7 @@ TEST(VerifyTest, RefusesZeroPointsOutOfRange) {
   GraphDef h;
   const uint32_t bias = h.integers({4}, {{1}, {1}, 0}, DType::Int32);
   h.output(h.node(unary(UnaryKind::Neg), {bias}, {4}));
-  EXPECT_TRUE(refuses(h, {"value 0", "zero point 0 is 1, which is no 0"}));
+  EXPECT_TRUE(refuses(h, {"value 0", "zero point 0 is 1, but must be 0"}));
 }
 
 TEST(VerifyTest, RefusesMissingOrTooFewScales) {
@@ -160,7 +160,7 @@ TEST(VerifyTest, RefusesQuantizedOperandsOfWhatWorksInPlace) {
   const uint32_t places = g.input({2}, DType::Int64);
   const uint32_t q = g.quantized(g.node(unary(UnaryKind::Copy), {x}, {2, 3}));
   g.output(g.node(index_put(0), {q, x, places}, {2, 3}));
-  EXPECT_TRUE(refuses(g, {"node 1 IndexPut", "The operator takes no quantized operands."}));
+  EXPECT_TRUE(refuses(g, {"node 1 IndexPut", "the operator takes no quantized operands"}));
 }
 
 // Constants
@@ -197,7 +197,7 @@ TEST(VerifyTest, RefusesInlineDataOfAnotherSize) {
   }
 }
 
-TEST(VerifyTest, OpensFloatsStoredInHalf) {
+TEST(VerifyTest, OpensFloatsStoredAsReducedFloats) {
   for (const schema::Storage storage : {schema::Storage::Float16, schema::Storage::BFloat16}) {
     GraphDef g = small_graph();
     g.values[kB].constant->storage = storage;
@@ -256,7 +256,7 @@ TEST(VerifyTest, RefusesStatesWithoutNameOrInitialContent) {
   g.states[1].name = "";
   EXPECT_TRUE(refuses(g, {"state 1", "name"}));
   g.states[1].name = "a";
-  EXPECT_TRUE(refuses(g, {"state 1", "another one named a"}));
+  EXPECT_TRUE(refuses(g, {"state 1", "another state is named a"}));
   g = stateful();
   g.states[0].initial = std::nullopt;
   EXPECT_TRUE(refuses(g, {"state 0", "initial content"}));
@@ -294,7 +294,7 @@ TEST(VerifyTest, RefusesNamesThatAreNotUtf8) {
       "e \xe2\x82\xac \xf0\x9f\x99\x82";
   EXPECT_TRUE(opens(g));
   g.states[1].name = g.states[0].name;
-  EXPECT_TRUE(refuses(g, {"another one named gr\\xc3\\xb6\\xc3\\x9fe"}));
+  EXPECT_TRUE(refuses(g, {"another state is named gr\\xc3\\xb6\\xc3\\x9fe"}));
 }
 
 TEST(VerifyTest, RefusesStatesOfOtherValues) {

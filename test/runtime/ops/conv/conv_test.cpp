@@ -121,8 +121,8 @@ void expect_conv_refusals(const Make& make) {
   expect_refused(make({}, {kImage, weight({6, 3, 2, 5})}), "do not match");
   expect_refused(make({}, {kImage, weight({6, 0, 2, 4})}), "do not match");
   expect_refused(make({}, {kImage, weight({0, 3, 2, 4})}), "do not match");
-  expect_refused(make({}, {kImage, weight({6, 3, 8})}), "input 1 is Float32[6, 3, 8], must have rank 4");
-  expect_refused(make({}, {tensor({9, 8, 4}), kWeight}), "input 0 is Float32[9, 8, 4], must have rank 4");
+  expect_refused(make({}, {kImage, weight({6, 3, 8})}), "input 1 is Float32[6, 3, 8], but must have rank 4");
+  expect_refused(make({}, {tensor({9, 8, 4}), kWeight}), "input 0 is Float32[9, 8, 4], but must have rank 4");
   expect_refused(make({}, {kImage, kWeight, weight({4})}), "must have shape [6]");
   expect_refused(make({}, {kImage, kWeight, weight({6, 1})}), "must have shape [6]");
   expect_refused(make({}, {kImage, kWeight, typed(DType::Int32, {6})}), "must be Float32");

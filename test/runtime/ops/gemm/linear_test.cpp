@@ -30,7 +30,7 @@ TEST(Linear, Refuses) {
   expect_refused(linear({tensor({}), weight({5, 3})}), "does not match weight");
   expect_refused(linear({tensor({4}), weight({5, 3})}), "input [4] does not match weight [5, 3]");
   expect_refused(linear({tensor({3}), weight({5, 3, 1})}), "must have rank 2");
-  expect_refused(linear({tensor({3}), weight({5, 3}), weight({3})}), "input 2 is Float32[3], must have shape [5]");
+  expect_refused(linear({tensor({3}), weight({5, 3}), weight({3})}), "input 2 is Float32[3], but must have shape [5]");
   expect_refused(linear({tensor({3}), weight({5, 3}), weight({1, 5})}), "must have shape [5]");
   expect_refused(linear({tensor({3}), weight({5, 3}), typed(DType::Int32, {5})}), "must be Float32");
   expect_refused(linear({tensor({3}), weight({5, 3})}, schema::Clamp(1, -1)), "clamps to [1, -1]");

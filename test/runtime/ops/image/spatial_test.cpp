@@ -45,11 +45,11 @@ TEST(MaxPoolIndices, Refuses) {
   expect_refused(max_pool_indices(good, tensor({2, 6, 5, 3})), "must have rank 5");
   expect_refused(max_pool_indices(good, tensor({2, 0, 6, 5, 3})), "is empty");
   expect_refused(max_pool_indices(good, typed(DType::Int32, {2, 4, 6, 5, 3})), "must be Float32");
-  expect_refused(max_pool_indices(good, kVolume, 1), "has 1 outputs, makes 2");
-  expect_refused(max_pool_indices({{2, 2}, ones, zeros, zeros, ones}, kVolume), "not three");
-  expect_refused(max_pool_indices({{0, 2, 2}, ones, zeros, zeros, ones}, kVolume), "none may be 0");
-  expect_refused(max_pool_indices({{2, 2, 2}, zeros, zeros, zeros, ones}, kVolume), "none may be 0");
-  expect_refused(max_pool_indices({{2, 2, 2}, ones, zeros, zeros, zeros}, kVolume), "none may be 0");
+  expect_refused(max_pool_indices(good, kVolume, 1), "has 1 outputs, but the operator makes 2");
+  expect_refused(max_pool_indices({{2, 2}, ones, zeros, zeros, ones}, kVolume), "other than three");
+  expect_refused(max_pool_indices({{0, 2, 2}, ones, zeros, zeros, ones}, kVolume), "kernel 0");
+  expect_refused(max_pool_indices({{2, 2, 2}, zeros, zeros, zeros, ones}, kVolume), "stride 0");
+  expect_refused(max_pool_indices({{2, 2, 2}, ones, zeros, zeros, zeros}, kVolume), "dilation 0");
   expect_refused(max_pool_indices({{2, 2, 2}, ones, {0, 2, 0}, zeros, ones}, kVolume), "as large as the window");
   expect_refused(max_pool_indices({{5, 2, 2}, ones, zeros, zeros, ones}, kVolume), "does not fit");
   const uint32_t huge = UINT32_MAX;
@@ -78,8 +78,6 @@ TEST(GridSample, Refuses) {
   expect_refused(grid_sample(x, tensor({1, 4, 7, 2})), "cannot sample");
   expect_refused(grid_sample(tensor({2, 0, 6, 3}), grid), "cannot sample");
   expect_refused(grid_sample(x, typed(DType::Int64, {2, 4, 7, 2})), "must be Float32");
-  expect_refused(grid_sample(x, grid, static_cast<SampleKind>(7)), "kind 7");
-  expect_refused(grid_sample(x, grid, SampleKind::Nearest, static_cast<GridPaddingMode>(8)), "padding mode 8");
 }
 
 OpCase padded(PadMode mode, const Operand& x, std::vector<uint32_t> before, std::vector<uint32_t> after) {
@@ -100,7 +98,6 @@ TEST(PadBorder, Refuses) {
   expect_refused(padded(PadMode::Reflect, tensor({0, 3}), {1, 0}, {0, 0}), "padding of 1 repeats more");
   expect_refused(padded(PadMode::Replicate, tensor({0, 3}), {1, 0}, {0, 0}), "padding of 1 repeats more");
   expect_refused(padded(PadMode::Circular, tensor({2, 3}), {0, 4}, {0, 0}), "padding of 4 repeats more");
-  expect_refused(padded(static_cast<PadMode>(9), tensor({2}), {0}, {0}), "mode 9 is unknown");
 }
 
 TEST(PadBorder, RepeatsTheInput) {

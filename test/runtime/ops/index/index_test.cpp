@@ -53,7 +53,6 @@ TEST(IndexPutOp, Refuses) {
   expect_refused(index_put(0, {tensor({2}), ints({1}), ints({1})}), "it cannot write");
   expect_refused(index_put(0, {tensor({2, 2}), tensor({3}), ints({3}), ints({2})}), "broadcast");
   expect_refused(index_put(0, {tensor({2}), absent(), ints({1})}), "absent");
-  expect_refused(index_put(0, {tensor({2}), tensor({1}), ints({1})}, static_cast<UpdateKind>(9)), "kind");
   const Operand half = typed(DType::Float16, {2});
   expect_refused(
       index_put(0, {half, typed(DType::Float16, {1}), ints({1})}, UpdateKind::Add), "Add does not take Float16");
@@ -72,7 +71,6 @@ TEST(ScatterOp, Refuses) {
   expect_refused(scatter(0, {tensor({3}), tensor({3}), ints({2})}), "shape");
   expect_refused(scatter(0, {tensor({3}), ints({2}), ints({2})}), "it cannot write");
   expect_refused(scatter(0, {tensor({3}), tensor({2}), tensor({2})}), "integers");
-  expect_refused(scatter(0, {tensor({3}), tensor({2}), ints({2})}, static_cast<UpdateKind>(9)), "kind");
 }
 
 TEST(SliceScatterOp, KeepsTheShape) {
@@ -112,7 +110,6 @@ TEST(EmbeddingBagOp, Infers) {
   expect_refused(embedding_bag({tensor({9, 4}), ints({7}), ints({3}), tensor({7})}, BagKind::Max), "weights");
   expect_refused(embedding_bag({tensor({9, 4}), ints({7}), ints({3}), tensor({6})}), "shape");
   expect_refused(embedding_bag({tensor({9, 4}), ints({7}), ints({3}), ints({7})}), "weights");
-  expect_refused(embedding_bag({tensor({9, 4}), ints({7}), ints({3})}, static_cast<BagKind>(7)), "kind");
 }
 
 } // namespace

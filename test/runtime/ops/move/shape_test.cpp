@@ -62,7 +62,7 @@ TEST(Reshape, Refuses) {
   expect_refused(reshape(tensor({2, 3}), {5}), "Float32[2, 3] cannot be reshaped to [5]");
   expect_refused(reshape(tensor({2, 3}), {}), "cannot be reshaped to []");
   expect_refused(reshape(tensor({2, 3}), {0, 6}), "cannot be reshaped to [0, 6]");
-  expect_refused(reshape(tensor({1}), {1, 1, 1, 1, 1, 1, 1, 1, 1}), "a shape of rank 9 is above rank 8");
+  expect_refused(reshape(tensor({1}), {1, 1, 1, 1, 1, 1, 1, 1, 1}), "a shape has rank 9, but at most 8 is possible");
   expect_refused(reshape(tensor({1}), {kMax, kMax}), "larger than 1 TiB");
   expect_refused(reshape(tensor({4}), {int64_t{1} << 62, 4}), "larger than 1 TiB");
 }

@@ -30,7 +30,7 @@ TEST(LayerNorm, Refuses) {
   expect_refused(layer_norm(1, nan, {kX}), "epsilon is nan");
   expect_refused(layer_norm(1, inf, {kX}), "epsilon is inf");
   expect_refused(layer_norm(1, -1, {kX}), "epsilon is -1");
-  expect_refused(layer_norm(1, 1e-5f, {kX, weight({3})}), "input 1 is Float32[3], must have shape [4]");
+  expect_refused(layer_norm(1, 1e-5f, {kX, weight({3})}), "input 1 is Float32[3], but must have shape [4]");
   expect_refused(layer_norm(2, 1e-5f, {kX, absent(), weight({12})}), "must have shape [3, 4]");
   expect_refused(layer_norm(1, 1e-5f, {kX, typed(DType::Int32, {4})}), "must be Float32");
   expect_refused(layer_norm(1, 1e-5f, {kX, absent(), absent(), absent()}), "has 4 inputs");

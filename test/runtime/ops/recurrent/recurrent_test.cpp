@@ -31,9 +31,8 @@ TEST(Recurrent, Shapes) {
 TEST(Recurrent, Refuses) {
   const Operand w = weight({12, 3});
   expect_refused(recurrent(RecurrentKind::Lstm, {kX}), "has 1 inputs");
-  expect_refused(recurrent(RecurrentKind::Lstm, {kX, w}, 2), "has 2 outputs, makes 3");
-  expect_refused(recurrent(RecurrentKind::Gru, {kX, weight({12, 4})}, 1), "has 1 outputs, makes 2");
-  expect_refused(recurrent(static_cast<RecurrentKind>(9), {kX, w}, 2), "unknown kind 9");
+  expect_refused(recurrent(RecurrentKind::Lstm, {kX, w}, 2), "has 2 outputs, but the operator makes 3");
+  expect_refused(recurrent(RecurrentKind::Gru, {kX, weight({12, 4})}, 1), "has 1 outputs, but the operator makes 2");
   expect_refused(recurrent(RecurrentKind::Lstm, {tensor({2, 12}), w}), "must have rank 3");
   expect_refused(recurrent(RecurrentKind::Lstm, {kX, weight({12})}), "must have rank 2");
   expect_refused(recurrent(RecurrentKind::Lstm, {kX, weight({16, 4})}), "do not match");

@@ -33,7 +33,6 @@ TEST(Reduce, Refuses) {
   expect_refused(reduce(ReduceKind::Sum, {255}, false, tensor({2})), "axis 255");
   expect_refused(reduce(ReduceKind::Sum, {0, 0}, false, tensor({2, 3})), "the axes do not ascend");
   expect_refused(reduce(ReduceKind::Sum, {1, 0}, false, tensor({2, 3})), "the axes do not ascend");
-  expect_refused(reduce(static_cast<ReduceKind>(7), {0}, false, tensor({2})), "unknown kind 7");
   expect_refused(reduce(ReduceKind::Mean, {0}, false, typed(DType::Int64, {2})), "Mean of Int64");
   expect_refused(reduce(ReduceKind::Sum, {0}, false, typed(DType::Bool, {2})), "Sum of Bool");
   expect_refused(reduce(ReduceKind::Sum, {0}, false, typed(DType::BFloat16, {2})), "Sum of BFloat16");
@@ -50,7 +49,6 @@ TEST(ArgReduce, Refuses) {
     return OpCase([=](Builder& builder) { return schema::CreateArgReduce(builder, kind, axis); }, {std::move(x)});
   };
   const auto max = schema::ArgReduceKind::Max;
-  expect_refused(arg_reduce(static_cast<schema::ArgReduceKind>(2), 0, tensor({2})), "unknown kind 2");
   expect_refused(arg_reduce(max, 1, tensor({2})), "axis 1 is not below rank 1");
   expect_refused(arg_reduce(max, 0, typed(DType::Bool, {2})), "of Bool");
   expect_refused(arg_reduce(max, 0, typed(DType::Float16, {2})), "of Float16");
@@ -62,7 +60,6 @@ TEST(Scan, Refuses) {
     return OpCase([=](Builder& builder) { return schema::CreateScan(builder, kind, axis); }, {std::move(x)});
   };
   expect_shape(scan(schema::ScanKind::Sum, 1, tensor({2, 3})), {2, 3});
-  expect_refused(scan(static_cast<schema::ScanKind>(2), 0, tensor({2})), "unknown kind 2");
   expect_refused(scan(schema::ScanKind::Sum, 0, tensor({})), "axis 0 is not below rank 0");
   expect_refused(scan(schema::ScanKind::Prod, 0, typed(DType::Bool, {2})), "of Bool");
   expect_refused(scan(schema::ScanKind::Sum, 0, typed(DType::Float16, {2})), "of Float16");
