@@ -216,7 +216,7 @@ Status set_options(ArrayRef<CompileSpec> given, Options* options) {
         option->name);
     const std::string text(
         static_cast<const char*>(spec.value.buffer), spec.value.buffer == nullptr ? 0 : spec.value.nbytes);
-    // What comes behind one would be lost.
+    // Texts are C strings from here on: what follows a zero byte would be lost.
     ETX_CHECK(
         text.find('\0') == std::string::npos,
         InvalidArgument,

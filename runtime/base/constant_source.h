@@ -44,7 +44,7 @@ class ConstantSource {
 
   // What somebody has packed under this key, in this load, this process or for its file; else what `pack` makes, which
   // others get from then on. The key says everything that the bytes depend on. `bytes` says how many `pack` makes:
-  // what a file has of another size counts for nothing. `pack` may give none, which nobody gets then.
+  // what a file has of another size is ignored. `pack` may give none, which nobody gets then.
   using Measure = std::function<StatusOr<size_t>()>;
   using Pack = std::function<StatusOr<PackedMemory>()>;
   virtual StatusOr<PackedMemory> find_or_pack(const std::string& key, const Measure& bytes, const Pack& pack) = 0;

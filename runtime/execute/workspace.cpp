@@ -5,7 +5,7 @@ namespace executorch::backends::et_xnnpack {
 
 Status Workspace::reserve(size_t bytes) {
   if (bytes > arena_.size()) {
-    arena_ = Buffer(); // never two at once
+    arena_ = Buffer(); // frees the old memory before there is new
     ETX_ASSIGN_OR_RETURN(arena_, Buffer::allocate(bytes));
   }
   return {};

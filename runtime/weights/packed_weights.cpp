@@ -103,7 +103,7 @@ void PackedWeights::remove_if_unused(const std::string& key) {
 }
 
 void PackedWeights::forget(const std::string& key, const PackedPtr& packed) {
-  PackedPtr current; // goes after the lock: it may be the last that holds what others have packed meanwhile
+  PackedPtr current; // destroyed after the lock: it may be the last owner of what others have packed meanwhile
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = entries_.find(key);
   if (found != entries_.end()) {
@@ -124,7 +124,7 @@ size_t PackedWeights::count() const {
 }
 
 size_t PackedWeights::bytes() const {
-  std::vector<PackedPtr> all; // goes after the lock, as what goes with it locks, too
+  std::vector<PackedPtr> all; // destroyed after the lock, which the end of its last owner takes, too
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t result = 0;
   for (const auto& [key, entry] : entries_) {

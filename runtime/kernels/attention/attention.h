@@ -10,8 +10,8 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Of tensors of one rank, 2 or more, with the same axes before the last two, but that a head of key and value
-// may serve several neighbouring heads (axis -3) of query.
+// Query, key and value have one rank, 2 or more, and the same sizes before the last two axes, but that one head (axis
+// -3) of key and value may serve several neighbouring heads of query.
 struct AttentionParameters {
   Shape query; // [..., rows, width]
   Shape key; // [..., keys, width]

@@ -25,7 +25,7 @@ inline void copy_run(const float* from, float* to, size_t count) {
   std::memcpy(to + count - kStep, from + count - kStep, kStep * sizeof(float));
 }
 
-// What belongs to the first channel of a group; null if `channels` is.
+// Where the numbers of a group begin among those of all output channels; null if there are none.
 const float* of_group(const float* channels, size_t group, size_t columns) {
   return channels == nullptr ? nullptr : channels + group * columns;
 }

@@ -115,7 +115,7 @@ HWY_INLINE DoubleVector log2_of(DoubleVector x) {
   const hn::RebindToSigned<decltype(f)> i;
   const hn::RebindToUnsigned<decltype(f)> u;
   const auto set_double = [f](double value) HWY_ATTR { return hn::Set(f, value); };
-  // x = 2^e m with m from the root of 1/2 to that of 2.
+  // x = 2^e m with sqrt(1/2) <= m < sqrt(2).
   const auto bits = hn::BitCast(i, x);
   const auto half_root = hn::Set(i, 0x3FE6A09E667F3BCD);
   const auto exponent = hn::Sub(bits, half_root);
@@ -200,7 +200,7 @@ void power_loop(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t
 }
 
 #if HWY_NATIVE_FMA
-constexpr float kLargestQuotient = 0x1p22f; // whose product with a divisor the next line takes off exactly
+constexpr float kLargestQuotient = 0x1p22f; // FMA subtracts its product with a divisor exactly
 
 // Of absolute values. REQUIRES: divisible(a, b)
 HWY_INLINE Vector rest_of(Vector a, Vector b) {

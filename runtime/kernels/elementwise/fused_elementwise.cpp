@@ -77,7 +77,7 @@ FusedElementwise::FusedElementwise(std::vector<Node> nodes, Span<const Value> in
     for (const uint32_t id : nodes[n].operands) {
       instruction.operands.push_back(locations.at(id));
     }
-    // After the result has its slot: a row must not write what it reads.
+    // Slots of operands are given back only now that the result has its own: a row must not write what it reads.
     std::vector<uint32_t> read = nodes[n].operands;
     std::sort(read.begin(), read.end());
     read.erase(std::unique(read.begin(), read.end()), read.end());

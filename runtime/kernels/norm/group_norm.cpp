@@ -117,7 +117,8 @@ constexpr size_t kMaxPixels = 512; // sums over more would lose too much
 
 } // namespace
 
-// What is known of all images: for each of their channels and, of `first` and `second`, of their runs.
+// Parts of the scratch memory: two sums of each channel in each run of pixels, then what follows from them for each
+// channel of an image.
 struct GroupNorm::Sums {
   float* first; // [images, runs, channels]
   float* second;

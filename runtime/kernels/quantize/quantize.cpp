@@ -185,7 +185,7 @@ class FusedDequantize final : public Row {
 } // namespace
 
 ScaleRuns::ScaleRuns(const Shape& x, const Shape& scale) : size_(x.numel()) {
-  size_t axes = scale.rank; // that are not within one block
+  size_t axes = scale.rank; // before those that one block has whole
   while (axes > 0 && scale[axes - 1] == 1) {
     --axes;
   }

@@ -28,7 +28,7 @@ size_t find_one(const T* x, size_t count, size_t stride) {
   return best;
 }
 
-// First where the extremum is by block, then in that block.
+// Finds the block that has the extremum, then the element in that block.
 template <typename T, class Function>
 void find_in_row(const void* from, size_t count, int64_t* index) {
   constexpr size_t kBlock = 2048;

@@ -94,7 +94,7 @@ Reducer reducer_of(ReduceOp op) {
 
 Reducer reducer(ReduceOp op, DType dtype) {
   switch (dtype) {
-    case DType::Bool: // the totals are any number that is not 0 for true
+    case DType::Bool: // any byte but 0 is true, in totals as well
       return op == ReduceOp::Any ? reducer_with<uint8_t, MaxOf<uint8_t>>() : reducer_with<uint8_t, MinOf<uint8_t>>();
     case DType::Int32:
       return reducer_of<int32_t>(op);

@@ -22,8 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-// How many elements from the first on do not come before `last`, an element before them, when all
-// are sorted; or fewer.
+// How many of the first elements sort behind `last`, which precedes them, so that a selection may skip them. May return
+// fewer than there are.
 size_t count_behind(const float* x, size_t count, float last, bool descending) {
   if (last != last) {
     return descending ? count : 0;
@@ -54,7 +54,7 @@ HWY_EXPORT(count_behind);
 
 namespace {
 
-constexpr size_t kMoreEntries = 64; // that a selection holds beside twice its result
+constexpr size_t kMoreEntries = 64; // held by a selection beyond twice the size of its result
 
 template <typename T>
 bool is_nan(T x) {
@@ -191,8 +191,8 @@ const Entry* Sort::sort(const T* x, Entry* from) const {
   return from;
 }
 
-// Collects what comes before the last of the first `count_` so far, and drops what no longer
-// does when there is too much.
+// Collects candidates: elements that sort before the last of the best `count_` so far. When they become too many, all
+// but the best `count_` are dropped.
 template <typename T, typename Entry>
 const Entry* Sort::select(const T* x, Entry* entries) const {
   const size_t size = rows_.size;

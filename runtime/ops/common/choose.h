@@ -11,7 +11,8 @@ namespace executorch::backends::et_xnnpack {
 
 using Limit = const char*;
 
-// Why XNNPACK cannot hold all operands: they must be Float32 (or stand for it), not empty, of no higher rank than it knows.
+// Why XNNPACK cannot hold all operands: they must be Float32 (or stand for it), not empty, of no higher rank than it
+// knows.
 Limit operand_limit(const NodeContext& node);
 
 // Why XNNPACK cannot compute these windows: 32-bit sums and products of their sizes would overflow inside it.
@@ -37,7 +38,7 @@ Choice choose_xnnpack_or_kernel(
     MakeKernel make,
     Limit float16_limit = nullptr);
 
-// By the kernel for Float32, or, where something is quantized, by that one between a conversion of what is.
+// Our kernel for Float32; for a quantized node the same one between dequantize and quantize.
 Choice choose_kernel(const NodeContext& node, MakeKernel make, const char* reason);
 
 // The `choose` of an op that has one kernel and nothing else.

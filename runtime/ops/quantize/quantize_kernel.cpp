@@ -17,7 +17,7 @@ DequantizeTensorParameters dequantize_parameters(const NodeContext& node) {
   return {node.input(0).dtype, node.input(0).shape, node.input(1).shape};
 }
 
-// Whether it stays so at any size.
+// Whether one scale is for all of the input, whatever the sizes.
 bool has_one_scale(const NodeContext& node) {
   const Shape& scale = node.input(1).shape;
   return scale.rank == 0 || (node.is_constant(1) && scale.numel() == 1);
