@@ -117,7 +117,7 @@ HWY_INLINE DoubleVector log2_of(DoubleVector x) {
   const auto set_double = [f](double value) HWY_ATTR { return hn::Set(f, value); };
   // x = 2^e m with sqrt(1/2) <= m < sqrt(2).
   const auto bits = hn::BitCast(i, x);
-  const auto half_root = hn::Set(i, 0x3FE6A09E667F3BCD);
+  const auto half_root = hn::Set(i, kSqrtHalfBits);
   const auto exponent = hn::Sub(bits, half_root);
   const auto power = hn::And(exponent, hn::Set(i, static_cast<int64_t>(0xFFF0000000000000)));
   const DoubleVector m = hn::BitCast(f, hn::Sub(bits, power));
@@ -128,10 +128,10 @@ HWY_INLINE DoubleVector log2_of(DoubleVector x) {
   const DoubleVector one = set_double(1);
   const DoubleVector s = hn::Div(hn::Sub(m, one), hn::Add(m, one));
   const DoubleVector square = hn::Mul(s, s);
-  DoubleVector p = hn::MulAdd(square, set_double(0x1.5ce8e6b2aad8bp-2), set_double(0x1.a58d814795289p-2));
-  p = hn::MulAdd(square, p, set_double(0x1.27777ff794e77p-1));
-  p = hn::MulAdd(square, p, set_double(0x1.ec709d12bccfbp-1));
-  p = hn::MulAdd(square, p, set_double(0x1.71547652bee01p+1));
+  DoubleVector p = hn::MulAdd(square, set_double(kLog2[4]), set_double(kLog2[3]));
+  p = hn::MulAdd(square, p, set_double(kLog2[2]));
+  p = hn::MulAdd(square, p, set_double(kLog2[1]));
+  p = hn::MulAdd(square, p, set_double(kLog2[0]));
   return hn::MulAdd(s, p, e);
 }
 
@@ -145,11 +145,11 @@ HWY_INLINE DoubleVector exp2_of(DoubleVector x) {
   const DoubleVector magic = set_double(0x1.8p52 + 1023);
   const DoubleVector t = hn::Add(x, magic);
   const DoubleVector r = hn::Sub(x, hn::Sub(t, magic));
-  DoubleVector p = hn::MulAdd(r, set_double(0x1.41fb2d490ebd8p-13), set_double(0x1.5f3f30dbeb1e3p-10));
-  p = hn::MulAdd(r, p, set_double(0x1.3b2d4f9da6187p-7));
-  p = hn::MulAdd(r, p, set_double(0x1.c6aee6e69a1b4p-5));
-  p = hn::MulAdd(r, p, set_double(0x1.ebfbdc366ea62p-3));
-  p = hn::MulAdd(r, p, set_double(0x1.62e430b04504bp-1));
+  DoubleVector p = hn::MulAdd(r, set_double(kExp2[5]), set_double(kExp2[4]));
+  p = hn::MulAdd(r, p, set_double(kExp2[3]));
+  p = hn::MulAdd(r, p, set_double(kExp2[2]));
+  p = hn::MulAdd(r, p, set_double(kExp2[1]));
+  p = hn::MulAdd(r, p, set_double(kExp2[0]));
   const DoubleVector scale = hn::BitCast(f, hn::ShiftLeft<52>(hn::BitCast(i, t)));
   return hn::MulAdd(hn::Mul(r, p), scale, scale);
 }

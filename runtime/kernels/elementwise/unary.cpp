@@ -27,14 +27,14 @@ HWY_INLINE Vector exp_within(Vector x) {
   const hn::RebindToSigned<Floats> integers;
   // As in exp_nonpositive.
   const Vector magic = set(12582912.0f + 127.0f);
-  const Vector t = hn::MulAdd(x, set(1.44269504f), magic);
+  const Vector t = hn::MulAdd(x, set(kLog2E), magic);
   const Vector n = hn::Sub(t, magic);
-  Vector r = hn::NegMulAdd(n, set(0x1.62e4p-1f), x);
-  r = hn::NegMulAdd(n, set(0x1.7f7d1cp-20f), r);
+  Vector r = hn::NegMulAdd(n, set(kLn2[0]), x);
+  r = hn::NegMulAdd(n, set(kLn2[1]), r);
   const Vector square = hn::Mul(r, r);
-  const Vector low = hn::MulAdd(r, set(0x1.55548cp-3f), set(0x1.fffffcp-2f));
-  Vector high = hn::MulAdd(r, set(0x1.123e5cp-7f), set(0x1.5558bap-5f));
-  high = hn::MulAdd(square, set(0x1.6a4b96p-10f), high);
+  const Vector low = hn::MulAdd(r, set(kExp[1]), set(kExp[0]));
+  Vector high = hn::MulAdd(r, set(kExp[3]), set(kExp[2]));
+  high = hn::MulAdd(square, set(kExp[4]), high);
   const Vector p = hn::MulAdd(hn::MulAdd(square, high, low), square, r);
   const Vector scale = hn::BitCast(kFloats, hn::ShiftLeft<23>(hn::BitCast(integers, t)));
   return hn::MulAdd(p, scale, scale);
@@ -94,15 +94,15 @@ ETX_UNARY(Floor) {
 // There is nothing left above 20. REQUIRES: x >= 0
 HWY_INLINE Vector share_above(Vector x) {
   const Vector a = at_most(set(20), x);
-  const Vector u = hn::Div(set(1), hn::MulAdd(set(0.3f), a, set(1)));
-  Vector share = hn::MulAdd(u, set(0x1.3a6516p-5f), set(-0x1.5a73bcp-3f));
-  share = hn::MulAdd(u, share, set(0x1.d44bb0p-3f));
-  share = hn::MulAdd(u, share, set(-0x1.395ec0p-4f));
-  share = hn::MulAdd(u, share, set(0x1.23e9a2p-3f));
-  share = hn::MulAdd(u, share, set(0x1.83d2e6p-4f));
-  share = hn::MulAdd(u, share, set(0x1.f362bep-4f));
-  share = hn::MulAdd(u, share, set(0x1.e96becp-4f));
-  share = hn::MulAdd(u, share, set(0x1.e117ecp-18f));
+  const Vector u = hn::Div(set(1), hn::MulAdd(set(kUpperTailSlope), a, set(1)));
+  Vector share = hn::MulAdd(u, set(kUpperTail[8]), set(kUpperTail[7]));
+  share = hn::MulAdd(u, share, set(kUpperTail[6]));
+  share = hn::MulAdd(u, share, set(kUpperTail[5]));
+  share = hn::MulAdd(u, share, set(kUpperTail[4]));
+  share = hn::MulAdd(u, share, set(kUpperTail[3]));
+  share = hn::MulAdd(u, share, set(kUpperTail[2]));
+  share = hn::MulAdd(u, share, set(kUpperTail[1]));
+  share = hn::MulAdd(u, share, set(kUpperTail[0]));
   // The rounding error of the square matters where the square is large.
   const Vector square = hn::Mul(a, a);
   const Vector error = hn::MulSub(a, a, square);
@@ -115,18 +115,18 @@ ETX_UNARY(Gelu) {
 }
 ETX_UNARY(Erf) {
   const Vector a = hn::Abs(x), square = hn::Mul(x, x);
-  Vector small = hn::MulAdd(square, set(0x1.496a5cp-14f), set(-0x1.a3f710p-11f));
-  small = hn::MulAdd(square, small, set(0x1.5405b4p-8f));
-  small = hn::MulAdd(square, small, set(-0x1.b7f90ep-6f));
-  small = hn::MulAdd(square, small, set(0x1.ce2cf8p-4f));
-  small = hn::MulAdd(square, small, set(-0x1.81273ep-2f));
-  small = hn::MulAdd(square, small, set(0x1.20dd74p+0f));
-  const Vector large = hn::NegMulAdd(set(2), share_above(hn::Mul(set(1.41421356f), a)), set(1));
-  return keep_nan(x, hn::IfThenElse(hn::Lt(a, set(1)), hn::Mul(x, small), hn::CopySign(large, x)));
+  Vector small = hn::MulAdd(square, set(kErf[6]), set(kErf[5]));
+  small = hn::MulAdd(square, small, set(kErf[4]));
+  small = hn::MulAdd(square, small, set(kErf[3]));
+  small = hn::MulAdd(square, small, set(kErf[2]));
+  small = hn::MulAdd(square, small, set(kErf[1]));
+  small = hn::MulAdd(square, small, set(kErf[0]));
+  const Vector large = hn::NegMulAdd(set(2), share_above(hn::Mul(set(kSqrt2), a)), set(1));
+  return keep_nan(x, hn::IfThenElse(hn::Lt(a, set(1)), hn::MulAdd(x, small, x), hn::CopySign(large, x)));
 }
 ETX_UNARY(GeluTanh) {
   // 0.5 (1 + tanh(z)) = 1 / (1 + exp(-2 z))
-  const Vector z = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), set(0.0356774081f), set(0.797884561f)));
+  const Vector z = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), set(kGeluTanh[1]), set(kGeluTanh[0])));
   return hn::Div(x, hn::Add(set(1), exponential(hn::Mul(set(-2), z))));
 }
 ETX_UNARY(HardSigmoid) {
@@ -176,15 +176,15 @@ HWY_INLINE Vector sin_within(Vector x) {
   const Vector a = hn::Abs(x);
   // Adding this rounds to an integer n, whose lowest bit becomes the lowest.
   const Vector magic = set(12582912.0f);
-  const Vector t = hn::MulAdd(a, set(0x1.45f306p-2f), magic);
+  const Vector t = hn::MulAdd(a, set(kOneOverPi), magic);
   const Vector n = hn::Sub(t, magic);
   // a - n pi; the first product is taken off exactly.
-  Vector r = hn::NegMulAdd(n, set(0x1.921fb6p+1f), a);
-  r = hn::MulAdd(n, set(0x1.777a5cp-24f), r);
-  r = hn::MulAdd(n, set(0x1.ee59dap-49f), r);
+  Vector r = hn::NegMulAdd(n, set(kPi[0]), a);
+  r = hn::NegMulAdd(n, set(kPi[1]), r);
+  r = hn::NegMulAdd(n, set(kPi[2]), r);
   const Vector square = hn::Mul(r, r);
-  const Vector low = hn::MulAdd(square, set(0x1.110edap-7f), set(-0x1.55554cp-3f));
-  const Vector high = hn::MulAdd(square, set(0x1.5dc754p-19f), set(-0x1.9f70e2p-13f));
+  const Vector low = hn::MulAdd(square, set(kSin[1]), set(kSin[0]));
+  const Vector high = hn::MulAdd(square, set(kSin[3]), set(kSin[2]));
   const Vector p = hn::MulAdd(hn::Mul(square, square), high, low);
   const Vector sine = clamped(hn::MulAdd(p, hn::Mul(square, r), r), set(-1), set(1));
   const Vector odd = hn::BitCast(kFloats, hn::ShiftLeft<31>(hn::BitCast(integers, t)));

@@ -14,6 +14,8 @@
 
 #include <hwy/highway.h>
 
+#include "polynomials.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
@@ -88,18 +90,18 @@ HWY_INLINE Vector exp_nonpositive(Vector x) {
   const hn::RebindToSigned<Floats> i;
   // Adding this rounds to an integer n and leaves n + 127 in the lowest bits.
   const Vector magic = hn::Set(f, 12582912.0f + 127.0f);
-  const Vector t = hn::MulAdd(x, hn::Set(f, 1.44269504f), magic);
+  const Vector t = hn::MulAdd(x, hn::Set(f, kLog2E), magic);
   const Vector n = hn::Sub(t, magic);
-  Vector r = hn::NegMulAdd(n, hn::Set(f, 0x1.62e4p-1f), x);
-  r = hn::NegMulAdd(n, hn::Set(f, 0x1.7f7d1cp-20f), r);
-  Vector p = hn::MulAdd(r, hn::Set(f, 0x1.0fe5c8p-7f), hn::Set(f, 0x1.575eeep-5f));
-  p = hn::MulAdd(r, p, hn::Set(f, 0x1.555a18p-3f));
-  p = hn::MulAdd(r, p, hn::Set(f, 0x1.fffd1ap-2f));
-  p = hn::MulAdd(r, p, hn::Set(f, 0x1.fffff6p-1f));
-  p = hn::MulAdd(r, p, hn::Set(f, 0x1.000002p+0f));
+  Vector r = hn::NegMulAdd(n, hn::Set(f, kLn2[0]), x);
+  r = hn::NegMulAdd(n, hn::Set(f, kLn2[1]), r);
+  Vector p = hn::MulAdd(r, hn::Set(f, kExpNonpositive[4]), hn::Set(f, kExpNonpositive[3]));
+  p = hn::MulAdd(r, p, hn::Set(f, kExpNonpositive[2]));
+  p = hn::MulAdd(r, p, hn::Set(f, kExpNonpositive[1]));
+  p = hn::MulAdd(r, p, hn::Set(f, kExpNonpositive[0]));
+  p = hn::MulAdd(r, p, hn::Set(f, 1));
   const Vector scale = hn::BitCast(f, hn::ShiftLeft<23>(hn::BitCast(i, t)));
   // Not the other way round: NaN must stay.
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -87.336544f)), hn::Mul(p, scale));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, kLogOfSmallestNormal)), hn::Mul(p, scale));
 }
 
 // Writes exp(x[i] - top) to y, which may be x, and returns their sum, spread over the lanes. REQUIRES: top is no less
