@@ -7,49 +7,22 @@ from executorch.backends.et_xnnpack.serialization.schema import BinaryKind, Comp
 
 from .tensors import clamped, torch_dtype
 
+# Those that are not PyTorch's function of the same name.
 _UNARY = {
-    UnaryKind.Abs: lambda x, a: x.abs(),
-    UnaryKind.Ceil: lambda x, a: x.ceil(),
     UnaryKind.Clamp: lambda x, a: x.clamp(a.clamp.min, a.clamp.max),
     UnaryKind.Copy: lambda x, a: x.clone(),
-    UnaryKind.Cos: lambda x, a: x.cos(),
     UnaryKind.Elu: lambda x, a: F.elu(x, a.alpha),
-    UnaryKind.Exp: lambda x, a: x.exp(),
-    UnaryKind.Floor: lambda x, a: x.floor(),
     UnaryKind.Gelu: lambda x, a: F.gelu(x),
     UnaryKind.GeluTanh: lambda x, a: F.gelu(x, approximate="tanh"),
     UnaryKind.HardSigmoid: lambda x, a: F.hardsigmoid(x),
     UnaryKind.HardSwish: lambda x, a: F.hardswish(x),
     UnaryKind.LeakyRelu: lambda x, a: F.leaky_relu(x, a.alpha),
-    UnaryKind.Log: lambda x, a: x.log(),
-    UnaryKind.Neg: lambda x, a: x.neg(),
-    UnaryKind.Reciprocal: lambda x, a: x.reciprocal(),
-    UnaryKind.Round: lambda x, a: x.round(),
-    UnaryKind.Rsqrt: lambda x, a: x.rsqrt(),
-    UnaryKind.Sigmoid: lambda x, a: x.sigmoid(),
-    UnaryKind.Sign: lambda x, a: x.sign(),
     UnaryKind.Silu: lambda x, a: F.silu(x),
-    UnaryKind.Sin: lambda x, a: x.sin(),
-    UnaryKind.Sqrt: lambda x, a: x.sqrt(),
-    UnaryKind.Square: lambda x, a: x.square(),
-    UnaryKind.Tanh: lambda x, a: x.tanh(),
-    UnaryKind.Acos: lambda x, a: x.acos(),
-    UnaryKind.Acosh: lambda x, a: x.acosh(),
-    UnaryKind.Asin: lambda x, a: x.asin(),
-    UnaryKind.Asinh: lambda x, a: x.asinh(),
-    UnaryKind.Atan: lambda x, a: x.atan(),
-    UnaryKind.Atanh: lambda x, a: x.atanh(),
-    UnaryKind.Cosh: lambda x, a: x.cosh(),
-    UnaryKind.Erf: lambda x, a: x.erf(),
-    UnaryKind.Exp2: lambda x, a: x.exp2(),
-    UnaryKind.Expm1: lambda x, a: x.expm1(),
-    UnaryKind.Log10: lambda x, a: x.log10(),
-    UnaryKind.Log1p: lambda x, a: x.log1p(),
-    UnaryKind.Log2: lambda x, a: x.log2(),
-    UnaryKind.Sinh: lambda x, a: x.sinh(),
-    UnaryKind.Tan: lambda x, a: x.tan(),
-    UnaryKind.Trunc: lambda x, a: x.trunc(),
 }
+
+
+def _unary(a, x):
+    return _UNARY[a.kind](x, a) if a.kind in _UNARY else getattr(torch, a.kind.name.lower())(x)
 
 
 _BINARY = {
@@ -84,7 +57,7 @@ _COMPARE = {
 
 
 OPERATORS = {
-    "Unary": lambda a, x: _UNARY[a.kind](x, a),
+    "Unary": _unary,
     "Binary": lambda a, x, y: clamped(_BINARY[a.kind](x, y), a.clamp),
     "Compare": lambda a, x, y: _COMPARE[a.kind](x, y),
     "Where": lambda a, condition, x, y: torch.where(condition, x, y),

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "runtime/kernels/simd/isa.h"
 #include "unary_loop.h"
@@ -15,6 +16,16 @@
 #include <hwy/contrib/math/math-inl.h>
 
 #include "float_function-inl.h"
+
+// The functions of vectors that are defined below.
+// clang-format off
+#undef ETX_VECTOR_FUNCTIONS
+#define ETX_VECTOR_FUNCTIONS(X) \
+  X(Abs) X(Ceil) X(Clamp) X(Cos) X(Elu) X(Exp) X(Floor) X(Gelu) X(GeluTanh) X(HardSigmoid) X(HardSwish) \
+  X(LeakyRelu) X(Log) X(Neg) X(Reciprocal) X(Round) X(Rsqrt) X(Sigmoid) X(Sign) X(Silu) X(Sin) X(Sqrt) \
+  X(Square) X(Tanh) X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cosh) X(Erf) X(Exp2) X(Expm1) \
+  X(Log10) X(Log1p) X(Log2) X(Sinh) X(Trunc)
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
@@ -261,17 +272,14 @@ void unary_loop(const float* x, float* y, size_t count, const UnaryParameters& p
     hn::StoreN(Function::apply(hn::LoadN(kFloats, x + i, rest), p), kFloats, y + i, rest);
   }
 }
-UnaryLoop choose_unary(UnaryFunction function) {
-  switch (function) {
-#define ETX_CASE(name)      \
-  case UnaryFunction::name: \
-    return unary_loop<name>;
-    ETX_VECTOR_FUNCTIONS(ETX_CASE)
-#undef ETX_CASE
-    case UnaryFunction::Tan:
-      return scalar_loop<std::tan>;
+UnaryLoop choose_unary(std::string_view function) {
+#define ETX_CHOOSE(name)     \
+  if (function == #name) {   \
+    return unary_loop<name>; \
   }
-  return nullptr;
+  ETX_VECTOR_FUNCTIONS(ETX_CHOOSE)
+#undef ETX_CHOOSE
+  return function == "Tan" ? scalar_loop<std::tan> : nullptr;
 }
 
 } // namespace HWY_NAMESPACE
@@ -287,8 +295,7 @@ namespace {
 
 class UnaryRow final : public Row {
  public:
-  explicit UnaryRow(const UnaryParameters& parameters)
-      : loop_(ETX_DISPATCH(choose_unary)(parameters.function)), parameters_(parameters) {}
+  UnaryRow(UnaryLoop loop, const UnaryParameters& parameters) : loop_(loop), parameters_(parameters) {}
 
   void run(const RowOperand* operands, void* y, size_t count) const override {
     loop_(static_cast<const float*>(operands[0].data), static_cast<float*>(y), count, parameters_);
@@ -302,7 +309,14 @@ class UnaryRow final : public Row {
 } // namespace
 
 std::unique_ptr<Row> unary_row(const UnaryParameters& parameters) {
-  return std::make_unique<UnaryRow>(parameters);
+  const UnaryLoop loop = ETX_DISPATCH(choose_unary)(parameters.function);
+  return loop == nullptr ? nullptr : std::make_unique<UnaryRow>(loop, parameters);
+}
+
+std::vector<const char*> unary_functions() {
+#define ETX_NAME(name) #name,
+  return {ETX_VECTOR_FUNCTIONS(ETX_NAME) "Tan"};
+#undef ETX_NAME
 }
 
 } // namespace executorch::backends::et_xnnpack

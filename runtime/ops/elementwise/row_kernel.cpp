@@ -54,19 +54,6 @@ class RowKernel final : public Kernel {
   FusedElementwise pass_;
 };
 
-UnaryFunction function_of(UnaryKind kind) {
-  switch (kind) {
-#define ETX_CASE(name)  \
-  case UnaryKind::name: \
-    return UnaryFunction::name;
-    ETX_UNARY_FUNCTIONS(ETX_CASE)
-#undef ETX_CASE
-    case UnaryKind::Copy:
-      break; // moves data
-  }
-  return {};
-}
-
 BinaryFunction function_of(BinaryKind kind) {
   switch (kind) {
 #define ETX_CASE(name)   \
@@ -131,7 +118,7 @@ std::unique_ptr<Row> make_unary_row(const NodeContext& node) {
   }
   const auto& attributes = node.attributes<schema::Unary>();
   UnaryParameters parameters;
-  parameters.function = function_of(attributes.kind());
+  parameters.function = schema::EnumNameUnaryKind(attributes.kind());
   parameters.alpha = attributes.alpha();
   if (attributes.clamp() != nullptr) {
     parameters.low = attributes.clamp()->min();

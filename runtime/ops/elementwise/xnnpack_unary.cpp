@@ -9,8 +9,8 @@ namespace {
 
 using schema::UnaryKind;
 
-// XNNPACK's unary operator for a kind. Copies and reciprocals are not among these, but XnnpackCopy and
-// XnnpackReciprocal.
+// XNNPACK's unary operator for a kind where that is better than our row; unary_limit() has the reasons for the rest.
+// Copies and reciprocals are not among these, but XnnpackCopy and XnnpackReciprocal.
 xnn_unary_operator unary_operator(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::Abs:
@@ -39,41 +39,9 @@ xnn_unary_operator unary_operator(UnaryKind kind) {
       return xnn_unary_square;
     case UnaryKind::Tanh:
       return xnn_unary_tanh;
-    case UnaryKind::Copy:
-    case UnaryKind::Reciprocal:
-    // NaN where the root is 0 or infinite.
-    case UnaryKind::Rsqrt:
-    case UnaryKind::Sqrt:
-    // One function at a time, where our kernel computes a vector.
-    case UnaryKind::Cos:
-    case UnaryKind::Exp:
-    case UnaryKind::Log:
-    case UnaryKind::Sign:
-    case UnaryKind::Sin:
-    // Several passes, where our kernel needs one.
-    case UnaryKind::GeluTanh:
-    case UnaryKind::HardSigmoid:
-    case UnaryKind::Silu:
-    // Not in XNNPACK.
-    case UnaryKind::Acos:
-    case UnaryKind::Acosh:
-    case UnaryKind::Asin:
-    case UnaryKind::Asinh:
-    case UnaryKind::Atan:
-    case UnaryKind::Atanh:
-    case UnaryKind::Cosh:
-    case UnaryKind::Erf:
-    case UnaryKind::Exp2:
-    case UnaryKind::Expm1:
-    case UnaryKind::Log10:
-    case UnaryKind::Log1p:
-    case UnaryKind::Log2:
-    case UnaryKind::Sinh:
-    case UnaryKind::Tan:
-    case UnaryKind::Trunc:
-      break;
+    default:
+      return xnn_unary_invalid;
   }
-  return xnn_unary_invalid;
 }
 
 xnn_unary_params unary_params(const schema::Unary& attributes) {

@@ -18,7 +18,7 @@ PlainCase sum_of_roots(const Tensor& a, const Tensor& b, const Tensor& zero, con
   const auto make = [=] {
     std::vector<FusedElementwise::Node> nodes;
     nodes.push_back({compare_row(Comparison::Greater, DType::Float32), {kA, kZero}, {kPositive, 1}});
-    nodes.push_back({unary_row({UnaryFunction::Sqrt}), {kA}, {kRoot, 4}});
+    nodes.push_back({unary_row({"Sqrt"}), {kA}, {kRoot, 4}});
     nodes.push_back({where_row(4), {kPositive, kRoot, kB}, {kChosen, 4}});
     nodes.push_back({binary_row({BinaryFunction::Add}), {kChosen, kB}, {kSum, 4}});
     const Value inputs[] = {{kA, 4}, {kB, 4}, {kZero, 4}};

@@ -26,7 +26,7 @@ int8_t byte(float x) {
 }
 
 TEST(LookupRow, IntegersOfIntegers) {
-  const std::unique_ptr<Row> abs = unary_row({UnaryFunction::Abs});
+  const std::unique_ptr<Row> abs = unary_row({"Abs"});
   for (const Shape& shape : {Shape{1}, Shape{7}, Shape{3, 37}, Shape{300, 259}}) {
     const Tensor x = every_byte(shape);
     Tensor y(DType::Int8, shape), copy(DType::Int8, shape);
@@ -40,7 +40,7 @@ TEST(LookupRow, IntegersOfIntegers) {
 }
 
 TEST(LookupRow, FloatsOfIntegers) {
-  const std::unique_ptr<Row> abs = unary_row({UnaryFunction::Abs});
+  const std::unique_ptr<Row> abs = unary_row({"Abs"});
   const Tensor x = every_byte({3, 259});
   Tensor y(DType::Float32, x.shape()), copy(DType::Float32, x.shape());
   for (size_t i = 0; i < x.numel(); ++i) {

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include <runtime/kernels/elementwise/unary.h>
+
 #include "ops/op_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -60,6 +62,16 @@ TEST(Unary, Refuses) {
   expect_refused(unary(UnaryKind::Elu, tensor({1}), kNaN), "alpha is not finite");
   expect_refused(unary(UnaryKind::LeakyRelu, tensor({1}), kInf), "alpha is not finite");
   expect_refused(unary(UnaryKind::Abs, tensor({size_t{1} << 39, 2})), "larger than 1 TiB");
+}
+
+TEST(Unary, EveryKindButACopyHasAFunction) {
+  size_t functions = 0;
+  for (const UnaryKind kind : schema::EnumValuesUnaryKind()) {
+    const char* name = schema::EnumNameUnaryKind(kind);
+    EXPECT_EQ(unary_row({name}) == nullptr, kind == UnaryKind::Copy) << name;
+    ++functions;
+  }
+  EXPECT_EQ(unary_functions().size(), functions - 1);
 }
 
 TEST(Unary, XnnpackIsExactEverywhere) {
