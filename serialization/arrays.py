@@ -7,16 +7,7 @@ from .schema import DType, Storage
 
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 
-NUMPY_DTYPES = {
-    DType.Float32: np.dtype(np.float32),
-    DType.Int32: np.dtype(np.int32),
-    DType.Int64: np.dtype(np.int64),
-    DType.Bool: np.dtype(np.bool_),
-    DType.Float16: np.dtype(np.float16),
-    DType.BFloat16: BFLOAT16,
-    DType.Int8: np.dtype(np.int8),
-    DType.UInt8: np.dtype(np.uint8),
-}
+NUMPY_DTYPES = {d: BFLOAT16 if d == DType.BFloat16 else np.dtype(d.name.lower()) for d in DType}
 DTYPES = {v: k for k, v in NUMPY_DTYPES.items()}
 
 REDUCED_FLOATS = frozenset({DType.Float16, DType.BFloat16})

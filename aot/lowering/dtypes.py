@@ -10,16 +10,7 @@ import torch
 from ...serialization.arrays import BFLOAT16, REDUCED_FLOATS
 from ...serialization.schema import DType
 
-DTYPES = {
-    torch.float32: DType.Float32,
-    torch.int32: DType.Int32,
-    torch.int64: DType.Int64,
-    torch.bool: DType.Bool,
-    torch.int8: DType.Int8,
-    torch.uint8: DType.UInt8,
-    torch.float16: DType.Float16,
-    torch.bfloat16: DType.BFloat16,
-}
+DTYPES = {getattr(torch, dtype.name.lower()): dtype for dtype in DType}
 
 # As PyTorch promotes them, within a category from the first to the last.
 _INTEGERS = (DType.UInt8, DType.Int8, DType.Int32, DType.Int64)

@@ -6,8 +6,19 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Element types, with the numbers that they have in a blob.
-enum class DType : uint8_t { Float32, Int32, Int64, Bool, Float16, BFloat16, Int8, UInt8 };
+// Element types in the order of their numbers in a blob, with the C++ type of an element; for the floats of 16 bits, which
+// C++ does not have, that of its bits.
+// clang-format off
+#define ETX_DTYPES(NUMBER, REDUCED_FLOAT) \
+  NUMBER(Float32, float) NUMBER(Int32, int32_t) NUMBER(Int64, int64_t) NUMBER(Bool, uint8_t) \
+  REDUCED_FLOAT(Float16, uint16_t) REDUCED_FLOAT(BFloat16, uint16_t) NUMBER(Int8, int8_t) NUMBER(UInt8, uint8_t)
+// clang-format on
+
+enum class DType : uint8_t {
+#define ETX_MEMBER(name, ...) name,
+  ETX_DTYPES(ETX_MEMBER, ETX_MEMBER)
+#undef ETX_MEMBER
+};
 
 // "Float32"; "unknown" for a number that is no DType.
 const char* name_of(DType dtype);

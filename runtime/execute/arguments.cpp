@@ -8,6 +8,8 @@
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 
+#include "runtime/kernels/common/with_type.h"
+
 namespace executorch::backends::et_xnnpack {
 namespace {
 
@@ -80,24 +82,16 @@ Status read_tensor(
 
 ScalarType scalar_type(DType dtype) {
   switch (dtype) {
-    case DType::Float32:
-      return ScalarType::Float;
-    case DType::Int32:
-      return ScalarType::Int;
-    case DType::Int64:
-      return ScalarType::Long;
     case DType::Bool:
       return ScalarType::Bool;
-    case DType::Int8:
-      return ScalarType::Char;
-    case DType::UInt8:
-      return ScalarType::Byte;
     case DType::Float16:
       return ScalarType::Half;
     case DType::BFloat16:
       return ScalarType::BFloat16;
+    default:
+      return with_type(
+          dtype, [](auto zero) { return executorch::runtime::CppTypeToScalarType<decltype(zero)>::value; });
   }
-  return ScalarType::Undefined;
 }
 
 Status read_arguments(

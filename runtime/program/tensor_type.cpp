@@ -3,14 +3,14 @@
 
 namespace executorch::backends::et_xnnpack {
 
-template <schema::DType kSchema, DType kOurs>
-constexpr bool kAgree = static_cast<uint8_t>(kSchema) == static_cast<uint8_t>(kOurs);
-static_assert(
-    kAgree<schema::DType::Float32, DType::Float32> && kAgree<schema::DType::Int32, DType::Int32> &&
-    kAgree<schema::DType::Int64, DType::Int64> && kAgree<schema::DType::Bool, DType::Bool> &&
-    kAgree<schema::DType::Float16, DType::Float16> && kAgree<schema::DType::BFloat16, DType::BFloat16> &&
-    kAgree<schema::DType::Int8, DType::Int8> && kAgree<schema::DType::UInt8, DType::UInt8> &&
-    schema::DType::MAX == schema::DType::UInt8);
+// Both have the same types.
+#define ETX_AGREES(name, ...) \
+  static_assert(static_cast<uint8_t>(schema::DType::name) == static_cast<uint8_t>(DType::name));
+ETX_DTYPES(ETX_AGREES, ETX_AGREES)
+#undef ETX_AGREES
+#define ETX_ONE(...) +1
+static_assert(static_cast<int>(schema::DType::MAX) + 1 == ETX_DTYPES(ETX_ONE, ETX_ONE));
+#undef ETX_ONE
 
 DType stored_type(const schema::Constant& constant, DType dtype) {
   switch (constant.storage()) {

@@ -12,19 +12,15 @@ namespace executorch::backends::et_xnnpack {
 template <typename Function>
 auto with_type(DType dtype, const Function& function) {
   switch (dtype) {
-    case DType::Float32:
-      return function(float());
-    case DType::Int32:
-      return function(int32_t());
-    case DType::Int64:
-      return function(int64_t());
-    case DType::Int8:
-      return function(int8_t());
-    case DType::Bool:
-    case DType::UInt8:
-    case DType::Float16:
-    case DType::BFloat16:
-      break;
+#define ETX_NUMBER(name, type) \
+  case DType::name:            \
+    return function(type());
+#define ETX_REDUCED_FLOAT(name, type) \
+  case DType::name:                   \
+    break;
+    ETX_DTYPES(ETX_NUMBER, ETX_REDUCED_FLOAT)
+#undef ETX_NUMBER
+#undef ETX_REDUCED_FLOAT
   }
   return function(uint8_t());
 }

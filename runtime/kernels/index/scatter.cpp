@@ -9,6 +9,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/common/with_type.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -71,24 +72,13 @@ constexpr UpdateLoops kUpdate{update_row<kFunction, T>, update_each<kFunction, T
 
 template <UpdateFunction kFunction>
 UpdateLoops update_of(DType dtype) {
-  switch (dtype) {
-    case DType::Float32:
-      return kUpdate<kFunction, float>;
-    case DType::Int32:
-      return kUpdate<kFunction, int32_t>;
-    case DType::Int64:
-      return kUpdate<kFunction, int64_t>;
-    case DType::Bool:
-      return kUpdate<kFunction, bool>;
-    case DType::Int8:
-      return kUpdate<kFunction, int8_t>;
-    case DType::UInt8:
-      return kUpdate<kFunction, uint8_t>;
-    case DType::Float16:
-    case DType::BFloat16:
-      break; // are assigned only
+  if (dtype == DType::Bool) {
+    return kUpdate<kFunction, bool>;
   }
-  return {};
+  if (is_reduced_float(dtype)) {
+    return {}; // are assigned only
+  }
+  return with_type(dtype, [](auto zero) -> UpdateLoops { return kUpdate<kFunction, decltype(zero)>; });
 }
 
 // Whatever has so many bytes is assigned in the same way.

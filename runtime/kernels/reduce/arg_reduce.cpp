@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/common/with_type.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -131,18 +132,7 @@ Finder finder_of(ArgReduceOp op) {
 }
 
 Finder finder(ArgReduceOp op, DType dtype) {
-  switch (dtype) {
-    case DType::Int32:
-      return finder_of<int32_t>(op);
-    case DType::Int64:
-      return finder_of<int64_t>(op);
-    case DType::Int8:
-      return finder_of<int8_t>(op);
-    case DType::UInt8:
-      return finder_of<uint8_t>(op);
-    default:
-      return finder_of<float>(op);
-  }
+  return with_type(dtype, [op](auto zero) { return finder_of<decltype(zero)>(op); });
 }
 
 } // namespace HWY_NAMESPACE

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/common/with_type.h"
 #include "runtime/kernels/move/strided_copy.h"
 #include "runtime/kernels/simd/isa.h"
 
@@ -93,20 +94,10 @@ Reducer reducer_of(ReduceOp op) {
 }
 
 Reducer reducer(ReduceOp op, DType dtype) {
-  switch (dtype) {
-    case DType::Bool: // any byte but 0 is true, in totals as well
-      return op == ReduceOp::Any ? reducer_with<uint8_t, MaxOf<uint8_t>>() : reducer_with<uint8_t, MinOf<uint8_t>>();
-    case DType::Int32:
-      return reducer_of<int32_t>(op);
-    case DType::Int64:
-      return reducer_of<int64_t>(op);
-    case DType::Int8:
-      return reducer_of<int8_t>(op);
-    case DType::UInt8:
-      return reducer_of<uint8_t>(op);
-    default:
-      return reducer_of<float>(op);
+  if (dtype == DType::Bool) { // any byte but 0 is true, in totals as well
+    return op == ReduceOp::Any ? reducer_with<uint8_t, MaxOf<uint8_t>>() : reducer_with<uint8_t, MinOf<uint8_t>>();
   }
+  return with_type(dtype, [op](auto zero) { return reducer_of<decltype(zero)>(op); });
 }
 
 } // namespace HWY_NAMESPACE

@@ -4,8 +4,10 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "move_kernel.h"
+#include "runtime/kernels/common/with_type.h"
 #include "runtime/program/quantization.h"
 #include "xnnpack_move.h"
 #include "runtime/ops/common/choose.h"
@@ -154,22 +156,19 @@ Limit slice_limit(const NodeContext& node) {
 
 // Whether a tensor of this type can hold the number.
 bool holds(DType dtype, float value) {
-  switch (dtype) {
-    case DType::Float32:
-    case DType::Float16:
-    case DType::BFloat16:
-      return true;
-    case DType::Int32:
-    case DType::Int64:
-      return std::fabs(value) <= 1 << 24 && std::trunc(value) == value;
-    case DType::Bool:
-      return value == 0 || value == 1;
-    case DType::Int8:
-      return value >= INT8_MIN && value <= INT8_MAX && std::trunc(value) == value;
-    case DType::UInt8:
-      return value >= 0 && value <= UINT8_MAX && std::trunc(value) == value;
+  if (dtype == DType::Float32 || is_reduced_float(dtype)) {
+    return true;
   }
-  return false;
+  if (dtype == DType::Bool) {
+    return value == 0 || value == 1;
+  }
+  return with_type(dtype, [value](auto zero) {
+    using Limits = std::numeric_limits<decltype(zero)>;
+    constexpr float kExact = 1 << 24; // up to which Float32 has all integers
+    const float low = std::max(-kExact, static_cast<float>(Limits::lowest()));
+    const float high = std::min(kExact, static_cast<float>(Limits::max()));
+    return value >= low && value <= high && std::trunc(value) == value;
+  });
 }
 
 // Fails unless an axis of `size` elements has what padding of this mode and width repeats.
