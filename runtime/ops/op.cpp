@@ -4,102 +4,16 @@
 namespace executorch::backends::et_xnnpack {
 
 const OpImpl& op_impl(schema::Attributes type) {
-  // No default: an operator of the schema that is missing here does not compile.
+  static const OpImpl kNone{};
   switch (type) {
-    case schema::Attributes::Unary:
-      return kUnaryOp;
-    case schema::Attributes::Binary:
-      return kBinaryOp;
-    case schema::Attributes::Linear:
-      return kLinearOp;
-    case schema::Attributes::BatchMatMul:
-      return kBatchMatMulOp;
-    case schema::Attributes::Conv2d:
-      return kConv2dOp;
-    case schema::Attributes::ConvTranspose2d:
-      return kConvTranspose2dOp;
-    case schema::Attributes::AvgPool2d:
-      return kAvgPool2dOp;
-    case schema::Attributes::MaxPool2d:
-      return kMaxPool2dOp;
-    case schema::Attributes::AdaptivePool2d:
-      return kAdaptivePool2dOp;
-    case schema::Attributes::Reduce:
-      return kReduceOp;
-    case schema::Attributes::ArgReduce:
-      return kArgReduceOp;
-    case schema::Attributes::Scan:
-      return kScanOp;
-    case schema::Attributes::Sort:
-      return kSortOp;
-    case schema::Attributes::Softmax:
-      return kSoftmaxOp;
-    case schema::Attributes::LayerNorm:
-      return kLayerNormOp;
-    case schema::Attributes::Attention:
-      return kAttentionOp;
-    case schema::Attributes::Reshape:
-      return kReshapeOp;
-    case schema::Attributes::Transpose:
-      return kTransposeOp;
-    case schema::Attributes::Expand:
-      return kExpandOp;
-    case schema::Attributes::Concat:
-      return kConcatOp;
-    case schema::Attributes::Slice:
-      return kSliceOp;
-    case schema::Attributes::Pad:
-      return kPadOp;
-    case schema::Attributes::Compare:
-      return kCompareOp;
-    case schema::Attributes::Where:
-      return kWhereOp;
-    case schema::Attributes::Cast:
-      return kCastOp;
-    case schema::Attributes::Iota:
-      return kIotaOp;
-    case schema::Attributes::SizeValue:
-      return kSizeValueOp;
-    case schema::Attributes::Index:
-      return kIndexOp;
-    case schema::Attributes::Gather:
-      return kGatherOp;
-    case schema::Attributes::Resize2d:
-      return kResize2dOp;
-    case schema::Attributes::IndexPut:
-      return kIndexPutOp;
-    case schema::Attributes::Scatter:
-      return kScatterOp;
-    case schema::Attributes::SliceScatter:
-      return kSliceScatterOp;
-    case schema::Attributes::MaskedScatter:
-      return kMaskedScatterOp;
-    case schema::Attributes::EmbeddingBag:
-      return kEmbeddingBagOp;
-    case schema::Attributes::RmsNorm:
-      return kRmsNormOp;
-    case schema::Attributes::GroupNorm:
-      return kGroupNormOp;
-    case schema::Attributes::MaxPoolIndices:
-      return kMaxPoolIndicesOp;
-    case schema::Attributes::GridSample:
-      return kGridSampleOp;
-    case schema::Attributes::Recurrent:
-      return kRecurrentOp;
-    case schema::Attributes::Quantize:
-      return kQuantizeOp;
-    case schema::Attributes::Dequantize:
-      return kDequantizeOp;
-    case schema::Attributes::RotaryEmbedding:
-      return kRotaryEmbeddingOp;
-    case schema::Attributes::ChooseQParams:
-      return kChooseQParamsOp;
-    case schema::Attributes::QuantizedLinear:
-      return kQuantizedLinearOp;
+#define ETX_CASE(name)           \
+  case schema::Attributes::name: \
+    return k##name##Op;
+    ETX_OPERATORS(ETX_CASE)
+#undef ETX_CASE
     case schema::Attributes::NONE:
       break;
   }
-  static const OpImpl kNone{};
   return kNone; // Blob::open lets no other value through.
 }
 

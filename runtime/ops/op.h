@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include <et_xnnpack/operators.h>
 #include <executorch/runtime/core/span.h>
 
 #include "choice.h"
@@ -91,24 +92,11 @@ struct OpImpl {
 // Fails if the op cannot have quantized operands.
 Status check_quantized(const OpImpl& op, const NodeContext& node);
 
-// The table, one entry for each member of schema::Attributes.
 const OpImpl& op_impl(schema::Attributes type);
 
-// runtime/ops/<family>.cpp
-extern const OpImpl kUnaryOp, kBinaryOp; // elementwise
-extern const OpImpl kLinearOp, kBatchMatMulOp; // linear
-extern const OpImpl kConv2dOp, kConvTranspose2dOp; // conv
-extern const OpImpl kAvgPool2dOp, kMaxPool2dOp, kAdaptivePool2dOp, kMaxPoolIndicesOp; // pool
-extern const OpImpl kReduceOp, kArgReduceOp, kScanOp, kSortOp, kSoftmaxOp; // reduce
-extern const OpImpl kLayerNormOp, kRmsNormOp, kGroupNormOp; // norm
-extern const OpImpl kAttentionOp, kRotaryEmbeddingOp; // attention
-extern const OpImpl kReshapeOp, kTransposeOp, kExpandOp, kConcatOp, kSliceOp, kPadOp; // shape
-extern const OpImpl kCompareOp, kWhereOp, kCastOp, kIotaOp, kSizeValueOp; // logic
-extern const OpImpl kIndexOp, kGatherOp, kIndexPutOp, kScatterOp, kSliceScatterOp, kMaskedScatterOp,
-    kEmbeddingBagOp; // index
-extern const OpImpl kResize2dOp, kGridSampleOp; // resize
-extern const OpImpl kRecurrentOp; // recurrent
-extern const OpImpl kQuantizeOp, kDequantizeOp; // quantize
-extern const OpImpl kChooseQParamsOp, kQuantizedLinearOp; // dynamic
+// That of each member of schema::Attributes, such as kUnaryOp, which is in runtime/ops/<family>/.
+#define ETX_DECLARE(name) extern const OpImpl k##name##Op;
+ETX_OPERATORS(ETX_DECLARE)
+#undef ETX_DECLARE
 
 } // namespace executorch::backends::et_xnnpack
