@@ -1,14 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "attention_kernel.h"
 
-#include "runtime/kernels/attention/attention.h"
-#include "runtime/kernels/attention/rotary_embedding.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
-namespace {
-
 AttentionParameters attention_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Attention>();
   AttentionParameters parameters;
@@ -27,16 +22,6 @@ AttentionParameters attention_parameters(const NodeContext& node) {
 RotaryEmbeddingParameters rotary_embedding_parameters(const NodeContext& node) {
   const bool interleaved = node.attributes<schema::RotaryEmbedding>().interleaved();
   return {node.input(0).shape, node.input(1).shape, node.input(2).shape, interleaved};
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_attention(const NodeContext& node) {
-  return make_kernel_of<Attention, attention_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_rotary_embedding(const NodeContext& node) {
-  return make_kernel_of<RotaryEmbedding, rotary_embedding_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -3,11 +3,17 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/attention/attention.h"
+#include "runtime/kernels/attention/rotary_embedding.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_attention(const NodeContext& node);
-std::unique_ptr<Kernel> make_rotary_embedding(const NodeContext& node);
+// What kernels must know of a node.
+AttentionParameters attention_parameters(const NodeContext& node);
+RotaryEmbeddingParameters rotary_embedding_parameters(const NodeContext& node);
+
+inline constexpr auto make_attention = make_kernel_of<Attention, attention_parameters>;
+inline constexpr auto make_rotary_embedding = make_kernel_of<RotaryEmbedding, rotary_embedding_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

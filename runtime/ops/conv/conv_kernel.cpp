@@ -3,10 +3,7 @@
 
 #include <type_traits>
 
-#include "runtime/kernels/conv/conv.h"
-#include "runtime/kernels/conv/low_precision_conv.h"
 #include "runtime/ops/common/common.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -41,29 +38,35 @@ ConvParameters low_precision_parameters(const NodeContext& node) {
 
 } // namespace
 
+ConvParameters conv2d_parameters(const NodeContext& node) {
+  return conv_parameters<schema::Conv2d>(node);
+}
+
+ConvParameters conv_transpose2d_parameters(const NodeContext& node) {
+  return conv_parameters<schema::ConvTranspose2d>(node);
+}
+
+ConvParameters low_precision_conv2d_parameters(const NodeContext& node) {
+  return low_precision_parameters<schema::Conv2d>(node);
+}
+
+ConvParameters low_precision_conv_transpose2d_parameters(const NodeContext& node) {
+  return low_precision_parameters<schema::ConvTranspose2d>(node);
+}
+
 bool is_depthwise(const NodeContext& node) {
   const Shape& weight = node.input(1).shape;
   return weight[3] == 1 && weight[0] == node.input(0).shape[3];
 }
 
 std::unique_ptr<Kernel> make_conv2d(const NodeContext& node) {
-  constexpr auto kParameters = conv_parameters<schema::Conv2d>;
-  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, kParameters>(node)
-                            : make_kernel_of<Conv, kParameters>(node);
-}
-
-std::unique_ptr<Kernel> make_conv_transpose2d(const NodeContext& node) {
-  return make_kernel_of<Conv, conv_parameters<schema::ConvTranspose2d>>(node);
+  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, conv2d_parameters>(node)
+                            : make_kernel_of<Conv, conv2d_parameters>(node);
 }
 
 std::unique_ptr<Kernel> make_low_precision_conv2d(const NodeContext& node) {
-  constexpr auto kParameters = low_precision_parameters<schema::Conv2d>;
-  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, kParameters>(node)
-                            : make_kernel_of<LowPrecisionConv, kParameters>(node);
-}
-
-std::unique_ptr<Kernel> make_low_precision_conv_transpose2d(const NodeContext& node) {
-  return make_kernel_of<LowPrecisionConv, low_precision_parameters<schema::ConvTranspose2d>>(node);
+  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, low_precision_conv2d_parameters>(node)
+                            : make_kernel_of<LowPrecisionConv, low_precision_conv2d_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

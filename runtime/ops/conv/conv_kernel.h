@@ -3,20 +3,29 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/conv/low_precision_conv.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
+
+// What kernels must know of a node.
+ConvParameters conv_transpose2d_parameters(const NodeContext& node);
+ConvParameters low_precision_conv_transpose2d_parameters(const NodeContext& node);
+ConvParameters conv2d_parameters(const NodeContext& node);
+ConvParameters low_precision_conv2d_parameters(const NodeContext& node);
 
 // Whether a Conv2d has one channel in and out in each group.
 bool is_depthwise(const NodeContext& node);
 
 // With a weight of Float32.
 std::unique_ptr<Kernel> make_conv2d(const NodeContext& node);
-std::unique_ptr<Kernel> make_conv_transpose2d(const NodeContext& node);
+inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpose2d_parameters>;
 
 // With a weight that stays in the 16 or 8 bits in which the program has it.
 // REQUIRES: is_low_precision(weight), a constant; no 32-bit sum or product of window sizes overflows
 std::unique_ptr<Kernel> make_low_precision_conv2d(const NodeContext& node);
-std::unique_ptr<Kernel> make_low_precision_conv_transpose2d(const NodeContext& node);
+inline constexpr auto make_low_precision_conv_transpose2d =
+    make_kernel_of<LowPrecisionConv, low_precision_conv_transpose2d_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -2,14 +2,10 @@
 #include "matmul_kernel.h"
 
 #include "low_precision_weight.h"
-#include "runtime/kernels/gemm/matmul.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/common/dequantized.h"
-#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
-namespace {
-
 MatrixProduct linear_parameters(const NodeContext& node) {
   const Shape& x = node.input(0).shape;
   const auto* clamp = node.attributes<schema::Linear>().clamp();
@@ -69,24 +65,6 @@ LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeCon
   parameters.b_transposed = product.b_transposed;
   parameters.type = node.input(1).storage_in_program();
   return parameters;
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_linear(const NodeContext& node) {
-  return make_kernel_of<MatMul, linear_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_low_precision_linear(const NodeContext& node) {
-  return make_kernel_of<LowPrecisionMatMul, low_precision_linear_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_batch_matmul(const NodeContext& node) {
-  return make_kernel_of<MatMul, batch_matmul_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_low_precision_batch_matmul(const NodeContext& node) {
-  return make_kernel_of<LowPrecisionMatMul, low_precision_batch_matmul_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

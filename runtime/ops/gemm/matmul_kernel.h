@@ -3,17 +3,25 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/gemm/matmul.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
+// What kernels must know of a node.
+MatrixProduct linear_parameters(const NodeContext& node);
+MatrixProduct batch_matmul_parameters(const NodeContext& node);
+LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node);
+LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeContext& node);
+
 // With operands of Float32.
-std::unique_ptr<Kernel> make_linear(const NodeContext& node);
-std::unique_ptr<Kernel> make_batch_matmul(const NodeContext& node);
+inline constexpr auto make_linear = make_kernel_of<MatMul, linear_parameters>;
+inline constexpr auto make_batch_matmul = make_kernel_of<MatMul, batch_matmul_parameters>;
 
 // With operand 1, a constant, in the 16 or 8 bits in which the program has it.
 // REQUIRES: is_low_precision(operand 1)
-std::unique_ptr<Kernel> make_low_precision_linear(const NodeContext& node);
-std::unique_ptr<Kernel> make_low_precision_batch_matmul(const NodeContext& node);
+inline constexpr auto make_low_precision_linear = make_kernel_of<LowPrecisionMatMul, low_precision_linear_parameters>;
+inline constexpr auto make_low_precision_batch_matmul =
+    make_kernel_of<LowPrecisionMatMul, low_precision_batch_matmul_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

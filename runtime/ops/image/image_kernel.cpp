@@ -1,9 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "image_kernel.h"
 
-#include "runtime/kernels/image/grid_sample.h"
-#include "runtime/kernels/image/resize.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -25,18 +22,6 @@ ResizeMethod method_of(ResizeKind kind) {
       break;
   }
   return ResizeMethod::Bicubic;
-}
-
-Resize2dParameters resize2d_parameters(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::Resize2d>();
-  Resize2dParameters parameters;
-  parameters.x = node.input(0).shape;
-  parameters.y = node.output().shape;
-  parameters.method = method_of(attributes.kind());
-  parameters.align_corners = attributes.align_corners();
-  parameters.scale_height = attributes.scale_height();
-  parameters.scale_width = attributes.scale_width();
-  return parameters;
 }
 
 SampleMethod method_of(SampleKind kind) {
@@ -63,6 +48,20 @@ GridPadding padding_of(GridPaddingMode mode) {
   return GridPadding::Reflection;
 }
 
+} // namespace
+
+Resize2dParameters resize2d_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Resize2d>();
+  Resize2dParameters parameters;
+  parameters.x = node.input(0).shape;
+  parameters.y = node.output().shape;
+  parameters.method = method_of(attributes.kind());
+  parameters.align_corners = attributes.align_corners();
+  parameters.scale_height = attributes.scale_height();
+  parameters.scale_width = attributes.scale_width();
+  return parameters;
+}
+
 GridSampleParameters grid_sample_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::GridSample>();
   GridSampleParameters parameters;
@@ -72,16 +71,6 @@ GridSampleParameters grid_sample_parameters(const NodeContext& node) {
   parameters.padding = padding_of(attributes.padding_mode());
   parameters.align_corners = attributes.align_corners();
   return parameters;
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_resize2d(const NodeContext& node) {
-  return make_kernel_of<Resize2d, resize2d_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_grid_sample(const NodeContext& node) {
-  return make_kernel_of<GridSample, grid_sample_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -3,11 +3,17 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/image/grid_sample.h"
+#include "runtime/kernels/image/resize.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_resize2d(const NodeContext& node);
-std::unique_ptr<Kernel> make_grid_sample(const NodeContext& node);
+// What kernels must know of a node.
+Resize2dParameters resize2d_parameters(const NodeContext& node);
+GridSampleParameters grid_sample_parameters(const NodeContext& node);
+
+inline constexpr auto make_resize2d = make_kernel_of<Resize2d, resize2d_parameters>;
+inline constexpr auto make_grid_sample = make_kernel_of<GridSample, grid_sample_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,9 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "index_kernel.h"
 
-#include "runtime/kernels/index/index.h"
-#include "runtime/kernels/index/scatter.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -25,21 +22,6 @@ std::vector<IndexTensor> index_tensors(const NodeContext& node, size_t first) {
   return indices;
 }
 
-IndexedCopyParameters index_parameters(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::Index>();
-  return {
-      node.input(0).shape,
-      index_tensors(node, 1),
-      attributes.axis(),
-      attributes.wrap(),
-      element_size(node.output().dtype)};
-}
-
-GatherParameters gather_parameters(const NodeContext& node) {
-  const size_t axis = node.attributes<schema::Gather>().axis();
-  return {node.input(0).shape, index_tensor(node, 1), axis, element_size(node.output().dtype)};
-}
-
 BagReduction reduction_of(BagKind kind) {
   switch (kind) {
     case BagKind::Sum:
@@ -50,21 +32,6 @@ BagReduction reduction_of(BagKind kind) {
       break;
   }
   return BagReduction::Max;
-}
-
-EmbeddingBagParameters embedding_bag_parameters(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::EmbeddingBag>();
-  EmbeddingBagParameters parameters;
-  parameters.reduction = reduction_of(attributes.kind());
-  parameters.padding_index = attributes.padding_idx();
-  parameters.rows = node.input(0).shape[0];
-  parameters.columns = node.input(0).shape[1];
-  parameters.indices = node.input(1).shape[0];
-  parameters.offsets = node.input(2).shape[0];
-  parameters.bags = node.output().shape[0];
-  parameters.index_dtype = node.input(1).dtype;
-  parameters.offset_dtype = node.input(2).dtype;
-  return parameters;
 }
 
 UpdateFunction function_of(UpdateKind kind) {
@@ -81,6 +48,38 @@ UpdateFunction function_of(UpdateKind kind) {
       break;
   }
   return UpdateFunction::Maximum;
+}
+
+} // namespace
+
+IndexedCopyParameters index_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Index>();
+  return {
+      node.input(0).shape,
+      index_tensors(node, 1),
+      attributes.axis(),
+      attributes.wrap(),
+      element_size(node.output().dtype)};
+}
+
+GatherParameters gather_parameters(const NodeContext& node) {
+  const size_t axis = node.attributes<schema::Gather>().axis();
+  return {node.input(0).shape, index_tensor(node, 1), axis, element_size(node.output().dtype)};
+}
+
+EmbeddingBagParameters embedding_bag_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::EmbeddingBag>();
+  EmbeddingBagParameters parameters;
+  parameters.reduction = reduction_of(attributes.kind());
+  parameters.padding_index = attributes.padding_idx();
+  parameters.rows = node.input(0).shape[0];
+  parameters.columns = node.input(0).shape[1];
+  parameters.indices = node.input(1).shape[0];
+  parameters.offsets = node.input(2).shape[0];
+  parameters.bags = node.output().shape[0];
+  parameters.index_dtype = node.input(1).dtype;
+  parameters.offset_dtype = node.input(2).dtype;
+  return parameters;
 }
 
 IndexPutParameters index_put_parameters(const NodeContext& node) {
@@ -119,30 +118,6 @@ SliceScatterParameters slice_scatter_parameters(const NodeContext& node) {
 
 MaskedScatterParameters masked_scatter_parameters(const NodeContext& node) {
   return {node.output().shape.numel(), node.input(2).shape.numel(), element_size(node.output().dtype)};
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_index(const NodeContext& node) {
-  return make_kernel_of<IndexedCopy, index_parameters>(node);
-}
-std::unique_ptr<Kernel> make_gather(const NodeContext& node) {
-  return make_kernel_of<Gather, gather_parameters>(node);
-}
-std::unique_ptr<Kernel> make_embedding_bag(const NodeContext& node) {
-  return make_kernel_of<EmbeddingBag, embedding_bag_parameters>(node);
-}
-std::unique_ptr<Kernel> make_index_put(const NodeContext& node) {
-  return make_kernel_of<IndexPut, index_put_parameters>(node);
-}
-std::unique_ptr<Kernel> make_scatter(const NodeContext& node) {
-  return make_kernel_of<Scatter, scatter_parameters>(node);
-}
-std::unique_ptr<Kernel> make_slice_scatter(const NodeContext& node) {
-  return make_kernel_of<SliceScatter, slice_scatter_parameters>(node);
-}
-std::unique_ptr<Kernel> make_masked_scatter(const NodeContext& node) {
-  return make_kernel_of<MaskedScatter, masked_scatter_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -3,18 +3,29 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/index/index.h"
+#include "runtime/kernels/index/scatter.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_index(const NodeContext& node);
-std::unique_ptr<Kernel> make_gather(const NodeContext& node);
-std::unique_ptr<Kernel> make_embedding_bag(const NodeContext& node);
+// What kernels must know of a node.
+IndexedCopyParameters index_parameters(const NodeContext& node);
+GatherParameters gather_parameters(const NodeContext& node);
+EmbeddingBagParameters embedding_bag_parameters(const NodeContext& node);
+IndexPutParameters index_put_parameters(const NodeContext& node);
+ScatterParameters scatter_parameters(const NodeContext& node);
+SliceScatterParameters slice_scatter_parameters(const NodeContext& node);
+MaskedScatterParameters masked_scatter_parameters(const NodeContext& node);
+
+inline constexpr auto make_index = make_kernel_of<IndexedCopy, index_parameters>;
+inline constexpr auto make_gather = make_kernel_of<Gather, gather_parameters>;
+inline constexpr auto make_embedding_bag = make_kernel_of<EmbeddingBag, embedding_bag_parameters>;
 
 // These write to parts of a tensor. All but make_masked_scatter may work in place.
-std::unique_ptr<Kernel> make_index_put(const NodeContext& node);
-std::unique_ptr<Kernel> make_scatter(const NodeContext& node);
-std::unique_ptr<Kernel> make_slice_scatter(const NodeContext& node);
-std::unique_ptr<Kernel> make_masked_scatter(const NodeContext& node);
+inline constexpr auto make_index_put = make_kernel_of<IndexPut, index_put_parameters>;
+inline constexpr auto make_scatter = make_kernel_of<Scatter, scatter_parameters>;
+inline constexpr auto make_slice_scatter = make_kernel_of<SliceScatter, slice_scatter_parameters>;
+inline constexpr auto make_masked_scatter = make_kernel_of<MaskedScatter, masked_scatter_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

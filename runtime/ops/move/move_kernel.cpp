@@ -4,10 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/kernels/move/box_copies.h"
-#include "runtime/kernels/move/edge_pad.h"
+#include "runtime/kernels/common/with_type.h"
 #include "runtime/kernels/simd/reduced_float.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 #include "runtime/program/quantization.h"
 
@@ -18,6 +16,48 @@ namespace {
 size_t element_bytes(const NodeContext& node) {
   return element_size(node.output().storage());
 }
+
+std::array<size_t, kMaxRank> padding_before(const NodeContext& node) {
+  std::array<size_t, kMaxRank> before{};
+  for (uint32_t axis = 0; axis < node.input(0).shape.rank; ++axis) {
+    before[axis] = node.attributes<schema::Pad>().before()->Get(axis);
+  }
+  return before;
+}
+
+// The number as an element of this type.
+std::array<char, 8> element_of(const TensorType& type, float value) {
+  std::array<char, 8> element{};
+  const auto store = [&](auto number) { std::memcpy(element.data(), &number, sizeof(number)); };
+  if (type.quantization != nullptr) {
+    value = static_cast<float>(quantize_number(*type.quantization, type.quantized_dtype, value));
+  }
+  if (is_reduced_float(type.storage())) {
+    narrow(type.dtype, &value, element.data(), 1);
+  } else if (type.storage() == DType::Bool) {
+    store(static_cast<uint8_t>(value != 0));
+  } else {
+    with_type(type.storage(), [&](auto zero) { store(static_cast<decltype(zero)>(value)); });
+  }
+  return element;
+}
+
+// REQUIRES: not Constant
+EdgePadding edge_padding(schema::PadMode mode) {
+  switch (mode) {
+    case schema::PadMode::Reflect:
+      return EdgePadding::Reflect;
+    case schema::PadMode::Replicate:
+      return EdgePadding::Replicate;
+    case schema::PadMode::Circular:
+      return EdgePadding::Circular;
+    case schema::PadMode::Constant:
+      break;
+  }
+  return {};
+}
+
+} // namespace
 
 BoxCopiesParameters copy_parameters(const NodeContext& node) {
   return copied(node.output().shape, element_bytes(node));
@@ -52,48 +92,6 @@ BoxCopiesParameters concat_parameters(const NodeContext& node) {
   return concatenated({inputs.data(), inputs.size()}, node.output().shape, axis, element_bytes(node));
 }
 
-std::array<size_t, kMaxRank> padding_before(const NodeContext& node) {
-  std::array<size_t, kMaxRank> before{};
-  for (uint32_t axis = 0; axis < node.input(0).shape.rank; ++axis) {
-    before[axis] = node.attributes<schema::Pad>().before()->Get(axis);
-  }
-  return before;
-}
-
-// The number as an element of this type.
-std::array<char, 8> element_of(const TensorType& type, float value) {
-  std::array<char, 8> element{};
-  const auto store = [&](auto number) { std::memcpy(element.data(), &number, sizeof(number)); };
-  if (type.quantization != nullptr) {
-    value = static_cast<float>(quantize_number(*type.quantization, type.quantized_dtype, value));
-  }
-  switch (type.storage()) {
-    case DType::Float32:
-      store(value);
-      break;
-    case DType::Int32:
-      store(static_cast<int32_t>(value));
-      break;
-    case DType::Int64:
-      store(static_cast<int64_t>(value));
-      break;
-    case DType::Bool:
-      store(static_cast<uint8_t>(value != 0));
-      break;
-    case DType::Int8:
-      store(static_cast<int8_t>(value));
-      break;
-    case DType::UInt8:
-      store(static_cast<uint8_t>(value));
-      break;
-    case DType::Float16:
-    case DType::BFloat16:
-      narrow(type.dtype, &value, element.data(), 1);
-      break;
-  }
-  return element;
-}
-
 BoxCopiesParameters constant_pad_parameters(const NodeContext& node) {
   const Shape& x = node.input(0).shape;
   const std::array<size_t, kMaxRank> before = padding_before(node);
@@ -101,43 +99,11 @@ BoxCopiesParameters constant_pad_parameters(const NodeContext& node) {
   return padded(x, node.output().shape, {before.data(), x.rank}, element_bytes(node), element_of(node.output(), value));
 }
 
-// REQUIRES: not Constant
-EdgePadding edge_padding(schema::PadMode mode) {
-  switch (mode) {
-    case schema::PadMode::Reflect:
-      return EdgePadding::Reflect;
-    case schema::PadMode::Replicate:
-      return EdgePadding::Replicate;
-    case schema::PadMode::Circular:
-      return EdgePadding::Circular;
-    case schema::PadMode::Constant:
-      break;
-  }
-  return {};
-}
-
 EdgePadParameters edge_pad_parameters(const NodeContext& node) {
   const EdgePadding padding = edge_padding(node.attributes<schema::Pad>().mode());
   return {node.input(0).shape, node.output().shape, padding_before(node), padding, element_bytes(node)};
 }
 
-} // namespace
-
-std::unique_ptr<Kernel> make_copy(const NodeContext& node) {
-  return make_kernel_of<BoxCopies, copy_parameters>(node);
-}
-std::unique_ptr<Kernel> make_transpose(const NodeContext& node) {
-  return make_kernel_of<BoxCopies, transpose_parameters>(node);
-}
-std::unique_ptr<Kernel> make_expand(const NodeContext& node) {
-  return make_kernel_of<BoxCopies, expand_parameters>(node);
-}
-std::unique_ptr<Kernel> make_slice(const NodeContext& node) {
-  return make_kernel_of<BoxCopies, slice_parameters>(node);
-}
-std::unique_ptr<Kernel> make_concat(const NodeContext& node) {
-  return make_kernel_of<BoxCopies, concat_parameters>(node);
-}
 std::unique_ptr<Kernel> make_pad(const NodeContext& node) {
   const bool is_constant = node.attributes<schema::Pad>().mode() == schema::PadMode::Constant;
   if (is_constant || node.input(0).shape.rank == 0) {

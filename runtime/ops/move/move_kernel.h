@@ -3,16 +3,27 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/move/box_copies.h"
+#include "runtime/kernels/move/edge_pad.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
+// What kernels must know of a node.
+BoxCopiesParameters copy_parameters(const NodeContext& node);
+BoxCopiesParameters transpose_parameters(const NodeContext& node);
+BoxCopiesParameters expand_parameters(const NodeContext& node);
+BoxCopiesParameters slice_parameters(const NodeContext& node);
+BoxCopiesParameters concat_parameters(const NodeContext& node);
+BoxCopiesParameters constant_pad_parameters(const NodeContext& node);
+EdgePadParameters edge_pad_parameters(const NodeContext& node);
+
 // These take every dtype.
-std::unique_ptr<Kernel> make_copy(const NodeContext& node);
-std::unique_ptr<Kernel> make_transpose(const NodeContext& node);
-std::unique_ptr<Kernel> make_expand(const NodeContext& node);
-std::unique_ptr<Kernel> make_slice(const NodeContext& node);
-std::unique_ptr<Kernel> make_concat(const NodeContext& node);
+inline constexpr auto make_copy = make_kernel_of<BoxCopies, copy_parameters>;
+inline constexpr auto make_transpose = make_kernel_of<BoxCopies, transpose_parameters>;
+inline constexpr auto make_expand = make_kernel_of<BoxCopies, expand_parameters>;
+inline constexpr auto make_slice = make_kernel_of<BoxCopies, slice_parameters>;
+inline constexpr auto make_concat = make_kernel_of<BoxCopies, concat_parameters>;
 std::unique_ptr<Kernel> make_pad(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,9 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "norm_kernel.h"
 
-#include "runtime/kernels/norm/group_norm.h"
-#include "runtime/kernels/norm/layer_norm.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -16,6 +13,16 @@ RowNormParameters row_norm_parameters(const NodeContext& node) {
   const Shape& x = node.input(0).shape;
   const size_t split = x.rank - attributes.axes();
   return {x.numel(0, split), x.numel(split, x.rank), attributes.epsilon()};
+}
+
+} // namespace
+
+RowNormParameters layer_norm_parameters(const NodeContext& node) {
+  return row_norm_parameters<schema::LayerNorm>(node);
+}
+
+RowNormParameters rms_norm_parameters(const NodeContext& node) {
+  return row_norm_parameters<schema::RmsNorm>(node);
 }
 
 GroupNormParameters group_norm_parameters(const NodeContext& node) {
@@ -31,20 +38,6 @@ GroupNormParameters group_norm_parameters(const NodeContext& node) {
   parameters.epsilon = attributes.epsilon();
   parameters.channels_last = axis == x.rank - 1;
   return parameters;
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_layer_norm(const NodeContext& node) {
-  return make_kernel_of<LayerNorm, row_norm_parameters<schema::LayerNorm>>(node);
-}
-
-std::unique_ptr<Kernel> make_rms_norm(const NodeContext& node) {
-  return make_kernel_of<RmsNorm, row_norm_parameters<schema::RmsNorm>>(node);
-}
-
-std::unique_ptr<Kernel> make_group_norm(const NodeContext& node) {
-  return make_kernel_of<GroupNorm, group_norm_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,9 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "pool_kernel.h"
 
-#include "runtime/kernels/pool/max_pool_indices.h"
-#include "runtime/kernels/pool/pool.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -36,6 +33,18 @@ PoolParameters window_parameters(const NodeContext& node) {
   return parameters;
 }
 
+PoolOp to_pool_op(schema::AdaptivePoolKind kind) {
+  switch (kind) {
+    case schema::AdaptivePoolKind::Average:
+      return PoolOp::Average;
+    case schema::AdaptivePoolKind::Max:
+      break;
+  }
+  return PoolOp::Max;
+}
+
+} // namespace
+
 PoolParameters avg_pool2d_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::AvgPool2d>();
   PoolParameters parameters = window_parameters<schema::AvgPool2d>(node);
@@ -55,16 +64,6 @@ PoolParameters max_pool2d_parameters(const NodeContext& node) {
   parameters.height.dilation = attributes.dilation()->height();
   parameters.width.dilation = attributes.dilation()->width();
   return parameters;
-}
-
-PoolOp to_pool_op(schema::AdaptivePoolKind kind) {
-  switch (kind) {
-    case schema::AdaptivePoolKind::Average:
-      return PoolOp::Average;
-    case schema::AdaptivePoolKind::Max:
-      break;
-  }
-  return PoolOp::Max;
 }
 
 PoolParameters adaptive_pool2d_parameters(const NodeContext& node) {
@@ -94,24 +93,6 @@ MaxPoolIndicesParameters max_pool_indices_parameters(const NodeContext& node) {
     axis.dilation = get(attributes.dilation(), 1);
   }
   return parameters;
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_avg_pool2d(const NodeContext& node) {
-  return make_kernel_of<Pool, avg_pool2d_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_max_pool2d(const NodeContext& node) {
-  return make_kernel_of<Pool, max_pool2d_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_adaptive_pool2d(const NodeContext& node) {
-  return make_kernel_of<Pool, adaptive_pool2d_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_max_pool_indices(const NodeContext& node) {
-  return make_kernel_of<MaxPoolIndices, max_pool_indices_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,13 +1,24 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "dynamic_kernel.h"
 
-#include "runtime/kernels/gemm/quantized_linear.h"
-#include "runtime/kernels/quantize/choose_qparams.h"
 #include "runtime/ops/common/common.h"
-#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
+
+QParamsRule to_rule(schema::QParamsKind kind) {
+  switch (kind) {
+    case schema::QParamsKind::Asymmetric:
+      return QParamsRule::Asymmetric;
+    case schema::QParamsKind::Symmetric:
+      return QParamsRule::Symmetric;
+    case schema::QParamsKind::Nearest:
+      break;
+  }
+  return QParamsRule::Nearest;
+}
+
+} // namespace
 
 QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
@@ -24,18 +35,6 @@ QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node) {
   return parameters;
 }
 
-QParamsRule to_rule(schema::QParamsKind kind) {
-  switch (kind) {
-    case schema::QParamsKind::Asymmetric:
-      return QParamsRule::Asymmetric;
-    case schema::QParamsKind::Symmetric:
-      return QParamsRule::Symmetric;
-    case schema::QParamsKind::Nearest:
-      break;
-  }
-  return QParamsRule::Nearest;
-}
-
 ChooseQParamsParameters choose_qparams_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::ChooseQParams>();
   const Shape& x = node.input(0).shape;
@@ -47,16 +46,6 @@ ChooseQParamsParameters choose_qparams_parameters(const NodeContext& node) {
        static_cast<float>(attributes.max()),
        to_rule(attributes.kind()),
        attributes.epsilon()}};
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_quantized_linear(const NodeContext& node) {
-  return make_kernel_of<QuantizedLinear, quantized_linear_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_choose_qparams(const NodeContext& node) {
-  return make_kernel_of<ChooseQParams, choose_qparams_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

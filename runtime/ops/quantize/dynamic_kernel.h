@@ -3,11 +3,17 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/gemm/quantized_linear.h"
+#include "runtime/kernels/quantize/choose_qparams.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_quantized_linear(const NodeContext& node);
-std::unique_ptr<Kernel> make_choose_qparams(const NodeContext& node);
+// What kernels must know of a node.
+QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node);
+ChooseQParamsParameters choose_qparams_parameters(const NodeContext& node);
+
+inline constexpr auto make_quantized_linear = make_kernel_of<QuantizedLinear, quantized_linear_parameters>;
+inline constexpr auto make_choose_qparams = make_kernel_of<ChooseQParams, choose_qparams_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

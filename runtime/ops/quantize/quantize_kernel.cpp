@@ -1,21 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "quantize_kernel.h"
 
-#include "runtime/kernels/quantize/quantize.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
-
-QuantizeTensorParameters quantize_parameters(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::Quantize>();
-  return {to_dtype(attributes.dtype()), attributes.min(), attributes.max(), node.input(0).shape, node.input(1).shape};
-}
-
-DequantizeTensorParameters dequantize_parameters(const NodeContext& node) {
-  return {node.input(0).dtype, node.input(0).shape, node.input(1).shape};
-}
 
 // Whether one scale is for all of the input, whatever the sizes.
 bool has_one_scale(const NodeContext& node) {
@@ -25,12 +14,13 @@ bool has_one_scale(const NodeContext& node) {
 
 } // namespace
 
-std::unique_ptr<Kernel> make_quantize(const NodeContext& node) {
-  return make_kernel_of<QuantizeTensor, quantize_parameters>(node);
+QuantizeTensorParameters quantize_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Quantize>();
+  return {to_dtype(attributes.dtype()), attributes.min(), attributes.max(), node.input(0).shape, node.input(1).shape};
 }
 
-std::unique_ptr<Kernel> make_dequantize(const NodeContext& node) {
-  return make_kernel_of<DequantizeTensor, dequantize_parameters>(node);
+DequantizeTensorParameters dequantize_parameters(const NodeContext& node) {
+  return {node.input(0).dtype, node.input(0).shape, node.input(1).shape};
 }
 
 std::unique_ptr<Row> make_quantize_row(const NodeContext& node) {

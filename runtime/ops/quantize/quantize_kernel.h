@@ -4,12 +4,17 @@
 #include <memory>
 
 #include "runtime/kernels/elementwise/row.h"
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/quantize/quantize.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_quantize(const NodeContext& node);
-std::unique_ptr<Kernel> make_dequantize(const NodeContext& node);
+// What kernels must know of a node.
+QuantizeTensorParameters quantize_parameters(const NodeContext& node);
+DequantizeTensorParameters dequantize_parameters(const NodeContext& node);
+
+inline constexpr auto make_quantize = make_kernel_of<QuantizeTensor, quantize_parameters>;
+inline constexpr auto make_dequantize = make_kernel_of<DequantizeTensor, dequantize_parameters>;
 // Null unless one scale is for all, whatever the sizes.
 std::unique_ptr<Row> make_quantize_row(const NodeContext& node);
 std::unique_ptr<Row> make_dequantize_row(const NodeContext& node);

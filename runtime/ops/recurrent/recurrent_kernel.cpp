@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "recurrent_kernel.h"
 
-#include "runtime/kernels/recurrent/recurrent.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -22,6 +20,8 @@ RecurrentCellType to_cell_type(schema::RecurrentKind kind) {
   return RecurrentCellType::Relu;
 }
 
+} // namespace
+
 RecurrentParameters recurrent_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Recurrent>();
   const Shape& x = node.input(0).shape;
@@ -35,12 +35,6 @@ RecurrentParameters recurrent_parameters(const NodeContext& node) {
   parameters.hidden = parameters.projects ? node.input(5).shape[1] : parameters.output;
   parameters.reverse = attributes.reverse();
   return parameters;
-}
-
-} // namespace
-
-std::unique_ptr<Kernel> make_recurrent(const NodeContext& node) {
-  return make_kernel_of<Recurrent, recurrent_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

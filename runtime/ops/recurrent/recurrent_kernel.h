@@ -3,10 +3,14 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/recurrent/recurrent.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
-std::unique_ptr<Kernel> make_recurrent(const NodeContext& node);
+// What kernels must know of a node.
+RecurrentParameters recurrent_parameters(const NodeContext& node);
+
+inline constexpr auto make_recurrent = make_kernel_of<Recurrent, recurrent_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

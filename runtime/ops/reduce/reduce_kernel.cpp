@@ -1,12 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "reduce_kernel.h"
 
-#include "runtime/kernels/reduce/arg_reduce.h"
-#include "runtime/kernels/reduce/reduce.h"
-#include "runtime/kernels/reduce/scan.h"
-#include "runtime/kernels/reduce/softmax.h"
-#include "runtime/kernels/reduce/sort.h"
-#include "runtime/ops/common/kernel_of.h"
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -32,15 +26,6 @@ ReduceOp to_reduce_op(schema::ReduceKind kind) {
   return ReduceOp::All;
 }
 
-ReduceParameters reduce_parameters(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::Reduce>();
-  ReduceParameters parameters{to_reduce_op(attributes.kind()), node.input(0).dtype, node.input(0).shape, {}};
-  for (const uint8_t axis : *attributes.axes()) {
-    parameters.is_reduced[axis] = true;
-  }
-  return parameters;
-}
-
 ArgReduceOp to_arg_reduce_op(schema::ArgReduceKind kind) {
   switch (kind) {
     case schema::ArgReduceKind::Max:
@@ -51,11 +36,6 @@ ArgReduceOp to_arg_reduce_op(schema::ArgReduceKind kind) {
   return ArgReduceOp::Min;
 }
 
-ArgReduceParameters arg_reduce_parameters(const NodeContext& node) {
-  const auto& attributes = node.attributes<schema::ArgReduce>();
-  return {to_arg_reduce_op(attributes.kind()), node.input(0).dtype, node.input(0).shape, attributes.axis()};
-}
-
 ScanOp to_scan_op(schema::ScanKind kind) {
   switch (kind) {
     case schema::ScanKind::Sum:
@@ -64,6 +44,22 @@ ScanOp to_scan_op(schema::ScanKind kind) {
       break;
   }
   return ScanOp::Prod;
+}
+
+} // namespace
+
+ReduceParameters reduce_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Reduce>();
+  ReduceParameters parameters{to_reduce_op(attributes.kind()), node.input(0).dtype, node.input(0).shape, {}};
+  for (const uint8_t axis : *attributes.axes()) {
+    parameters.is_reduced[axis] = true;
+  }
+  return parameters;
+}
+
+ArgReduceParameters arg_reduce_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::ArgReduce>();
+  return {to_arg_reduce_op(attributes.kind()), node.input(0).dtype, node.input(0).shape, attributes.axis()};
 }
 
 ScanParameters scan_parameters(const NodeContext& node) {
@@ -81,30 +77,12 @@ SoftmaxParameters softmax_parameters(const NodeContext& node) {
   return {node.input(0).shape, attributes.axis(), attributes.log()};
 }
 
-} // namespace
-
 std::unique_ptr<Kernel> make_reduce(const NodeContext& node) {
   const schema::ReduceKind kind = node.attributes<schema::Reduce>().kind();
   const bool adds_floats =
       node.input(0).dtype == DType::Float32 && (kind == schema::ReduceKind::Sum || kind == schema::ReduceKind::Mean);
   return adds_floats ? make_kernel_of<SumFloats, reduce_parameters>(node)
                      : make_kernel_of<Reduce, reduce_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_arg_reduce(const NodeContext& node) {
-  return make_kernel_of<ArgReduce, arg_reduce_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_scan(const NodeContext& node) {
-  return make_kernel_of<Scan, scan_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_sort(const NodeContext& node) {
-  return make_kernel_of<Sort, sort_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_softmax(const NodeContext& node) {
-  return make_kernel_of<Softmax, softmax_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

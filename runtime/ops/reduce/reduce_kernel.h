@@ -3,14 +3,26 @@
 
 #include <memory>
 
-#include "runtime/ops/kernel.h"
+#include "runtime/kernels/reduce/arg_reduce.h"
+#include "runtime/kernels/reduce/reduce.h"
+#include "runtime/kernels/reduce/scan.h"
+#include "runtime/kernels/reduce/softmax.h"
+#include "runtime/kernels/reduce/sort.h"
+#include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
 
+// What kernels must know of a node.
+ArgReduceParameters arg_reduce_parameters(const NodeContext& node);
+ScanParameters scan_parameters(const NodeContext& node);
+SortParameters sort_parameters(const NodeContext& node);
+SoftmaxParameters softmax_parameters(const NodeContext& node);
+ReduceParameters reduce_parameters(const NodeContext& node);
+
 std::unique_ptr<Kernel> make_reduce(const NodeContext& node);
-std::unique_ptr<Kernel> make_arg_reduce(const NodeContext& node);
-std::unique_ptr<Kernel> make_scan(const NodeContext& node);
-std::unique_ptr<Kernel> make_sort(const NodeContext& node);
-std::unique_ptr<Kernel> make_softmax(const NodeContext& node);
+inline constexpr auto make_arg_reduce = make_kernel_of<ArgReduce, arg_reduce_parameters>;
+inline constexpr auto make_scan = make_kernel_of<Scan, scan_parameters>;
+inline constexpr auto make_sort = make_kernel_of<Sort, sort_parameters>;
+inline constexpr auto make_softmax = make_kernel_of<Softmax, softmax_parameters>;
 
 } // namespace executorch::backends::et_xnnpack
