@@ -1,6 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// An operand as vectors of any type, compiled for each instruction set: include it after
+// An operand as blocks of any type, compiled for each instruction set: include it after
 // foreach_target.h, without a guard of the usual kind.
 
 #if defined(ET_XNNPACK_ELEMENT_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -14,7 +14,7 @@
 
 #include <hwy/highway.h>
 
-#include "row.h"
+#include "blocks.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
@@ -22,25 +22,37 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// REQUIRES: the operand has an element
-template <typename T>
-class Elements {
+// Gives the blocks of an operand, one after the other. An element that is one for all is there as often as a block has
+// elements, so that a loop has one form, whatever moves: for each combination the compiler would make a loop of its own.
+template <typename T, size_t kBlock>
+class Blocks {
  public:
-  explicit Elements(const RowOperand& operand)
-      : data_(static_cast<const T*>(operand.data)), moves_(operand.moves), same_(hn::Set(kTag, *data_)) {}
-
-  HWY_INLINE hn::Vec<hn::ScalableTag<T>> load(size_t i) const {
-    return moves_ ? hn::LoadU(kTag, data_ + i) : same_;
+  // REQUIRES: the operand has an element; kBlock is a multiple of the lanes of a vector
+  explicit Blocks(const RowOperand& operand) : next_(static_cast<const T*>(operand.data)), step_(kBlock) {
+    if (!operand.moves) {
+      const hn::ScalableTag<T> tag;
+      const auto same = hn::Set(tag, *next_);
+      for (size_t i = 0; i < kBlock; i += hn::MaxLanes(tag)) {
+        hn::Store(same, tag, copies_ + i);
+      }
+      next_ = copies_;
+      step_ = 0;
+    }
   }
-  T operator[](size_t i) const {
-    return data_[moves_ ? i : 0];
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  HWY_INLINE const T* next() {
+    const T* const block = next_;
+    next_ += step_;
+    return block;
   }
 
  private:
-  static constexpr hn::ScalableTag<T> kTag{};
-  const T* data_;
-  bool moves_;
-  hn::Vec<hn::ScalableTag<T>> same_;
+  static_assert(kBlock <= kMaxBlock);
+  const T* next_;
+  size_t step_;
+  HWY_ALIGN T copies_[kBlock];
 };
 
 } // namespace HWY_NAMESPACE

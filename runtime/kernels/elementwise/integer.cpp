@@ -18,27 +18,18 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-// Arithmetic wraps. Products of bytes are widened: not all targets have them.
-template <BinaryFunction kFunction, typename T>
-T scalar(T a, T b) {
-  const auto p = static_cast<uint64_t>(a), q = static_cast<uint64_t>(b);
-  switch (kFunction) {
-    case BinaryFunction::Add:
-      return static_cast<T>(p + q);
-    case BinaryFunction::Sub:
-      return static_cast<T>(p - q);
-    case BinaryFunction::Mul:
-      return static_cast<T>(p * q);
-    case BinaryFunction::Maximum:
-      return a > b ? a : b;
-    case BinaryFunction::Minimum:
-      return a < b ? a : b;
-    case BinaryFunction::BitAnd:
-      return static_cast<T>(p & q);
-    case BinaryFunction::BitOr:
-      return static_cast<T>(p | q);
-    default:
-      return static_cast<T>(p ^ q);
+// Arithmetic wraps. Not all targets have products of bytes: those at even and odd places are made as 16 bits.
+template <class V>
+HWY_INLINE V product(V a, V b) {
+  const hn::DFromV<V> tag;
+  if constexpr (sizeof(hn::TFromD<decltype(tag)>) == 1) {
+    const hn::Repartition<uint16_t, decltype(tag)> shorts;
+    const auto p = hn::BitCast(shorts, a), q = hn::BitCast(shorts, b);
+    const auto even = hn::Mul(p, q);
+    const auto odd = hn::ShiftLeft<8>(hn::Mul(hn::ShiftRight<8>(p), hn::ShiftRight<8>(q)));
+    return hn::OddEven(hn::BitCast(tag, odd), hn::BitCast(tag, even));
+  } else {
+    return hn::Mul(a, b);
   }
 }
 
@@ -49,7 +40,7 @@ HWY_INLINE V vectors(V a, V b) {
   } else if constexpr (kFunction == BinaryFunction::Sub) {
     return hn::Sub(a, b);
   } else if constexpr (kFunction == BinaryFunction::Mul) {
-    return hn::Mul(a, b);
+    return product(a, b);
   } else if constexpr (kFunction == BinaryFunction::Maximum) {
     return hn::Max(a, b);
   } else if constexpr (kFunction == BinaryFunction::Minimum) {
@@ -64,21 +55,31 @@ HWY_INLINE V vectors(V a, V b) {
 }
 
 template <BinaryFunction kFunction, typename T>
-void integers(const RowOperand* operands, void* y, size_t count) {
+void integer_blocks(const RowOperand* operands, void* y, size_t count) {
   const hn::ScalableTag<T> tag;
-  const size_t lanes = hn::Lanes(tag);
-  const Elements<T> a(operands[0]), b(operands[1]);
+  constexpr size_t kLanes = hn::MaxLanes(tag), kBlock = HWY_MIN(4 * kLanes, kMaxBlock);
+  Blocks<T, kBlock> a(operands[0]), b(operands[1]);
   T* const to = static_cast<T*>(y);
-  size_t i = 0;
-  if constexpr (kFunction != BinaryFunction::Mul || sizeof(T) > 1) {
-    for (; i + lanes <= count; i += lanes) {
-      hn::StoreU(vectors<kFunction>(a.load(i), b.load(i)), tag, to + i);
+  for (size_t i = 0; i < count; i += kBlock) {
+    const T *const p = a.next(), *const q = b.next();
+    for (size_t k = 0; k < kBlock; k += kLanes) {
+      hn::StoreU(vectors<kFunction>(hn::LoadU(tag, p + k), hn::LoadU(tag, q + k)), tag, to + i + k);
     }
   }
-  for (; i < count; ++i) {
-    to[i] = scalar<kFunction, T>(a[i], b[i]);
-  }
 }
+
+template <BinaryFunction kFunction, typename T>
+void integers(const RowOperand* operands, void* y, size_t count) {
+  constexpr size_t kBlock = HWY_MIN(4 * hn::MaxLanes(hn::ScalableTag<T>()), kMaxBlock);
+  run_in_blocks(integer_blocks<kFunction, T>, {kBlock, 2, {sizeof(T), sizeof(T)}, sizeof(T)}, operands, y, count);
+}
+
+// The type that a function of `T` works on: where the sign makes no difference, without one.
+template <BinaryFunction kFunction, typename T>
+using Worked = std::conditional_t<
+    kFunction == BinaryFunction::Maximum || kFunction == BinaryFunction::Minimum,
+    T,
+    std::make_unsigned_t<T>>;
 
 RowFunction choose_integer(BinaryFunction function, DType dtype) {
   return with_type(dtype, [&](auto zero) -> RowFunction {
@@ -86,21 +87,21 @@ RowFunction choose_integer(BinaryFunction function, DType dtype) {
     if constexpr (std::is_integral_v<T>) {
       switch (function) {
         case BinaryFunction::Add:
-          return integers<BinaryFunction::Add, T>;
+          return integers<BinaryFunction::Add, Worked<BinaryFunction::Add, T>>;
         case BinaryFunction::Sub:
-          return integers<BinaryFunction::Sub, T>;
+          return integers<BinaryFunction::Sub, Worked<BinaryFunction::Sub, T>>;
         case BinaryFunction::Mul:
-          return integers<BinaryFunction::Mul, T>;
+          return integers<BinaryFunction::Mul, Worked<BinaryFunction::Mul, T>>;
         case BinaryFunction::Maximum:
-          return integers<BinaryFunction::Maximum, T>;
+          return integers<BinaryFunction::Maximum, Worked<BinaryFunction::Maximum, T>>;
         case BinaryFunction::Minimum:
-          return integers<BinaryFunction::Minimum, T>;
+          return integers<BinaryFunction::Minimum, Worked<BinaryFunction::Minimum, T>>;
         case BinaryFunction::BitAnd:
-          return integers<BinaryFunction::BitAnd, T>;
+          return integers<BinaryFunction::BitAnd, Worked<BinaryFunction::BitAnd, T>>;
         case BinaryFunction::BitOr:
-          return integers<BinaryFunction::BitOr, T>;
+          return integers<BinaryFunction::BitOr, Worked<BinaryFunction::BitOr, T>>;
         case BinaryFunction::BitXor:
-          return integers<BinaryFunction::BitXor, T>;
+          return integers<BinaryFunction::BitXor, Worked<BinaryFunction::BitXor, T>>;
         default:
           break;
       }

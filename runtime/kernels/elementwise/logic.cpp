@@ -16,63 +16,47 @@ namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
 struct Equal {
-  template <typename T>
-  static bool of(T a, T b) {
-    return a == b;
-  }
   template <typename V>
-  static HWY_INLINE auto of_vectors(V a, V b) {
+  static HWY_INLINE auto of(V a, V b) {
     return hn::Eq(a, b);
   }
 };
 struct NotEqual {
-  template <typename T>
-  static bool of(T a, T b) {
-    return a != b;
-  }
   // Not Ne: NaN differs from everything.
   template <typename V>
-  static HWY_INLINE auto of_vectors(V a, V b) {
+  static HWY_INLINE auto of(V a, V b) {
     return hn::Not(hn::Eq(a, b));
   }
 };
 struct Less {
-  template <typename T>
-  static bool of(T a, T b) {
-    return a < b;
-  }
   template <typename V>
-  static HWY_INLINE auto of_vectors(V a, V b) {
+  static HWY_INLINE auto of(V a, V b) {
     return hn::Lt(a, b);
   }
 };
 struct LessEqual {
-  template <typename T>
-  static bool of(T a, T b) {
-    return a <= b;
-  }
   template <typename V>
-  static HWY_INLINE auto of_vectors(V a, V b) {
+  static HWY_INLINE auto of(V a, V b) {
     return hn::Le(a, b);
   }
 };
 
-// All bits of an integer where the comparison of elements [i, i + Lanes) holds.
+// All bits of an integer where the comparison of a vector of elements holds.
 template <class Function, typename T>
-HWY_INLINE auto compare_vectors(const Elements<T>& a, const Elements<T>& b, size_t i) {
+HWY_INLINE auto compare_vectors(const T* a, const T* b) {
   const hn::RebindToSigned<hn::ScalableTag<T>> integers;
   const hn::ScalableTag<T> tag;
-  return hn::BitCast(integers, hn::VecFromMask(tag, Function::of_vectors(a.load(i), b.load(i))));
+  return hn::BitCast(integers, hn::VecFromMask(tag, Function::of(hn::LoadU(tag, a), hn::LoadU(tag, b))));
 }
 
 // The same as bytes, for as many elements as a vector has bytes.
 template <class Function, typename T>
-HWY_INLINE auto compare_to_bytes(const Elements<T>& a, const Elements<T>& b, size_t i) {
+HWY_INLINE auto compare_to_bytes(const T* a, const T* b) {
   const hn::ScalableTag<int8_t> bytes;
   const hn::ScalableTag<int16_t> shorts;
   const hn::ScalableTag<int32_t> ints;
-  const size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  const auto vector = [&](size_t k) HWY_ATTR { return compare_vectors<Function>(a, b, i + k * lanes); };
+  constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  const auto vector = [&](size_t k) HWY_ATTR { return compare_vectors<Function>(a + k * kLanes, b + k * kLanes); };
   if constexpr (sizeof(T) == 1) {
     return vector(0);
   } else if constexpr (sizeof(T) == 4) {
@@ -89,20 +73,22 @@ HWY_INLINE auto compare_to_bytes(const Elements<T>& a, const Elements<T>& b, siz
   }
 }
 
-template <class Function, typename T, bool kSwapped>
-void compare(const RowOperand* operands, void* y, size_t count) {
-  const Elements<T> a(operands[kSwapped ? 1 : 0]), b(operands[kSwapped ? 0 : 1]);
+constexpr size_t kBytes = hn::MaxLanes(hn::ScalableTag<int8_t>());
+
+template <class Function, typename T>
+void compare_blocks(const RowOperand* operands, void* y, size_t count) {
+  Blocks<T, kBytes> a(operands[0]), b(operands[1]);
   const hn::ScalableTag<int8_t> bytes;
   const auto one = hn::Set(bytes, 1);
-  const size_t lanes = hn::Lanes(bytes);
   int8_t* const to = static_cast<int8_t*>(y);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(hn::And(compare_to_bytes<Function>(a, b, i), one), bytes, to + i);
+  for (size_t i = 0; i < count; i += kBytes) {
+    hn::StoreU(hn::And(compare_to_bytes<Function>(a.next(), b.next()), one), bytes, to + i);
   }
-  for (; i < count; ++i) {
-    to[i] = Function::of(a[i], b[i]) ? 1 : 0;
-  }
+}
+
+template <class Function, typename T>
+HWY_NOINLINE void compare(const RowOperand* operands, void* y, size_t count) {
+  run_in_blocks(compare_blocks<Function, T>, {kBytes, 2, {sizeof(T), sizeof(T)}, 1}, operands, y, count);
 }
 
 RowFunction choose_compare(Comparison comparison, DType dtype) {
@@ -110,46 +96,50 @@ RowFunction choose_compare(Comparison comparison, DType dtype) {
     using T = decltype(zero);
     switch (comparison) {
       case Comparison::Equal:
-        return compare<Equal, T, false>;
+        return compare<Equal, T>;
       case Comparison::NotEqual:
-        return compare<NotEqual, T, false>;
+        return compare<NotEqual, T>;
       case Comparison::Less:
-        return compare<Less, T, false>;
+        return compare<Less, T>;
       case Comparison::LessEqual:
-        return compare<LessEqual, T, false>;
+        return compare<LessEqual, T>;
       case Comparison::Greater:
-        return compare<Less, T, true>;
+        return swapped<compare<Less, T>>;
       case Comparison::GreaterEqual:
         break;
     }
-    return compare<LessEqual, T, true>;
+    return swapped<compare<LessEqual, T>>;
   });
 }
 
 template <typename T>
-void where(const RowOperand* operands, void* y, size_t count) {
+void where_blocks(const RowOperand* operands, void* y, size_t count) {
   const hn::ScalableTag<T> tag;
   const hn::Rebind<uint8_t, decltype(tag)> bytes;
-  const size_t lanes = hn::Lanes(tag);
-  const uint8_t* const c = static_cast<const uint8_t*>(operands[0].data);
-  const Elements<T> a(operands[1]), b(operands[2]);
+  constexpr size_t kLanes = hn::MaxLanes(tag);
+  Blocks<uint8_t, kBytes> c(operands[0]);
+  Blocks<T, kBytes> a(operands[1]), b(operands[2]);
   T* const to = static_cast<T*>(y);
-  size_t i = 0;
-  if (operands[0].moves) {
-    for (; i + lanes <= count; i += lanes) {
+  for (size_t i = 0; i < count; i += kBytes) {
+    const uint8_t* const conditions = c.next();
+    const T *const yes = a.next(), *const no = b.next();
+    for (size_t k = 0; k < kBytes; k += kLanes) {
       const auto wide = [&]() HWY_ATTR {
         if constexpr (sizeof(T) == 1) {
-          return hn::LoadU(bytes, c + i);
+          return hn::LoadU(bytes, conditions + k);
         } else {
-          return hn::PromoteTo(tag, hn::LoadU(bytes, c + i));
+          return hn::PromoteTo(tag, hn::LoadU(bytes, conditions + k));
         }
       }();
-      hn::StoreU(hn::IfThenElse(hn::Eq(wide, hn::Zero(tag)), b.load(i), a.load(i)), tag, to + i);
+      const auto chosen = hn::IfThenElse(hn::Eq(wide, hn::Zero(tag)), hn::LoadU(tag, no + k), hn::LoadU(tag, yes + k));
+      hn::StoreU(chosen, tag, to + i + k);
     }
   }
-  for (; i < count; ++i) {
-    to[i] = c[operands[0].moves ? i : 0] != 0 ? a[i] : b[i];
-  }
+}
+
+template <typename T>
+void where(const RowOperand* operands, void* y, size_t count) {
+  run_in_blocks(where_blocks<T>, {kBytes, 3, {1, sizeof(T), sizeof(T)}, sizeof(T)}, operands, y, count);
 }
 
 RowFunction choose_where(size_t element_size) {
