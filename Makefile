@@ -220,3 +220,4 @@ $(stamps)/installed: $(stamps)/requirements $(sources)
 	  --config-settings cmake.define.ET_XNNPACK_BUILD_TESTS=ON \
 	  --config-settings cmake.define.ET_XNNPACK_WERROR=ON 2>&1 | tee build/install.log | tools/progress
 	@touch $@
+	  --config-settings cmake.define.ET_XNNPACK_BUILD_STATIC=ON \

@@ -4,10 +4,12 @@
 include(CMakePackageConfigHelpers)
 include(Notices)
 
-set(libraries et_xnnpack)
-if(ET_XNNPACK_BUILD_STATIC)
-  list(APPEND libraries et_xnnpack_static)
-endif()
+set(libraries)
+foreach(library et_xnnpack et_xnnpack_static)
+  if(TARGET ${library})
+    list(APPEND libraries ${library})
+  endif()
+endforeach()
 
 if(ET_XNNPACK_IN_TREE)
   install(TARGETS ${libraries} LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
@@ -20,7 +22,9 @@ else()
   set(origin "$ORIGIN")
 endif()
 # Where ExecuTorch's own libraries are, seen from lib/ and from the package folder in a wheel.
-set_target_properties(et_xnnpack PROPERTIES INSTALL_RPATH "${origin}/../../../lib")
+if(ET_XNNPACK_BUILD_SHARED)
+  set_target_properties(et_xnnpack PROPERTIES INSTALL_RPATH "${origin}/../../../lib")
+endif()
 install(TARGETS ${libraries} EXPORT et_xnnpack-targets
   LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
 install(FILES "${PROJECT_SOURCE_DIR}/runtime/et_xnnpack.h" DESTINATION include)

@@ -1,20 +1,16 @@
 # Every switch of this build. setup.md explains them.
 
 # Inside ExecuTorch's own tree its targets exist already and only the library is wanted.
+set(ET_XNNPACK_IN_TREE OFF)
+set(with_python ON)
 if(TARGET executorch_core)
   set(ET_XNNPACK_IN_TREE ON)
-  set(standalone OFF)
-else()
-  set(ET_XNNPACK_IN_TREE OFF)
-  set(standalone ON)
+  set(with_python OFF)
+elseif(CMAKE_CROSSCOMPILING)
+  set(with_python OFF)
 endif()
 
-option(ET_XNNPACK_BUILD_PYTHON "Build the Python module" ${standalone})
-option(ET_XNNPACK_BUILD_STATIC "Build libet_xnnpack.a" ON)
-if(ET_XNNPACK_BUILD_STATIC AND APPLE)
-  message(STATUS "libet_xnnpack.a is left out: merging it takes GNU's ld and objcopy")
-  set(ET_XNNPACK_BUILD_STATIC OFF)
-endif()
+option(ET_XNNPACK_BUILD_PYTHON "Build the Python module" ${with_python})
 option(ET_XNNPACK_BUILD_TESTS "Build the tests" OFF)
 option(ET_XNNPACK_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" OFF)
