@@ -19,6 +19,16 @@ set(ET_XNNPACK_PREBUILT_XNNPACK "" CACHE PATH
   "A folder with the libraries of the pinned XNNPACK to use instead of building them")
 set(ET_XNNPACK_FLATC "" CACHE FILEPATH "A flatc of the pinned version to use instead of building one")
 
+set(ET_XNNPACK_OPS "" CACHE STRING
+  "Operators of the runtime: families (folders of runtime/ops) and operators of the schema; empty for all")
+set(ET_XNNPACK_ISAS "" CACHE STRING
+  "Instruction sets of our kernels beside what the compiler's options promise anyway: avx2;avx512; empty for all")
+foreach(isa IN LISTS ET_XNNPACK_ISAS)
+  if(NOT isa MATCHES "^(avx2|avx512|none)$")
+    message(FATAL_ERROR "ET_XNNPACK_ISAS has '${isa}', must be avx2 or avx512, or none.")
+  endif()
+endforeach()
+
 if(ET_XNNPACK_SANITIZE)
   list(TRANSFORM ET_XNNPACK_SANITIZE TOLOWER)
   # UBSan stays with our own code (cmake/Target.cmake): XNNPACK relies on what it forbids.

@@ -3,19 +3,53 @@
 
 namespace executorch::backends::et_xnnpack {
 
+namespace {
+
+// Whether this build has an operator. ET_XNNPACK_OPS lists them; without it there are all.
+constexpr bool is_built(schema::Attributes type) {
+#ifdef ET_XNNPACK_OPS
+  for (const schema::Attributes built : {ET_XNNPACK_OPS}) {
+    if (built == type) {
+      return true;
+    }
+  }
+  return false;
+#else
+  return type != schema::Attributes::NONE;
+#endif
+}
+
+Status refuse_left_out(const NodeContext& node, Span<TensorType>) {
+  return failure(
+      Error::NotSupported,
+      "This build of et_xnnpack was made without the operator %s: name it in ET_XNNPACK_OPS.",
+      schema::EnumNameAttributes(node.node().attributes_type()));
+}
+
+constexpr OpImpl kLeftOutOp{refuse_left_out, nullptr};
+
+} // namespace
+
+// The linker leaves out an operator that is not named here.
+#define ETX_OPERATOR(name)                              \
+  case schema::Attributes::name:                        \
+    if constexpr (is_built(schema::Attributes::name)) { \
+      return k##name##Op;                               \
+    } else {                                            \
+      return kLeftOutOp;                                \
+    }
+
 const OpImpl& op_impl(schema::Attributes type) {
   static const OpImpl kNone{};
   switch (type) {
-#define ETX_CASE(name)           \
-  case schema::Attributes::name: \
-    return k##name##Op;
-    ETX_OPERATORS(ETX_CASE)
-#undef ETX_CASE
+    ETX_OPERATORS(ETX_OPERATOR)
     case schema::Attributes::NONE:
       break;
   }
   return kNone; // Blob::open lets no other value through.
 }
+
+#undef ETX_OPERATOR
 
 Status NodeContext::check_operands(size_t required, size_t optional, size_t num_outputs) const {
   ETX_CHECK(

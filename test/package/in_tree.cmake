@@ -9,7 +9,10 @@ set(common "-DCHECKOUT=${PROJECT_SOURCE_DIR}" "-Dexecutorch_DIR=${executorch_DIR
   "-DXNNPACK_LIBRARIES=$<TARGET_FILE_DIR:XNNPACK>" "-DXNNPACK_INCLUDE=$<TARGET_PROPERTY:XNNPACK,INTERFACE_INCLUDE_DIRECTORIES>")
 set(before)
 foreach(tree plain xnnpack shared)
-  set(options -DTREE=${tree})
+  set(options -DTREE=${tree} -DET_XNNPACK_OPS=)
+  if(tree STREQUAL "shared") # and with some operators only
+    set(options -DTREE=${tree} "-DET_XNNPACK_OPS=Softmax\\;gemm\\;move")
+  endif()
   if(NOT tree STREQUAL "xnnpack")
     list(APPEND options "-DET_XNNPACK_PREBUILT_XNNPACK=$<TARGET_FILE_DIR:XNNPACK>")
   endif()

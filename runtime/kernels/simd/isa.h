@@ -8,8 +8,20 @@
 
 // Vectors live in arrays, so their size must be known (no SVE, no RISC-V); the other
 // targets left out differ from a neighbour only in what float code does not use.
-#define HWY_DISABLED_TARGETS \
-  (HWY_ALL_SVE | HWY_RVV | HWY_NEON | HWY_NEON_BF16 | HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
+// The build may leave out more (ET_XNNPACK_ISAS).
+#ifdef ET_XNNPACK_WITHOUT_AVX2
+#define ETX_WITHOUT_AVX2 HWY_AVX2
+#else
+#define ETX_WITHOUT_AVX2 0
+#endif
+#ifdef ET_XNNPACK_WITHOUT_AVX512
+#define ETX_WITHOUT_AVX512 HWY_AVX3
+#else
+#define ETX_WITHOUT_AVX512 0
+#endif
+#define HWY_DISABLED_TARGETS                                                                                         \
+  (ETX_WITHOUT_AVX2 | ETX_WITHOUT_AVX512 | HWY_ALL_SVE | HWY_RVV | HWY_NEON | HWY_NEON_BF16 | HWY_SSSE3 | HWY_SSE4 | \
+   HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
 
 // Pointer to the variant of an HWY_EXPORTed function that fits the CPU.
 #define ETX_DISPATCH(function) (::executorch::backends::et_xnnpack::use_isa(), +HWY_DYNAMIC_POINTER(function))

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""The operators that programs need of the runtime, as ``ET_XNNPACK_OPS`` takes them.
+
+cmake --preset release -DET_XNNPACK_OPS="$(python tools/operators_of.py model.pte other.pte)"
+"""
+
+import argparse
+from pathlib import Path
+
+from executorch.backends.et_xnnpack.serialization import schema_generated as schema
+from executorch.exir._serialize._program import deserialize_pte_binary
+
+NAMES = {value: name for name, value in vars(schema.Attributes).items() if isinstance(value, int)}
+
+
+def operators_of(program: bytes) -> set[str]:
+    """Those of all delegates of et_xnnpack in a ``.pte``. Raises ValueError if there is none."""
+    program = deserialize_pte_binary(program).program
+    blobs = [
+        program.backend_delegate_data[delegate.processed.index].data
+        for plan in program.execution_plan
+        for delegate in plan.delegates
+        if delegate.id == "EtXnnpackBackend"
+    ]
+    if not blobs:
+        raise ValueError("no part of the program is delegated to et_xnnpack")
+    graphs = [schema.Graph.GetRootAs(blob) for blob in blobs]
+    return {NAMES[graph.Nodes(i).AttributesType()] for graph in graphs for i in range(graph.NodesLength())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("programs", nargs="+", type=Path, metavar="model.pte")
+    found: set[str] = set()
+    for path in parser.parse_args().programs:
+        try:
+            found |= operators_of(path.read_bytes())
+        except ValueError as error:
+            parser.error(f"{path}: {error}")
+    print(";".join(sorted(found)))
+
+
+if __name__ == "__main__":
+    main()
