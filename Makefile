@@ -136,6 +136,7 @@ clang-check: build
 	  tools/clang-check build/clang; \
 	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
 	else echo "NOT CHECKED: there is no Clang here (the lines above say how to get it)"; fi
+	  tools/clang-check build/clang --android; \
 
 configure_clang = clang="$$(tools/system-packages --clang)"; \
 	cmake --preset clang -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang" $(from_release) \

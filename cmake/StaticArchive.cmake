@@ -59,7 +59,7 @@ endfunction()
 # The same as an archive with all their members, whose symbols the whole program sees.
 function(et_xnnpack_add_joined_archive target)
   message(STATUS
-    "libet_xnnpack.a shows the symbols of XNNPACK: it cannot be linked beside another one, such as that of ExecuTorch's delegate")
+    "libet_xnnpack.a shows the symbols of XNNPACK and cpuinfo: it cannot be linked beside others, such as those of ExecuTorch's delegate")
   set(objects "${CMAKE_CURRENT_BINARY_DIR}/libet_xnnpack_objects.a")
   add_library(et_xnnpack_objects STATIC EXCLUDE_FROM_ALL ${inputs})
   set_target_properties(et_xnnpack_objects PROPERTIES LINKER_LANGUAGE CXX)

@@ -99,7 +99,7 @@ def test_targets_presets_and_options_exist(document):
     assert {word for target in targets for word in target.split()} - _targets() == set()
     presets = json.loads((ROOT / "CMakePresets.json").read_text())
     known = {preset["name"] for kind in ("configurePresets", "workflowPresets") for preset in presets[kind]}
-    assert set(re.findall(r"--preset (\w+)", text)) - known == set()
+    assert set(re.findall(r"--preset ([\w-]+)", text)) - known == set()
     defined = "".join(path.read_text() for path in [*ROOT.glob("cmake/*.cmake"), *ROOT.glob("*/CMakeLists.txt")])
     assert {name for name in re.findall(r"ET_XNNPACK_BUILD_\w+", text) if name not in defined} == set()
 

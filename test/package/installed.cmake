@@ -21,6 +21,7 @@ foreach(target executorch_core XNNPACK cpuinfo extension_threadpool)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "@installed@/lib/libcore.a")
 endforeach()
 set_target_properties(extension_threadpool PROPERTIES IMPORTED_LOCATION "@installed@/lib/libthreadpool.a")
+target_compile_definitions(executorch_core INTERFACE C10_USING_CUSTOM_GENERATED_MACROS)
 target_compile_definitions(extension_threadpool INTERFACE ET_USE_THREADPOOL)
 ]] @ONLY)
 
