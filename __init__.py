@@ -51,8 +51,10 @@ def _load_runtime():
         return None
 
 
+_aot_only = False
 try:
     _check_executorch()
+    from ._version import aot_only as _aot_only
 except ModuleNotFoundError as error:  # a source tree that was never built
     if error.name != f"{__name__}._version":
         raise
@@ -61,6 +63,11 @@ _module = _load_runtime()
 
 def _runtime_module():
     if _module is None:
+        if _aot_only:
+            raise RuntimeError(
+                "this et_xnnpack only lowers programs (it was built with ET_XNNPACK_AOT_ONLY=1). To run, verify or "
+                "inspect them install it without that: run `pip install .` in its checkout"
+            )
         raise RuntimeError("the compiled part of et_xnnpack is not installed: run `pip install .` in its checkout")
     return _module
 

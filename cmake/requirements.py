@@ -11,6 +11,11 @@ def requirements() -> list[str]:
     return [line for line in (line.partition("#")[0].strip() for line in lines) if line]
 
 
+def version_of(package: str) -> str:
+    """The version that the file names, such as that of ``executorch``."""
+    return next(line.partition("==")[2] for line in requirements() if line.startswith(f"{package}=="))
+
+
 def dynamic_metadata(field: str, settings: dict) -> list[str]:
     """What scikit-build-core asks for ``dependencies`` of ``pyproject.toml``."""
     if field != "dependencies" or settings:
