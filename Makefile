@@ -31,7 +31,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
 .PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-unpatched \
-  sanitizers asan tsan clang clang-check aarch64 lint clean distclean
+  sanitizers asan tsan clang clang-check aarch64 wheel lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -49,6 +49,7 @@ help:
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
 	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
+	@echo "make wheel       the wheel for other machines with Linux, in dist/"
 	@echo "make lint        ruff and clang-format (checks only)"
 	@echo "make clean       remove the build   make distclean    and the environment"
 
@@ -134,9 +135,9 @@ clang-check: build
 	@if tools/system-packages --clang > /dev/null; then $(configure_clang); \
 	  cmake --build --preset clang --target et_xnnpack_schema_files et_xnnpack_packing_hash | tools/progress; \
 	  tools/clang-check build/clang; \
+	  tools/clang-check build/clang --android; \
 	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
 	else echo "NOT CHECKED: there is no Clang here (the lines above say how to get it)"; fi
-	  tools/clang-check build/clang --android; \
 
 configure_clang = clang="$$(tools/system-packages --clang)"; \
 	cmake --preset clang -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang" $(from_release) \
@@ -173,6 +174,17 @@ $(aarch64_package)/executorch: requirements.txt | $(stamps)/requirements
 	@rm $(@D)/*.whl
 	@touch $@
 
+# Of what `build` compiled. ExecuTorch's libraries are those of its own package.
+wheel: build $(stamps)/wheel
+	$(call say,Wheel)
+	@rm -rf build/wheel-dist dist
+	@$(pip) wheel . --verbose --no-build-isolation --no-deps --wheel-dir build/wheel-dist $(built_settings) \
+	  --config-settings cmake.define.ET_XNNPACK_BUILD_STATIC=OFF > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
+	@cmake -DET_XNNPACK_BUILD_STATIC=ON $(build) > /dev/null
+	@$(bin)/auditwheel repair --exclude 'libexecutorch*.so' --wheel-dir dist build/wheel-dist/*.whl > build/wheel.log 2>&1 || \
+	  { cat build/wheel.log; exit 1; }
+	@ls -l dist
+
 lint: $(stamps)/lint
 	$(call say,Formatting and lints)
 	@$(bin)/ruff check .
@@ -180,7 +192,7 @@ lint: $(stamps)/lint
 	@git ls-files -z '*.cpp' '*.h' '*.c' | xargs -0 -r $(bin)/clang-format --dry-run --Werror
 
 clean:
-	rm -rf build $(stamps)/installed
+	rm -rf build dist $(stamps)/installed
 
 distclean: clean
 	rm -rf $(venv)
@@ -213,12 +225,17 @@ $(stamps)/lint: tools/requirements.txt | $(venv)/bin/python
 	@$(pip) install --progress-bar off -r $<
 	@touch $@
 
+$(stamps)/wheel: tools/wheel-requirements.txt | $(venv)/bin/python
+	@mkdir -p $(@D)
+	$(call say,Python packages of the wheel)
+	@$(pip) install --progress-bar off -r $<
+	@touch $@
+
+built_settings := --config-settings build-dir=$(build) --config-settings cmake.define.ET_XNNPACK_BUILD_TESTS=ON \
+  --config-settings cmake.define.ET_XNNPACK_WERROR=ON
 $(stamps)/installed: $(stamps)/requirements $(sources)
 	$(call say,Building and installing et_xnnpack)
 	@mkdir -p build
-	@$(pip) install . --verbose --no-build-isolation --no-deps --force-reinstall \
-	  --config-settings build-dir=$(build) \
-	  --config-settings cmake.define.ET_XNNPACK_BUILD_TESTS=ON \
-	  --config-settings cmake.define.ET_XNNPACK_WERROR=ON 2>&1 | tee build/install.log | tools/progress
+	@$(pip) install . --verbose --no-build-isolation --no-deps --force-reinstall $(built_settings) \
+	  --config-settings cmake.define.ET_XNNPACK_BUILD_STATIC=ON 2>&1 | tee build/install.log | tools/progress
 	@touch $@
-	  --config-settings cmake.define.ET_XNNPACK_BUILD_STATIC=ON \
