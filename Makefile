@@ -31,7 +31,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
 .PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-unpatched \
-  sanitizers asan tsan clang clang-check aarch64 wheel lint clean distclean
+  sanitizers asan tsan clang clang-check tidy aarch64 wheel lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -48,6 +48,7 @@ help:
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
+	@echo "make tidy        clang-tidy on the runtime (minutes); TIDY=runtime/plan for a part"
 	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
 	@echo "make wheel       the wheel for other machines with Linux, in dist/"
 	@echo "make lint        ruff and clang-format (checks only)"
@@ -138,6 +139,17 @@ clang-check: build
 	  tools/clang-check build/clang --android; \
 	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
 	else echo "NOT CHECKED: there is no Clang here (the lines above say how to get it)"; fi
+
+# What the runtime does that a compiler takes without a word (.clang-tidy). TIDY is how the paths begin.
+TIDY ?= runtime/
+tidy: build
+	$(call say,What clang-tidy objects to)
+	@if tools/system-packages --clang > /dev/null && tools/system-packages --clang-tidy > /dev/null; then $(configure_clang); \
+	  cmake --build --preset clang --target et_xnnpack_schema_files et_xnnpack_packing_hash | tools/progress; \
+	  "$$(tools/system-packages --clang-tidy)" -quiet -p build/clang '^$(CURDIR)/$(TIDY).*\.cpp$$' > build/tidy.log 2>&1 || { grep -vE '^\[|warnings generated' build/tidy.log; exit 1; }; \
+	  echo "nothing in $$(grep -c '^\[' build/tidy.log) sources"; \
+	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
+	else echo "NOT CHECKED: there is no clang-tidy here (the lines above say how to get it)"; fi
 
 configure_clang = clang="$$(tools/system-packages --clang)"; \
 	cmake --preset clang -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang" $(from_release) \

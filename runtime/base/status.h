@@ -50,8 +50,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] StatusOr {
  public:
-  StatusOr(Status status) : status_(std::move(status)) {}
-  StatusOr(T value) : value_(std::move(value)) {}
+  StatusOr(Status status) : status_(std::move(status)) {} // NOLINT(google-explicit-constructor): either is returned
+  StatusOr(T value) : value_(std::move(value)) {} // NOLINT(google-explicit-constructor)
 
   bool ok() const {
     return value_.has_value();

@@ -19,9 +19,9 @@ namespace executorch::backends::et_xnnpack {
 struct Address {
   const void* data;
 
-  Address(const void* address) : data(address) {}
+  Address(const void* address) : data(address) {} // NOLINT(google-explicit-constructor)
   template <typename T>
-  operator T*() const {
+  operator T*() const { // NOLINT(google-explicit-constructor)
     return static_cast<T*>(const_cast<void*>(data));
   }
 };
