@@ -13,12 +13,14 @@ BENCH ?=
 SUITE ?=
 # Where pip finds torch, when it should not be the default index. setup.md says when.
 TORCH_INDEX ?=
+# The XNNPACK to build: 92a7ad5, 4ea82e5, or auto for the newest that can be had. setup.md has more.
+XNNPACK ?= auto
 
 venv := .venv
 bin := $(CURDIR)/$(venv)/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
 stamps := $(venv)/.stamps
-build := build/release
+build := build/release$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
 flatc := $(CURDIR)/$(build)/third-party/flatc/flatc
 export PATH := $(bin):$(PATH)
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
@@ -31,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
 .PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-unpatched \
-  sanitizers asan tsan clang clang-check tidy aarch64 wheel lint clean distclean
+  sanitizers asan tsan clang clang-check tidy xnnpack-check bench-xnnpack aarch64 wheel lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -49,6 +51,8 @@ help:
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
 	@echo "make tidy        clang-tidy on the runtime (minutes); TIDY=runtime/plan for a part"
+	@echo "make xnnpack-check  compile what depends on the version of XNNPACK, for XNNPACK=92a7ad5 or 4ea82e5 (minutes)"
+	@echo "make bench-xnnpack  set up, build both versions of XNNPACK, and measure three models with each (half an hour)"
 	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
 	@echo "make wheel       the wheel for other machines with Linux, in dist/"
 	@echo "make lint        ruff and clang-format (checks only)"
@@ -90,7 +94,8 @@ suite: build $(stamps)/test
 test: unit python-test python-test-unpatched sanitizers clang-check
 	$(call say,All tests passed)
 
-build: $(stamps)/installed
+installed := $(stamps)/installed$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
+build: $(installed)
 
 unit: build
 	$(call say,C++ tests)
@@ -155,6 +160,26 @@ configure_clang = clang="$$(tools/system-packages --clang)"; \
 	cmake --preset clang -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang" $(from_release) \
 	  > build/clang.log || { cat build/clang.log; exit 1; }
 
+# What depends on the version of XNNPACK compiles with it: our sources, and those of XNNPACK that read a header of ours.
+# No code is generated; `make unit XNNPACK=<version>` builds and tests all of it.
+xnnpack-check: $(stamps)/requirements
+	$(call say,What XNNPACK $(XNNPACK) changes)
+	@mkdir -p build
+	@cmake --preset release -B build/check-$(XNNPACK) -DET_XNNPACK_XNNPACK_VERSION=$(XNNPACK) -DPython_EXECUTABLE=$(bin)/python \
+	  > build/check-$(XNNPACK).log 2>&1 || { cat build/check-$(XNNPACK).log; exit 1; }
+	@grep 'XNNPACK' build/check-$(XNNPACK).log
+	@cmake --build build/check-$(XNNPACK) --target et_xnnpack_schema_files et_xnnpack_packing_hash | tools/progress
+	@tools/clang-check build/check-$(XNNPACK)
+
+bench-xnnpack: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Latency with two versions of XNNPACK)
+	@for version in 4ea82e5 92a7ad5; do \
+	  cmake --preset release -B build/release-$$version -DET_XNNPACK_XNNPACK_VERSION=$$version \
+	    -DPython_EXECUTABLE=$(bin)/python > build/release-$$version.log || { cat build/release-$$version.log; exit 1; }; \
+	  cmake --build build/release-$$version --target et_xnnpack | tools/progress; \
+	done
+	@$(bin)/python benchmarks/xnnpack_versions.py $(BENCH)
+
 # The library and its C++ tests for aarch64 Linux, XNNPACK included, run under qemu as these CPUs.
 AARCH64_CPUS ?= max cortex-a53
 AARCH64_TESTS ?= *
@@ -204,7 +229,7 @@ lint: $(stamps)/lint
 	@git ls-files -z '*.cpp' '*.h' '*.c' | xargs -0 -r $(bin)/clang-format --dry-run --Werror
 
 clean:
-	rm -rf build dist $(stamps)/installed
+	rm -rf build dist $(stamps)/installed*
 
 distclean: clean
 	rm -rf $(venv)
@@ -244,10 +269,11 @@ $(stamps)/wheel: tools/wheel-requirements.txt | $(venv)/bin/python
 	@touch $@
 
 built_settings := --config-settings build-dir=$(build) --config-settings cmake.define.ET_XNNPACK_BUILD_TESTS=ON \
-  --config-settings cmake.define.ET_XNNPACK_WERROR=ON
-$(stamps)/installed: $(stamps)/requirements $(sources)
+  --config-settings cmake.define.ET_XNNPACK_XNNPACK_VERSION=$(XNNPACK) --config-settings cmake.define.ET_XNNPACK_WERROR=ON
+$(installed): $(stamps)/requirements $(sources)
 	$(call say,Building and installing et_xnnpack)
 	@mkdir -p build
+	@rm -f $(stamps)/installed*
 	@$(pip) install . --verbose --no-build-isolation --no-deps --force-reinstall $(built_settings) \
 	  --config-settings cmake.define.ET_XNNPACK_BUILD_STATIC=ON 2>&1 | tee build/install.log | tools/progress
 	@touch $@

@@ -2,7 +2,8 @@
 
 # Adds the licence of a project from the folder where it lies.
 function(et_xnnpack_add_notice name folder)
-  file(GLOB licences "${folder}/LICENSE*" "${folder}/LICENCE*" "${folder}/COPYING*" "${folder}/NOTICE*")
+  file(GLOB licences LIST_DIRECTORIES false
+    "${folder}/LICENSE*" "${folder}/LICENCE*" "${folder}/COPYING*" "${folder}/NOTICE*" "${folder}/LICENSES/*")
   if(NOT licences)
     message(FATAL_ERROR
       "${name} has no licence in ${folder}, and what is built contains its code: its terms must be passed on.")

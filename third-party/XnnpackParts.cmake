@@ -1,28 +1,37 @@
-# What we add to XNNPACK, part by part. A part whose sources this XNNPACK has not is left out, and
-# CMake says so. README.md explains each and when to drop it.
+# What we add to XNNPACK, part by part, for each version. A part that cannot be added stops the configuration; one that
+# a version does not need is said. README.md explains each and when to drop it, and names the test that fails without.
+
+set(microkernels)
+foreach(name IN LISTS names)
+  if(TARGET ${name})
+    set(microkernels ${name})
+  endif()
+endforeach()
 
 # The compiler reads a header of ours before these sources of XNNPACK, with OPTIONS.
 function(et_xnnpack_read_before header)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS")
   list(TRANSFORM arg_SOURCES REPLACE "(.+)" "${XNNPACK_SOURCE_DIR}/src/\\1.c")
+  # Headers of ours name those of XNNPACK from its root.
   set_property(SOURCE ${arg_SOURCES} TARGET_DIRECTORY XNNPACK APPEND PROPERTY
-    COMPILE_OPTIONS -include "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${header}.h" ${arg_OPTIONS})
+    COMPILE_OPTIONS "-I${XNNPACK_SOURCE_DIR}" -include "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${header}.h" ${arg_OPTIONS})
 endfunction()
 
-# Begins a part: sets `possible`, and if that is true adds
-#   OWN     sources of ours, beside this file, to XNNPACK
-#   ADDED   microkernels that XNNPACK has but does not build
-# BEFORE are the sources that the part's headers will be read before.
-function(et_xnnpack_part part)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "OWN;ADDED;BEFORE")
-  set(possible FALSE PARENT_SCOPE)
+# Adds a part, which goes into ET_XNNPACK_XNNPACK_PARTS:
+#   HEADER  a header of ours that is read before each source in BEFORE, with OPTIONS
+#   BEFORE  sources that XNNPACK compiles
+#   CALLS   what each of them must contain, a regular expression: what the header gives another meaning
+#   OWN     sources of ours, beside this file, to add to XNNPACK
+#   ADDED   microkernels to add that XNNPACK has but does not build
+function(et_xnnpack_part part what)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "HEADER;CALLS" "OWN;ADDED;BEFORE;OPTIONS")
   if(MSVC)
-    et_xnnpack_leave_out(STATUS "${part}" "MSVC reads no header before a source")
+    message(STATUS "XNNPACK is built without ${what}: MSVC reads no header before a source")
     return()
   endif()
-  if(NOT TARGET microkernels-prod)
-    et_xnnpack_leave_out(WARNING "${part}" "it has no target microkernels-prod")
-    return()
+  set(refusal "XNNPACK ${version} cannot be built with ${what} (third-party/README.md):")
+  if(NOT microkernels)
+    message(FATAL_ERROR "${refusal} it has no target of these names: ${names}.")
   endif()
   get_property(targets DIRECTORY "${XNNPACK_SOURCE_DIR}" PROPERTY BUILDSYSTEM_TARGETS)
   set(compiled)
@@ -31,98 +40,121 @@ function(et_xnnpack_part part)
     list(APPEND compiled ${sources})
   endforeach()
   foreach(source IN LISTS arg_BEFORE)
-    if(NOT compiled MATCHES "(^|[;/])src/${source}\\.c(;|$)")
-      et_xnnpack_leave_out(WARNING "${part}" "it has no src/${source}.c")
-      return()
+    if(NOT "src/${source}.c" IN_LIST compiled)
+      message(FATAL_ERROR "${refusal} it does not compile src/${source}.c.")
+    endif()
+    file(STRINGS "${XNNPACK_SOURCE_DIR}/src/${source}.c" calls LIMIT_COUNT 1 REGEX "${arg_CALLS}")
+    if(NOT calls)
+      message(FATAL_ERROR "${refusal} src/${source}.c does not contain ${arg_CALLS}.")
     endif()
   endforeach()
   foreach(source IN LISTS arg_ADDED)
     if(NOT EXISTS "${XNNPACK_SOURCE_DIR}/src/${source}.c")
-      et_xnnpack_leave_out(WARNING "${part}" "it has no src/${source}.c")
-      return()
+      message(FATAL_ERROR "${refusal} it has no src/${source}.c.")
     endif()
   endforeach()
   list(TRANSFORM arg_ADDED REPLACE "(.+)" "${XNNPACK_SOURCE_DIR}/src/\\1.c")
   list(TRANSFORM arg_OWN PREPEND "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/")
   target_sources(XNNPACK PRIVATE ${arg_OWN})
-  target_sources(microkernels-prod PRIVATE ${arg_ADDED})
-  set(possible TRUE PARENT_SCOPE)
+  set_property(SOURCE ${arg_OWN} TARGET_DIRECTORY XNNPACK APPEND PROPERTY COMPILE_OPTIONS "-I${XNNPACK_SOURCE_DIR}")
+  target_sources(${microkernels} PRIVATE ${arg_ADDED})
+  et_xnnpack_read_before(${arg_HEADER} SOURCES ${arg_BEFORE} OPTIONS ${arg_OPTIONS})
+  if(NOT part IN_LIST ET_XNNPACK_XNNPACK_PARTS)
+    set(ET_XNNPACK_XNNPACK_PARTS ${ET_XNNPACK_XNNPACK_PARTS} ${part} PARENT_SCOPE)
+  endif()
 endfunction()
 
-string(REGEX MATCH "^(x86_64|AMD64|i[3-7]86)$" is_x86 "${CMAKE_SYSTEM_PROCESSOR}")
-string(REGEX MATCH "^(aarch64|arm64)$" is_aarch64 "${CMAKE_SYSTEM_PROCESSOR}")
+# Says why a part is not added.
+function(et_xnnpack_without what reason)
+  message(STATUS "XNNPACK ${version} is built without ${what}: ${reason}")
+endfunction()
 
-et_xnnpack_part("our packing of convolutions" OWN xnnpack_packing.c BEFORE operators/convolution-nhwc)
-if(possible)
-  et_xnnpack_read_before(xnnpack_packing SOURCES operators/convolution-nhwc OPTIONS -DET_XNNPACK_FAST_PACKING)
+set(is_old FALSE)
+if(version STREQUAL "4ea82e5")
+  set(is_old TRUE)
 endif()
 
-et_xnnpack_part("room for the scales of all rows that a tile reads" BEFORE operator-run)
-if(possible)
-  et_xnnpack_read_before(xnnpack_rows SOURCES operator-run)
+# Before others that are read before operator-run.
+set(what "room for the scales of all rows that a tile reads")
+if(is_old)
+  et_xnnpack_part(rows "${what}" HEADER xnnpack_rows BEFORE operator-run CALLS XNN_EXTRA_QUANTIZATION_PARAMS)
+else()
+  et_xnnpack_without("${what}" "XNN_EXTRA_QUANTIZATION_PARAMS is 15")
 endif()
 
-et_xnnpack_part("denormal numbers in operators" BEFORE operator-run)
-if(possible)
-  et_xnnpack_read_before(xnnpack_denormals SOURCES operator-run)
+et_xnnpack_part(packing "our packing of convolutions" OWN xnnpack_packing.c HEADER xnnpack_packing
+  BEFORE operators/convolution-nhwc CALLS xnn_pack_f32_conv_goki_w OPTIONS -DET_XNNPACK_FAST_PACKING)
+et_xnnpack_part(denormals "denormal numbers in operators" HEADER xnnpack_denormals
+  BEFORE operator-run CALLS PTHREADPOOL_FLAG_DISABLE_DENORMALS)
+
+set(what "rounded rows that are NaN")
+if(is_old)
+  et_xnnpack_part(rounding "${what}" HEADER xnnpack_rounding
+    BEFORE operator-run CALLS "xnn_f32_qd8_asymmetric_quantization_params\\(minmax")
+else()
+  et_xnnpack_part(rounding "${what}" HEADER xnnpack_rounding
+    BEFORE operator-run CALLS "quantization_params_function\\(minmax\\[0\\], minmax\\[1\\], &scale\\)"
+    OPTIONS -DET_XNNPACK_ROUNDING_BY_FUNCTION)
 endif()
 
-et_xnnpack_part("rounded rows that are NaN" BEFORE operator-run)
-if(possible)
-  et_xnnpack_read_before(xnnpack_rounding SOURCES operator-run)
-endif()
-
-et_xnnpack_part("small results of transposed convolutions" BEFORE operators/deconvolution-nhwc indirection)
-if(possible)
-  et_xnnpack_read_before(xnnpack_deconvolution SOURCES operators/deconvolution-nhwc indirection)
+set(what "small results of transposed convolutions")
+if(is_old)
+  et_xnnpack_part(deconvolution "${what}" HEADER xnnpack_deconvolution
+    BEFORE operators/deconvolution-nhwc indirection CALLS divide_round_up)
+else()
+  et_xnnpack_without("${what}" "it takes the difference of sizes or zero")
 endif()
 
 # Microkernels whose limits would replace NaN.
-if(is_x86 AND TARGET microkernels-prod)
-  get_target_property(sources microkernels-prod SOURCES)
+if(is_x86 AND microkernels)
+  get_target_property(sources ${microkernels} SOURCES)
   list(FILTER sources INCLUDE REGEX "^src/(f16|f32|qd8)-.*\\.c$")
+  set(call "_(max|min)_ps\\(v(acc|out|scaled)[A-Za-z0-9_]*, *v[a-z_]*(min|max|zero)")
   set(limited)
   foreach(source IN LISTS sources)
-    file(STRINGS "${XNNPACK_SOURCE_DIR}/${source}" lines LIMIT_COUNT 1
-      REGEX "_(max|min)_ps\\(v(acc|out|scaled)[A-Za-z0-9_]*, *v[a-z_]*(min|max|zero)")
+    file(STRINGS "${XNNPACK_SOURCE_DIR}/${source}" lines LIMIT_COUNT 1 REGEX "${call}")
     if(lines)
       string(REGEX REPLACE "^src/|\\.c$" "" source "${source}")
       list(APPEND limited "${source}")
     endif()
   endforeach()
-  et_xnnpack_part("limits that let NaN pass" BEFORE ${limited})
-  if(possible)
-    et_xnnpack_read_before(xnnpack_nan SOURCES ${limited})
+  if(NOT limited)
+    message(FATAL_ERROR "XNNPACK ${version} cannot be built with limits that let NaN pass: no microkernel calls ${call}.")
   endif()
+  et_xnnpack_part(nan "limits that let NaN pass" HEADER xnnpack_nan BEFORE ${limited} CALLS "${call}")
 endif()
 
 # Microkernels by the number of output channels (xnnpack_tiles.h).
-set(tiles)
-if(is_x86)
-  foreach(product gemm-4x32 gemm-5x32 gemm-6x32 gemm-8x32 gemm-1x16 gemm-8x16 igemm-1x16 igemm-8x16)
-    string(REGEX MATCH "^[a-z]+" folder ${product})
-    list(APPEND tiles f32-${folder}/gen/f32-${product}-minmax-avx512f-broadcast)
-  endforeach()
-  list(APPEND tiles x32-packw/gen/x32-packw-x16-gemm-goi-avx512f-u4-prfm)
-else()
-  et_xnnpack_leave_out(STATUS "the AVX-512 part of our tiles" "this is ${CMAKE_SYSTEM_PROCESSOR}")
-endif()
-et_xnnpack_part("our tiles" OWN xnnpack_tiles.c ADDED ${tiles}
-  BEFORE operators/convolution-nhwc operators/fully-connected-nc)
-if(possible) # Each operator calls the number of output channels otherwise.
-  et_xnnpack_read_before(xnnpack_tiles SOURCES operators/convolution-nhwc
+set(what "our tiles")
+if(is_old)
+  set(tiles)
+  if(is_x86)
+    foreach(product gemm-4x32 gemm-5x32 gemm-6x32 gemm-8x32 gemm-1x16 gemm-8x16 igemm-1x16 igemm-8x16)
+      string(REGEX MATCH "^[a-z]+" folder ${product})
+      list(APPEND tiles f32-${folder}/gen/f32-${product}-minmax-avx512f-broadcast)
+    endforeach()
+    list(APPEND tiles x32-packw/gen/x32-packw-x16-gemm-goi-avx512f-u4-prfm)
+  else()
+    et_xnnpack_without("the AVX-512 part of our tiles" "this is ${CMAKE_SYSTEM_PROCESSOR}")
+  endif()
+  # Each operator calls the number of output channels otherwise.
+  et_xnnpack_part(tiles "${what}" OWN xnnpack_tiles.c ADDED ${tiles} HEADER xnnpack_tiles
+    BEFORE operators/convolution-nhwc CALLS "xnn_init_f32_gemm_config\\(\\)"
     OPTIONS -DET_XNNPACK_CONV_COLUMNS=group_output_channels)
-  et_xnnpack_read_before(xnnpack_tiles SOURCES operators/fully-connected-nc
+  et_xnnpack_part(tiles "${what}" HEADER xnnpack_tiles
+    BEFORE operators/fully-connected-nc CALLS "xnn_init_f32_gemm_nr2_config\\(\\)"
     OPTIONS -DET_XNNPACK_COLUMNS=output_channels -DET_XNNPACK_NR2_COLUMNS=output_channels)
+else()
+  et_xnnpack_without("${what}" "it has others, and chooses among them by the number of output channels")
 endif()
 
-if(is_x86)
+set(what "reads of groups of weights that are not aligned")
+if(is_old AND is_x86)
   set(tiles 1x4c8-minmax-sse2 4x4c8-minmax-sse2 1x4c8-minmax-sse41 3x4c8-minmax-sse41 1x4c8-minmax-avx 4x4c8-minmax-avx)
   list(TRANSFORM tiles REPLACE "(.+)" "qd8-f32-qb4w-gemm/gen/qd8-f32-qb4w-gemm-\\1-ld128")
-  et_xnnpack_part("reads of groups of weights that are not aligned" BEFORE ${tiles})
-  if(possible)
-    et_xnnpack_read_before(xnnpack_unaligned SOURCES ${tiles})
-  endif()
+  et_xnnpack_part(unaligned "${what}" HEADER xnnpack_unaligned BEFORE ${tiles} CALLS _mm_load_ps)
+elseif(is_x86)
+  et_xnnpack_without("${what}" "it reads them from any address")
 endif()
 
 if(is_aarch64)
@@ -135,8 +167,6 @@ if(is_aarch64)
   endforeach()
   set(operators convolution-nhwc deconvolution-nhwc fully-connected-nc)
   list(TRANSFORM operators PREPEND operators/)
-  et_xnnpack_part("exact sums of 8-bit products" OWN xnnpack_sums.c ADDED ${tiles} BEFORE ${operators})
-  if(possible)
-    et_xnnpack_read_before(xnnpack_sums SOURCES ${operators} OPTIONS -DET_XNNPACK_EXACT_SUMS)
-  endif()
+  et_xnnpack_part(sums "exact sums of 8-bit products" OWN xnnpack_sums.c ADDED ${tiles} HEADER xnnpack_sums
+    BEFORE ${operators} CALLS "xnn_init_qs8_qc8w_gemm_config\\(\\)" OPTIONS -DET_XNNPACK_EXACT_SUMS)
 endif()

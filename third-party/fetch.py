@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Print the folder that holds a dependency's pinned source, fetching it on first use.
 
-    python3 third-party/fetch.py xnnpack          one dependency
-    python3 third-party/fetch.py --all            every dependency, e.g. before going offline
+    python3 third-party/fetch.py xnnpack             one dependency
+    python3 third-party/fetch.py --all               every dependency, e.g. before going offline
+    python3 third-party/fetch.py --complete FOLDER   a source of XNNPACK that may lack its scripts
 
-Tried in this order: the cache, Debian's source tarball (through apt's own configuration of this
-machine), git. The pins are in dependencies.json; README.md says how to change them. The cache is
-$ET_XNNPACK_CACHE_DIR, else $XDG_CACHE_HOME/et_xnnpack, else ~/.cache/et_xnnpack. Progress and
-errors go to stderr.
+Tried in this order: the cache, archives in the folder $ET_XNNPACK_ARCHIVES, Debian's source tarball
+(through apt's own configuration of this machine), git. The pins are in dependencies.json; README.md
+says how to change them. The cache is $ET_XNNPACK_CACHE_DIR, else $XDG_CACHE_HOME/et_xnnpack, else
+~/.cache/et_xnnpack. Progress and errors go to stderr.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ import time
 from pathlib import Path
 
 PINS = Path(__file__).with_name("dependencies.json")
+# What XNNPACK's CMakeLists.txt runs, and what of ours stands in for it in archives of its sources alone.
+SCRIPTS = {
+    "tools/update-microkernels.py": "xnnpack_microkernels.py",
+    "scripts/generate-build-identifier.py": "xnnpack_identifier.py",
+}
 TIMEOUT_SECONDS = 600
 FAILURE_SECONDS = 120
 
@@ -191,6 +197,44 @@ def unpack(tarball: Path, folder: Path) -> Path:
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
 
 
+def complete(folder: Path) -> None:
+    """Adds the scripts that XNNPACK's build runs to a source of it that lacks them."""
+    for script, ours in SCRIPTS.items():
+        target = folder / script
+        if not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(Path(__file__).with_name(ours), target)
+
+
+def complete_copy(folder: Path, cache: Path) -> Path:
+    """The folder itself if it lacks nothing, else one in the cache that links to what is in it and has the scripts."""
+    if all((folder / script).is_file() for script in SCRIPTS):
+        return folder
+    target = cache / "sources" / f"xnnpack-at-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
+    target.mkdir(parents=True, exist_ok=True)
+    for entry in folder.iterdir():
+        link = target / entry.name
+        if link.is_symlink():
+            link.unlink()
+        if not link.exists():
+            link.symlink_to(entry)
+    complete(target)
+    return target
+
+
+def find_archive(item: dict) -> Path:
+    """The archive in the folder of archives, if it is the pinned one."""
+    folder = os.environ.get("ET_XNNPACK_ARCHIVES")
+    if not folder:
+        raise Unavailable("ET_XNNPACK_ARCHIVES names no folder with archives")
+    path = Path(folder).expanduser() / item["file"]
+    if not path.is_file():
+        raise Unavailable(f"{folder} does not have it")
+    if sha256(path) != item["sha256"]:
+        raise Unavailable(f"SHA-256 of {path} is not the pinned one")
+    return path
+
+
 def fetch_git(name: str, pin: dict, folder: Path) -> Path:
     say(f"{name}: cloning {pin['git']} at {pin['commit'][:12]}")
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
@@ -207,23 +251,34 @@ def fetch_git(name: str, pin: dict, folder: Path) -> Path:
 def find(name: str, pin: dict, cache: Path, debian: Debian) -> Path:
     """Folder with the source of one dependency. Raises Unavailable with everything that was tried."""
     sources = cache / "sources"
-    candidates = [(sources / f"{name}-{item['sha256'][:12]}", item) for item in pin["debian"]]
-    candidates.append((sources / f"{name}-{pin['commit'][:12]}", None))
+    project = pin.get("instead_of", name)
+    items = pin.get("archives", []) + pin.get("debian", [])
+    candidates = [(sources / f"{project}-{item['sha256'][:12]}", item) for item in items]
+    candidates.append((sources / f"{project}-{pin['commit'][:12]}", None))
     for target, _ in candidates:
         if target.is_dir():
             return target
 
     tried = []
     for target, item in candidates:
-        label = f"Debian {item['suite']} {item['version']}" if item else f"git {pin['git']} {pin['commit'][:12]}"
+        if item is None:
+            label = f"git {pin['git']} {pin['commit'][:12]}"
+        elif "file" in item:
+            label = f"archive {item['file']}"
+        else:
+            label = f"Debian {item['suite']} {item['version']}"
         sources.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=sources, prefix=f".{name}-") as scratch:
             work = Path(scratch)
             try:
-                if item:
-                    folder = unpack(debian.fetch(item, name, work), work / "unpacked")
-                else:
+                if item is None:
                     folder = fetch_git(name, pin, work / "checkout")
+                elif "file" in item:
+                    folder = unpack(find_archive(item), work / "unpacked")
+                else:
+                    folder = unpack(debian.fetch(item, project, work), work / "unpacked")
+                if project == "xnnpack":
+                    complete(folder)
                 publish(folder, target, pin["marker"])
             except Unavailable as reason:
                 tried.append(f"  {label}: {reason}")
@@ -246,8 +301,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="dependency")
     parser.add_argument("--all", action="store_true", help="every dependency")
+    parser.add_argument("--complete", type=Path, metavar="FOLDER", help="a source of XNNPACK")
     options = parser.parse_args()
 
+    if options.complete:
+        with exclusive(cache_dir()):
+            print(complete_copy(options.complete.absolute(), cache_dir()))
+        return 0
     pins = json.loads(PINS.read_text())
     names = list(pins) if options.all else options.names
     if unknown := sorted(set(names) - set(pins)):
@@ -262,13 +322,17 @@ def main() -> int:
             try:
                 print(find(name, pins[name], cache, debian))
             except Unavailable as tried:
+                if options.all and pins[name].keys() & {"instead_of", "only_for"}:
+                    say(f"{name} cannot be had, and nothing else needs it. Tried:\n{tried}")
+                    continue
+                project = pins[name].get("instead_of", name)
                 say(
                     f"no source for '{name}'. Tried, in this order:\n"
                     f"  cache: nothing in {cache}\n{tried}\n"
                     f"Either give this machine one of these, or copy that cache folder from a machine that has it,\n"
                     f"or unpack the source anywhere and configure with "
-                    f"-DFETCHCONTENT_SOURCE_DIR_{name.upper()}=<folder>\n"
-                    f"(or put it into third-party/{name})."
+                    f"-DFETCHCONTENT_SOURCE_DIR_{project.upper()}=<folder>\n"
+                    f"(or put it into third-party/{project})."
                 )
                 return 1
     return 0

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xnnpack/math.h"
+#include "src/xnnpack/math.h"
 
 static inline size_t et_xnnpack_divide_round_up(size_t n, size_t q) {
   return n > SIZE_MAX / 2 ? 0 : divide_round_up(n, q);

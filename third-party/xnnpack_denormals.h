@@ -10,7 +10,7 @@
 #include <pthreadpool.h>
 #include <stdint.h>
 
-#include "xnnpack/microkernel-type.h"
+#include "src/xnnpack/microkernel-type.h"
 
 static const uint32_t et_xnnpack_disable_denormals = PTHREADPOOL_FLAG_DISABLE_DENORMALS;
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "xnnpack/config.h"
-#include "xnnpack/microfnptr.h"
+#include "src/xnnpack/config.h"
+#include "src/xnnpack/microfnptr.h"
 
 /* XNNPACK's microkernels may read to the next multiple of this many numbers in a row. */
 enum { kReadAtOnce = 16 };

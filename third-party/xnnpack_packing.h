@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "xnnpack/pack.h"
+#include "src/xnnpack/pack.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "xnnpack/quantization.h"
+#include "src/xnnpack/quantization.h"
 
 /* Defines a function: whether one of the numbers is NaN or infinite. WIDTH is in bytes. */
 #define ET_XNNPACK_DEFINE_HAS_SPECIAL(NAME, WIDTH, TARGET)                               \
@@ -55,14 +55,20 @@ static inline int et_xnnpack_has_special(const void* row, size_t count) {
   return et_xnnpack_has_special_16(row, count);
 }
 
-static inline struct xnn_qd8_quantization_params et_xnnpack_choose_rounding(
-    const void* row, size_t bytes, float min, float max) {
-  struct xnn_qd8_quantization_params params = xnn_f32_qd8_asymmetric_quantization_params(min, max);
+/* `params`, or NaN if one of these numbers is NaN or infinite. */
+static inline struct xnn_qd8_quantization_params et_xnnpack_keep_special(
+    struct xnn_qd8_quantization_params params, const void* row, size_t bytes) {
   if (et_xnnpack_has_special(row, bytes / sizeof(float))) {
     params.inv_scale = NAN;
   }
   return params;
 }
 
-/* Where it is called these are the names of the row and of its size. */
-#define xnn_f32_qd8_asymmetric_quantization_params(min, max) et_xnnpack_choose_rounding(input, n, min, max)
+/* Where these are called, `input` is the row and `n` its size. */
+#ifdef ET_XNNPACK_ROUNDING_BY_FUNCTION /* of numbers of any type; we have only float32 rounded */
+#define quantization_params_function(min, max, scale) \
+  et_xnnpack_keep_special(quantization_params_function(min, max, scale), input, sizeof(min) == sizeof(float) ? n : 0)
+#else
+#define xnn_f32_qd8_asymmetric_quantization_params(min, max) \
+  et_xnnpack_keep_special(xnn_f32_qd8_asymmetric_quantization_params(min, max), input, n)
+#endif

@@ -14,7 +14,7 @@
 #endif
 
 #include "xnnpack.h"
-#include "xnnpack/microfnptr.h"
+#include "src/xnnpack/microfnptr.h"
 
 #if XNN_EXTRA_QUANTIZATION_PARAMS < XNN_MAX_MR - 1
 #undef XNN_EXTRA_QUANTIZATION_PARAMS

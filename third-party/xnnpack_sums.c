@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "xnnpack/gemm.h"
-#include "xnnpack/hardware-config.h"
-#include "xnnpack/igemm.h"
-#include "xnnpack/init-once.h"
+#include "xnnpack.h"
+
+#include "src/xnnpack/gemm.h"
+#include "src/xnnpack/hardware-config.h"
+#include "src/xnnpack/igemm.h"
+#include "src/xnnpack/init-once.h"
 
 enum { kRows = 4, kColumns = 16 };
 
@@ -63,10 +65,19 @@ static void init_qd8_config(void) {
       (xnn_igemm_ukernel_fn)xnn_qd8_f32_qc8w_igemm_minmax_ukernel_4x16__neon_mlal_lane);
 }
 
-/* Microkernels that take one number at a time widen its products, and dot products have sums of 32 bits. */
-static bool is_exact(const struct xnn_gemm_config* config) {
+/* Sums of dot products have 32 bits. */
+static bool has_dot_products(void) {
   const struct xnn_hardware_config* hardware = xnn_init_hardware_config();
-  return config == NULL || config->log2_kr == 0 || hardware->use_arm_neon_dot || hardware->use_arm_neon_i8mm;
+#ifdef XNN_FLAG_NO_BROADCAST /* since 2025 */
+  return (hardware->arch_flags & (xnn_arch_arm_neon_dot | xnn_arch_arm_neon_i8mm)) != 0;
+#else
+  return hardware->use_arm_neon_dot || hardware->use_arm_neon_i8mm;
+#endif
+}
+
+/* Microkernels that take one number at a time widen its products. */
+static bool is_exact(const struct xnn_gemm_config* config) {
+  return config == NULL || config->log2_kr == 0 || has_dot_products();
 }
 
 const struct xnn_gemm_config* et_xnnpack_qs8_gemm_config(void) {

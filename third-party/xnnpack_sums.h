@@ -7,7 +7,7 @@
  * read this, with ET_XNNPACK_EXACT_SUMS defined, before the operators that choose among those microkernels.
  */
 
-#include "xnnpack/config.h"
+#include "src/xnnpack/config.h"
 
 #ifdef __cplusplus
 extern "C" {

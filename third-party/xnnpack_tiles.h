@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "xnnpack/config.h"
+#include "src/xnnpack/config.h"
 
 #ifdef __cplusplus
 extern "C" {
