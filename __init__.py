@@ -27,6 +27,7 @@ __all__ = [
     "load_options",
     "set_option",
     "verify",
+    "xnnpack_version",
 ]
 
 
@@ -75,6 +76,11 @@ def _runtime_module():
 def is_available() -> bool:
     """Whether programs lowered for et_xnnpack can run in this process."""
     return _module is not None and _module.is_available()
+
+
+def xnnpack_version() -> str:
+    """The version of XNNPACK that computes, and what of ours it is built with: ``92a7ad5 (packing denormals)``."""
+    return _runtime_module().xnnpack_version()
 
 
 def verify(blob: bytes) -> None:

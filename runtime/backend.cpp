@@ -14,6 +14,7 @@
 #include "runtime/execute/executable.h"
 #include "runtime/ops/infer.h"
 #include "runtime/plan/plan.h"
+#include "runtime/xnnpack/library.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/base/waiting.h"
 
@@ -362,6 +363,10 @@ Error EtXnnpackBackend::check_specs(ArrayRef<CompileSpec> specs) const {
 OptionChanges EtXnnpackBackend::changes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return changes_;
+}
+
+std::string EtXnnpackBackend::xnnpack_version() const {
+  return et_xnnpack::xnnpack_version();
 }
 
 Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {

@@ -53,6 +53,9 @@ class Inspector : public executorch::runtime::BackendInterface {
   // REQUIRES: no method is loaded
   virtual void set_wait_hooks(WaitHooks hooks) const = 0;
 
+  // The version of XNNPACK that computes, and what of ours it is built with: "92a7ad5 (packing denormals)".
+  virtual std::string xnnpack_version() const = 0;
+
   // What went wrong in the last call of any function of the backend that failed on this
   // thread; empty if none did.
   virtual const std::string& last_error() const = 0;

@@ -121,6 +121,7 @@ PYBIND11_MODULE(_runtime, module) {
       {[]() -> void* { return PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr; },
        [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
   module.def("is_available", [] { return backend().is_available(); });
+  module.def("xnnpack_version", [] { return backend().xnnpack_version(); });
   module.def("verify", [](std::string_view blob) { check(backend().verify(bytes_of(blob))); });
   module.def("inspect", [](std::string_view blob) {
     std::string text;

@@ -246,10 +246,14 @@ bool find_can_quantize_rows() {
 
 } // namespace
 
+std::string xnnpack_version() {
+  return ET_XNNPACK_XNNPACK_NAME;
+}
+
 std::string describe_xnnpack_build() {
-  std::string text;
+  std::string text = "XNNPACK " + xnnpack_version();
   append_bytes(
-      text, "XNNPACK ", xnn_experimental_get_build_identifier_data(), xnn_experimental_get_build_identifier_size());
+      text, ", build ", xnn_experimental_get_build_identifier_data(), xnn_experimental_get_build_identifier_size());
 #if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64 || CPUINFO_ARCH_ARM || CPUINFO_ARCH_ARM64
   if (cpuinfo_initialize()) {
     append_bytes(text, ", CPU ", &cpuinfo_isa, sizeof(cpuinfo_isa));

@@ -7,6 +7,9 @@
 
 namespace executorch::backends::et_xnnpack {
 
+// Its version, and in parentheses what of ours it is built with (third-party/README.md).
+std::string xnnpack_version();
+
 // What XNNPACK's packing depends on beyond its arguments.
 std::string describe_xnnpack_build();
 

@@ -14,7 +14,8 @@ TEST(XnnpackLibrary, RoundsRows) {
 }
 
 TEST(XnnpackLibrary, IsDescribedAlike) {
-  EXPECT_GT(describe_xnnpack_build().size(), std::string("XNNPACK , CPU ").size() + 32);
+  EXPECT_GT(describe_xnnpack_build().size(), std::string("XNNPACK , build , CPU ").size() + 32);
+  EXPECT_NE(describe_xnnpack_build().find(xnnpack_version()), std::string::npos);
   EXPECT_EQ(describe_xnnpack_build(), describe_xnnpack_build());
 }
 
