@@ -144,6 +144,44 @@ TEST(XnnpackDefectsTest, ClampsBehindAConvolution) {
   EXPECT_EQ(run({low, high}), std::vector<float>(expected.size(), high.first));
 }
 
+// Some microkernels add two products of 8-bit numbers in 16 bits, where twice -128 * -128 does not fit.
+TEST(XnnpackDefectsTest, ProductsOfTheLeastIntegers) {
+  constexpr int64_t kColumns = 20;
+  for (const int64_t depth : {8, 16, 40, 64}) {
+    for (const int64_t rows : {1, 2, 3, 5}) {
+      SCOPED_TRACE(::testing::Message() << rows << " rows of " << depth);
+      const auto least = [&](GraphDef& g) {
+        const uint32_t weight = g.integers({kColumns, depth}, {{1.0f / 128}, {0}});
+        auto& bytes = *g.values[weight].constant->data;
+        std::fill(bytes.begin(), bytes.end(), uint8_t{0x80});
+        return weight;
+      };
+      const auto sum = static_cast<float>(depth);
+
+      GraphDef integers;
+      uint32_t x = integers.node(unary(UnaryKind::Copy), {integers.input({rows, depth})}, {rows, depth});
+      x = integers.quantized(x, 1.0f / 128);
+      uint32_t y = integers.node(linear(), {x, least(integers)}, {rows, kColumns});
+      y = integers.node(unary(UnaryKind::Copy), {integers.quantized(y, sum / 100)}, {rows, kColumns});
+      integers.output(y);
+      const std::vector<float> ones(static_cast<size_t>(rows * depth), -1.0f);
+      for (const float number : compute(integers, ones)) {
+        ASSERT_NEAR(number, sum, sum / 1000);
+      }
+
+      GraphDef rounded;
+      const uint32_t weight = least(rounded);
+      rounded.values[weight].quantization.reset();
+      const uint32_t scale = rounded.constant({kColumns, 1}, std::vector<float>(kColumns, 1.0f / 128));
+      x = rounded.input({rows, depth});
+      rounded.output(rounded.node(quantized_linear(8, true), {x, weight, scale}, {rows, kColumns}));
+      for (const float number : compute(rounded, ones)) {
+        ASSERT_NEAR(number, sum, sum / 100);
+      }
+    }
+  }
+}
+
 // x [1, 4] through a linear layer in float16 that makes `columns` of it.
 GraphDef float16_linear(int64_t columns, const std::vector<float>& weight, uint32_t* y) {
   GraphDef g;
