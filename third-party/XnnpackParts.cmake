@@ -87,6 +87,21 @@ et_xnnpack_part(packing "our packing of convolutions" OWN xnnpack_packing.c HEAD
 et_xnnpack_part(denormals "denormal numbers in operators" HEADER xnnpack_denormals
   BEFORE operator-run CALLS PTHREADPOOL_FLAG_DISABLE_DENORMALS)
 
+if(NOT is_old)
+  set(operators convolution-nhwc deconvolution-nhwc fully-connected-nc)
+  list(TRANSFORM operators PREPEND operators/)
+  et_xnnpack_part(fingerprints "no fingerprints" HEADER xnnpack_fingerprints
+    BEFORE ${operators} CALLS "create_fingerprint_context\\(fingerprint_id\\)")
+  set(what "checks for memory")
+  et_xnnpack_part(memory "${what}" HEADER xnnpack_memory
+    BEFORE operators/binary-elementwise-nd CALLS "xnn_allocate_extra_params\\(")
+  et_xnnpack_part(memory "${what}" HEADER xnnpack_memory
+    BEFORE operators/dynamic-fully-connected-nc operators/reduce-nd CALLS "xnn_allocate_extra_params\\("
+    OPTIONS -DET_XNNPACK_GOTO_ERROR)
+  et_xnnpack_part(scaling "convolutions that scale channels" HEADER xnnpack_scaling
+    BEFORE operators/convolution-nhwc CALLS "xnn_init_f32_vmulcaddc_config\\(\\)")
+endif()
+
 set(what "rounded rows that are NaN")
 if(is_old)
   et_xnnpack_part(rounding "${what}" HEADER xnnpack_rounding
@@ -109,7 +124,7 @@ endif()
 if(is_x86 AND microkernels)
   get_target_property(sources ${microkernels} SOURCES)
   list(FILTER sources INCLUDE REGEX "^src/(f16|f32|qd8)-.*\\.c$")
-  set(call "_(max|min)_ps\\(v(acc|out|scaled)[A-Za-z0-9_]*, *v[a-z_]*(min|max|zero)")
+  set(call "(_(max|min)_ps|xnn_(max|min)_f32)\\(v(acc|out|scaled)[A-Za-z0-9_]*, *v[a-z_]*(min|max|zero)")
   set(limited)
   foreach(source IN LISTS sources)
     file(STRINGS "${XNNPACK_SOURCE_DIR}/${source}" lines LIMIT_COUNT 1 REGEX "${call}")
