@@ -13,14 +13,14 @@ BENCH ?=
 SUITE ?=
 # Where pip finds torch, when it should not be the default index. setup.md says when.
 TORCH_INDEX ?=
-# The XNNPACK to build: 92a7ad5, 4ea82e5, or auto for the newest that can be had. setup.md has more.
-XNNPACK ?= auto
+# The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had. setup.md has more.
+XNNPACK ?= 4ea82e5
 
 venv := .venv
 bin := $(CURDIR)/$(venv)/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
 stamps := $(venv)/.stamps
-build := build/release$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
+build := build/release$(if $(filter-out 4ea82e5,$(XNNPACK)),-$(XNNPACK))
 flatc := $(CURDIR)/$(build)/third-party/flatc/flatc
 export PATH := $(bin):$(PATH)
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
@@ -94,7 +94,7 @@ suite: build $(stamps)/test
 test: unit python-test python-test-unpatched sanitizers clang-check
 	$(call say,All tests passed)
 
-installed := $(stamps)/installed$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
+installed := $(stamps)/installed$(if $(filter-out 4ea82e5,$(XNNPACK)),-$(XNNPACK))
 build: $(installed)
 
 unit: build
