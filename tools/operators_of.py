@@ -8,21 +8,15 @@ cmake --preset release -DET_XNNPACK_OPS="$(python tools/operators_of.py model.pt
 import argparse
 from pathlib import Path
 
+from executorch.backends.et_xnnpack.aot.private.executorch import delegate_blobs
 from executorch.backends.et_xnnpack.serialization import schema_generated as schema
-from executorch.exir._serialize._program import deserialize_pte_binary
 
 NAMES = {value: name for name, value in vars(schema.Attributes).items() if isinstance(value, int)}
 
 
 def operators_of(program: bytes) -> set[str]:
     """Those of all delegates of et_xnnpack in a ``.pte``. Raises ValueError if there is none."""
-    program = deserialize_pte_binary(program).program
-    blobs = [
-        program.backend_delegate_data[delegate.processed.index].data
-        for plan in program.execution_plan
-        for delegate in plan.delegates
-        if delegate.id == "EtXnnpackBackend"
-    ]
+    blobs = delegate_blobs(program, "EtXnnpackBackend")
     if not blobs:
         raise ValueError("no part of the program is delegated to et_xnnpack")
     graphs = [schema.Graph.GetRootAs(blob) for blob in blobs]

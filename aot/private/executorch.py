@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable
 
 from executorch.exir._serialize._named_data_store import NamedDataStore, NamedDataStoreOutput
+from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.exir.backend import backend_api
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from executorch.exir.tracer import _default_decomposition_table
@@ -64,3 +65,14 @@ def named_data(items: Iterable[tuple[str, bytes, str | None]], alignment: int) -
     for key, data, file in items:
         store.add_named_data(key, data, alignment=alignment, external_tag=file)
     return store.get_named_data_store_output()
+
+
+def delegate_blobs(program: bytes, backend: str) -> list[bytes]:
+    """What the delegates of a backend get, in the order of methods. Nothing public reads a ``.pte``."""
+    program = deserialize_pte_binary(program).program
+    return [
+        program.backend_delegate_data[delegate.processed.index].data
+        for plan in program.execution_plan
+        for delegate in plan.delegates
+        if delegate.id == backend
+    ]

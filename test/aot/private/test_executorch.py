@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.et_xnnpack.aot.custom_ops import needs_custom_op
 from executorch.backends.et_xnnpack.aot.private import executorch as private
 from executorch.exir import to_edge, to_edge_transform_and_lower
@@ -94,3 +95,11 @@ def test_named_data_keeps_content_alignment_and_file():
     (a,), (b,) = output.pte_data.items(), output.external_data["file"].items()
     assert (a[0], output.buffers[a[1].buffer_index], a[1].alignment) == ("a", b"1234", 64)
     assert (b[0], output.buffers[b[1].buffer_index], b[1].alignment) == ("b", b"5678", 64)
+
+
+def test_programs_give_the_blobs_of_a_backend():
+    lowered = to_edge_transform_and_lower(exported(nn.ReLU()), partitioner=[EtXnnpackPartitioner()])
+    (delegate,) = (module for module in lowered.exported_program().graph_module.children())
+    program = lowered.to_executorch().buffer
+    assert private.delegate_blobs(program, "EtXnnpackBackend") == [delegate.processed_bytes]
+    assert private.delegate_blobs(program, "XnnpackBackend") == []
