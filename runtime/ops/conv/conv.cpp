@@ -243,8 +243,14 @@ Limit conv_transpose2d_limit(const NodeContext& node) {
 }
 
 Choice choose_conv2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  const bool depthwise = is_depthwise(node);
   return choose_conv<schema::Conv2d>(
-      node, options, {conv2d_limit, make_xnnpack_conv2d, make_low_precision_conv2d, make_conv2d});
+      node,
+      options,
+      {conv2d_limit,
+       make_xnnpack_conv2d,
+       depthwise ? make_low_precision_depthwise_conv2d : make_low_precision_conv2d,
+       depthwise ? make_depthwise_conv2d : make_conv2d});
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {

@@ -59,14 +59,4 @@ bool is_depthwise(const NodeContext& node) {
   return weight[3] == 1 && weight[0] == node.input(0).shape[3];
 }
 
-std::unique_ptr<Kernel> make_conv2d(const NodeContext& node) {
-  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, conv2d_parameters>(node)
-                            : make_kernel_of<Conv, conv2d_parameters>(node);
-}
-
-std::unique_ptr<Kernel> make_low_precision_conv2d(const NodeContext& node) {
-  return is_depthwise(node) ? make_kernel_of<DepthwiseConv, low_precision_conv2d_parameters>(node)
-                            : make_kernel_of<LowPrecisionConv, low_precision_conv2d_parameters>(node);
-}
-
 } // namespace executorch::backends::et_xnnpack

@@ -19,12 +19,16 @@ ConvParameters low_precision_conv2d_parameters(const NodeContext& node);
 bool is_depthwise(const NodeContext& node);
 
 // With a weight of Float32.
-std::unique_ptr<Kernel> make_conv2d(const NodeContext& node);
+inline constexpr auto make_conv2d = make_kernel_of<Conv, conv2d_parameters>;
+inline constexpr auto make_depthwise_conv2d =
+    make_kernel_of<DepthwiseConv, conv2d_parameters>; // REQUIRES: is_depthwise
 inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpose2d_parameters>;
 
 // With a weight that stays in the 16 or 8 bits in which the program has it.
 // REQUIRES: is_low_precision(weight), a constant; no 32-bit sum or product of window sizes overflows
-std::unique_ptr<Kernel> make_low_precision_conv2d(const NodeContext& node);
+inline constexpr auto make_low_precision_conv2d = make_kernel_of<LowPrecisionConv, low_precision_conv2d_parameters>;
+inline constexpr auto make_low_precision_depthwise_conv2d =
+    make_kernel_of<DepthwiseConv, low_precision_conv2d_parameters>; // REQUIRES: is_depthwise
 inline constexpr auto make_low_precision_conv_transpose2d =
     make_kernel_of<LowPrecisionConv, low_precision_conv_transpose2d_parameters>;
 

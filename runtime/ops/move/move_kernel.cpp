@@ -104,12 +104,4 @@ EdgePadParameters edge_pad_parameters(const NodeContext& node) {
   return {node.input(0).shape, node.output().shape, padding_before(node), padding, element_bytes(node)};
 }
 
-std::unique_ptr<Kernel> make_pad(const NodeContext& node) {
-  const bool is_constant = node.attributes<schema::Pad>().mode() == schema::PadMode::Constant;
-  if (is_constant || node.input(0).shape.rank == 0) {
-    return make_kernel_of<BoxCopies, constant_pad_parameters>(node);
-  }
-  return make_kernel_of<EdgePad, edge_pad_parameters>(node);
-}
-
 } // namespace executorch::backends::et_xnnpack

@@ -24,6 +24,8 @@ inline constexpr auto make_transpose = make_kernel_of<BoxCopies, transpose_param
 inline constexpr auto make_expand = make_kernel_of<BoxCopies, expand_parameters>;
 inline constexpr auto make_slice = make_kernel_of<BoxCopies, slice_parameters>;
 inline constexpr auto make_concat = make_kernel_of<BoxCopies, concat_parameters>;
-std::unique_ptr<Kernel> make_pad(const NodeContext& node);
+// With a constant, and with elements of the operand. REQUIRES: rank over 0 of the second
+inline constexpr auto make_constant_pad = make_kernel_of<BoxCopies, constant_pad_parameters>;
+inline constexpr auto make_edge_pad = make_kernel_of<EdgePad, edge_pad_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -257,7 +257,9 @@ Choice choose_expand(const NodeContext& node, const Cpu&, const ChoiceOptions&) 
 }
 
 Choice choose_pad(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
-  return choose_moving(node, make_pad, kSlowInXnnpack);
+  const bool is_constant = node.attributes<schema::Pad>().mode() == schema::PadMode::Constant;
+  return is_constant || node.input(0).shape.rank == 0 ? choose_moving(node, make_constant_pad, kSlowInXnnpack)
+                                                      : choose_moving(node, make_edge_pad, kNotInXnnpack);
 }
 
 Choice choose_concat(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {

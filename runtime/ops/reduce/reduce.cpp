@@ -153,7 +153,16 @@ Choice choose_softmax(const NodeContext& node, const Cpu&, const ChoiceOptions& 
 }
 
 Choice choose_reduce(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
-  return choose_kernel(node, make_reduce, "The kernel is as fast as XNNPACK, which loses digits on long columns.");
+  const schema::ReduceKind kind = node.attributes<schema::Reduce>().kind();
+  const bool adds = kind == schema::ReduceKind::Sum || kind == schema::ReduceKind::Mean;
+  if (adds && node.input(0).dtype == DType::Float32) {
+    return choose_kernel(
+        node, make_sum_floats, "The kernel is as fast as XNNPACK, which loses digits on long columns.");
+  }
+  return choose_kernel(
+      node,
+      make_reduce,
+      adds ? "XNNPACK adds no such integers." : "The kernel is as fast as XNNPACK where that has one.");
 }
 
 } // namespace

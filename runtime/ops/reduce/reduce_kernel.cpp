@@ -77,12 +77,4 @@ SoftmaxParameters softmax_parameters(const NodeContext& node) {
   return {node.input(0).shape, attributes.axis(), attributes.log()};
 }
 
-std::unique_ptr<Kernel> make_reduce(const NodeContext& node) {
-  const schema::ReduceKind kind = node.attributes<schema::Reduce>().kind();
-  const bool adds_floats =
-      node.input(0).dtype == DType::Float32 && (kind == schema::ReduceKind::Sum || kind == schema::ReduceKind::Mean);
-  return adds_floats ? make_kernel_of<SumFloats, reduce_parameters>(node)
-                     : make_kernel_of<Reduce, reduce_parameters>(node);
-}
-
 } // namespace executorch::backends::et_xnnpack

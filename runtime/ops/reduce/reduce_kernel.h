@@ -19,7 +19,9 @@ SortParameters sort_parameters(const NodeContext& node);
 SoftmaxParameters softmax_parameters(const NodeContext& node);
 ReduceParameters reduce_parameters(const NodeContext& node);
 
-std::unique_ptr<Kernel> make_reduce(const NodeContext& node);
+inline constexpr auto make_reduce = make_kernel_of<Reduce, reduce_parameters>;
+// REQUIRES: a sum or mean of Float32
+inline constexpr auto make_sum_floats = make_kernel_of<SumFloats, reduce_parameters>;
 inline constexpr auto make_arg_reduce = make_kernel_of<ArgReduce, arg_reduce_parameters>;
 inline constexpr auto make_scan = make_kernel_of<Scan, scan_parameters>;
 inline constexpr auto make_sort = make_kernel_of<Sort, sort_parameters>;

@@ -33,8 +33,11 @@ KernelCase node_of(
     uint32_t groups,
     const std::vector<std::optional<NodeTensor>>& inputs,
     TensorSpec y) {
-  const auto make = low_precision ? (transposed ? make_low_precision_conv_transpose2d : make_low_precision_conv2d)
-                                  : (transposed ? make_conv_transpose2d : make_conv2d);
+  const bool depthwise = inputs[1]->type.shape[3] == 1 && inputs[1]->type.shape[0] == inputs[0]->type.shape[3];
+  const auto conv2d = depthwise ? make_depthwise_conv2d : make_conv2d;
+  const auto low_precision_conv2d = depthwise ? make_low_precision_depthwise_conv2d : make_low_precision_conv2d;
+  const auto make = low_precision ? (transposed ? make_low_precision_conv_transpose2d : low_precision_conv2d)
+                                  : (transposed ? make_conv_transpose2d : conv2d);
   return {
       make,
       transposed ? schema::Attributes::ConvTranspose2d : schema::Attributes::Conv2d,

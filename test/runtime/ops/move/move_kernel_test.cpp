@@ -254,7 +254,7 @@ void check_pad(const Tensor& x, const std::vector<uint32_t>& before, const std::
     copy_element(x, i, y, offset_of(shape, at));
   });
   check_kernel(
-      {make_pad,
+      {make_constant_pad,
        schema::Attributes::Pad,
        [=](auto& builder) { return schema::CreatePadDirect(builder, &before, &after, value).Union(); },
        {x},
@@ -303,7 +303,7 @@ void check_copies(const Tensor& x, const std::vector<uint32_t>& before, const st
       copy_element(x, offset_of(x.shape(), at), y, i);
     });
     check_kernel(
-        {make_pad,
+        {make_edge_pad,
          schema::Attributes::Pad,
          [=](auto& builder) { return schema::CreatePadDirect(builder, &before, &after, 0, mode).Union(); },
          {x},

@@ -47,7 +47,7 @@ TEST(ReduceKernel, Parameters) {
         const bool adds_floats = dtype == DType::Float32 && (op == ReduceOp::Sum || op == ReduceOp::Mean);
         const std::vector<TensorSpec> y{{dtype, shape}};
         check(
-            {make_reduce,
+            {adds_floats ? make_sum_floats : make_reduce,
              schema::Attributes::Reduce,
              [&, by = kind](auto& builder) {
                return schema::CreateReduceDirect(builder, by, &axes, keep_dims).Union();
