@@ -93,10 +93,10 @@ xnn_status setup_with_workspace(
   }
 }
 
-// How many images or rows have their own scale, and what XNNPACK reads and writes behind them: as many as a tile has
-// rows but one, which the header of the version that we build does not say (third-party/xnnpack_rows.h).
+// How many images or rows have their own scale, and what XNNPACK reads and writes behind them: as many as its largest
+// tile has rows but one (XNN_MAX_MR), which the header of the version that we build does not say (third-party/xnnpack_rows.h).
 inline size_t parameters_for(size_t count) {
-  constexpr size_t kRowsOfTile = 16;
+  constexpr size_t kRowsOfTile = 32;
   return count + (XNN_EXTRA_QUANTIZATION_PARAMS > kRowsOfTile - 1 ? XNN_EXTRA_QUANTIZATION_PARAMS : kRowsOfTile - 1);
 }
 

@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/ops/common/xnnpack_kernel.h>
 
+#include <cmath>
 #include <tuple>
 #include <vector>
 
@@ -43,6 +44,34 @@ TEST(XnnpackClamp, IsARangeInFloat16) {
           flags);
     });
     EXPECT_EQ(op.ok(), (is_range || kTakesOneNumber) && xnnpack_has_float16()) << min << " to " << max;
+  }
+}
+
+// Wherever a number that is not finite stands in a row, and however long that is: they are sought a vector at a time.
+TEST(XnnpackDynamicQuantization, FindsWhatIsNotFinite) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  XnnpackDynamicQuantization quantization;
+  ASSERT_TRUE(quantization.create().ok());
+  for (size_t size = 1; size <= 140; ++size) {
+    std::vector<float> x(size + kTailBytes / sizeof(float), 0.5f);
+    std::vector<int8_t> y(XnnpackDynamicQuantization::bytes(1, size) + kTailBytes);
+    std::vector<xnn_quantization_params> parameters(parameters_for(1));
+    ASSERT_TRUE(quantization.reshape(1, size, nullptr).ok());
+    ASSERT_TRUE(quantization.set_up(x.data(), y.data(), parameters.data()).ok());
+    const auto scale = [&] {
+      EXPECT_EQ(xnn_run_operator(quantization.get(), nullptr), xnn_status_success);
+      return parameters[0].scale;
+    };
+    EXPECT_TRUE(std::isfinite(scale())) << size;
+    for (size_t i = 0; i < size; ++i) {
+      for (const float special : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+        x[i] = special;
+        EXPECT_TRUE(std::isnan(scale())) << special << " at " << i << " of " << size;
+      }
+      x[i] = 0.5f;
+    }
+    x[size] = std::nanf(""); // behind the row
+    EXPECT_TRUE(std::isfinite(scale())) << size;
   }
 }
 
