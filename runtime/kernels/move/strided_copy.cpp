@@ -167,22 +167,22 @@ void transpose_floats(const CopyPiece& piece, const char* from_bytes, char* to_b
   }
 }
 
-// Like transpose_floats, for kColumns columns and rows without gaps in the target.
-template <size_t kColumns>
-void interleave_floats(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
-  const Floats f;
-  const size_t stride = piece.columns.from / sizeof(float);
-  const float* from = reinterpret_cast<const float*>(from_bytes);
-  float* to = reinterpret_cast<float*>(to_bytes);
+// Like transpose_units<sizeof(Unit)>, for kColumns columns and rows without gaps in the target.
+template <typename Unit, size_t kColumns>
+void interleave(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
+  const hn::ScalableTag<Unit> tag;
+  const size_t lanes = hn::Lanes(tag), stride = piece.columns.from / sizeof(Unit);
+  const Unit* from = reinterpret_cast<const Unit*>(from_bytes);
+  Unit* to = reinterpret_cast<Unit*>(to_bytes);
   size_t r = 0;
-  for (; r + kLanes <= piece.rows.size; r += kLanes, from += kLanes, to += kColumns * kLanes) {
-    const Vector v0 = hn::LoadU(f, from), v1 = hn::LoadU(f, from + stride);
+  for (; r + lanes <= piece.rows.size; r += lanes, from += lanes, to += kColumns * lanes) {
+    const auto v0 = hn::LoadU(tag, from), v1 = hn::LoadU(tag, from + stride);
     if constexpr (kColumns == 2) {
-      hn::StoreInterleaved2(v0, v1, f, to);
+      hn::StoreInterleaved2(v0, v1, tag, to);
     } else if constexpr (kColumns == 3) {
-      hn::StoreInterleaved3(v0, v1, hn::LoadU(f, from + 2 * stride), f, to);
+      hn::StoreInterleaved3(v0, v1, hn::LoadU(tag, from + 2 * stride), tag, to);
     } else {
-      hn::StoreInterleaved4(v0, v1, hn::LoadU(f, from + 2 * stride), hn::LoadU(f, from + 3 * stride), f, to);
+      hn::StoreInterleaved4(v0, v1, hn::LoadU(tag, from + 2 * stride), hn::LoadU(tag, from + 3 * stride), tag, to);
     }
   }
   for (; r < piece.rows.size; ++r, ++from, to += kColumns) {
@@ -192,26 +192,26 @@ void interleave_floats(const CopyPiece& piece, const char* from_bytes, char* to_
   }
 }
 
-// Like transpose_floats, for kRows rows and columns without gaps in the source.
-template <size_t kRows>
-void deinterleave_floats(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
-  const Floats f;
-  const size_t stride = piece.rows.to / sizeof(float);
-  const float* from = reinterpret_cast<const float*>(from_bytes);
-  float* to = reinterpret_cast<float*>(to_bytes);
+// Like transpose_units<sizeof(Unit)>, for kRows rows and columns without gaps in the source.
+template <typename Unit, size_t kRows>
+void deinterleave(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
+  const hn::ScalableTag<Unit> tag;
+  const size_t lanes = hn::Lanes(tag), stride = piece.rows.to / sizeof(Unit);
+  const Unit* from = reinterpret_cast<const Unit*>(from_bytes);
+  Unit* to = reinterpret_cast<Unit*>(to_bytes);
   size_t c = 0;
-  for (; c + kLanes <= piece.columns.size; c += kLanes, from += kRows * kLanes, to += kLanes) {
-    Vector v[4];
+  for (; c + lanes <= piece.columns.size; c += lanes, from += kRows * lanes, to += lanes) {
+    hn::Vec<decltype(tag)> v[4];
     if constexpr (kRows == 2) {
-      hn::LoadInterleaved2(f, from, v[0], v[1]);
+      hn::LoadInterleaved2(tag, from, v[0], v[1]);
     } else if constexpr (kRows == 3) {
-      hn::LoadInterleaved3(f, from, v[0], v[1], v[2]);
+      hn::LoadInterleaved3(tag, from, v[0], v[1], v[2]);
     } else {
-      hn::LoadInterleaved4(f, from, v[0], v[1], v[2], v[3]);
+      hn::LoadInterleaved4(tag, from, v[0], v[1], v[2], v[3]);
     }
     HWY_UNROLL(4)
     for (size_t r = 0; r < kRows; ++r) {
-      hn::StoreU(v[r], f, to + r * stride);
+      hn::StoreU(v[r], tag, to + r * stride);
     }
   }
   for (; c < piece.columns.size; ++c, from += kRows, ++to) {
@@ -221,10 +221,38 @@ void deinterleave_floats(const CopyPiece& piece, const char* from_bytes, char* t
   }
 }
 
+// Null unless one side has 2 to 4 units that all rows or columns have without gaps.
+template <typename Unit>
+CopyFunction choose_interleaving(const CopyPiece& piece) {
+  if (piece.rows.to == piece.columns.size * sizeof(Unit)) {
+    switch (piece.columns.size) {
+      case 2:
+        return interleave<Unit, 2>;
+      case 3:
+        return interleave<Unit, 3>;
+      case 4:
+        return interleave<Unit, 4>;
+    }
+  }
+  if (piece.columns.from == piece.rows.size * sizeof(Unit)) {
+    switch (piece.rows.size) {
+      case 2:
+        return deinterleave<Unit, 2>;
+      case 3:
+        return deinterleave<Unit, 3>;
+      case 4:
+        return deinterleave<Unit, 4>;
+    }
+  }
+  return nullptr;
+}
+
 CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
+  CopyFunction interleaves = nullptr;
   switch (piece.unit) {
     case 1:
-      return transpose_units<1>;
+      interleaves = choose_interleaving<uint8_t>(piece);
+      return interleaves != nullptr ? interleaves : transpose_units<1>;
     case 2:
       return transpose_units<2>;
     case 8:
@@ -235,27 +263,8 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
   if (element_size < sizeof(float)) {
     return transpose_units<4>; // not aligned
   }
-  if (piece.rows.to == piece.columns.size * sizeof(float)) {
-    switch (piece.columns.size) {
-      case 2:
-        return interleave_floats<2>;
-      case 3:
-        return interleave_floats<3>;
-      case 4:
-        return interleave_floats<4>;
-    }
-  }
-  if (piece.columns.from == piece.rows.size * sizeof(float)) {
-    switch (piece.rows.size) {
-      case 2:
-        return deinterleave_floats<2>;
-      case 3:
-        return deinterleave_floats<3>;
-      case 4:
-        return deinterleave_floats<4>;
-    }
-  }
-  return transpose_floats;
+  interleaves = choose_interleaving<float>(piece);
+  return interleaves != nullptr ? interleaves : transpose_floats;
 }
 
 // The function for pieces with these strides, and at most these sizes.

@@ -21,14 +21,34 @@ namespace HWY_NAMESPACE {
 HWY_INLINE hn::Vec<hn::RebindToSigned<Floats>> quantized(Vector x, const QuantizeParameters& p) {
   const Vector scaled = hn::Round(hn::Mul(x, hn::Set(kFloats, p.inverse_scale)));
   const Vector moved = hn::Add(scaled, hn::Set(kFloats, p.zero_point));
-  const Vector inside = clamped(moved, hn::Set(kFloats, p.min), hn::Set(kFloats, p.max));
-  return hn::ConvertTo(hn::RebindToSigned<Floats>(), hn::IfThenElse(hn::IsNaN(moved), hn::Zero(kFloats), inside));
+  Vector inside = clamped(moved, hn::Set(kFloats, p.min), hn::Set(kFloats, p.max));
+#if !(HWY_TARGET & HWY_ALL_NEON) // which converts NaN to 0 itself
+  inside = hn::IfThenElse(hn::IsNaN(moved), hn::Zero(kFloats), inside);
+#endif
+  return hn::ConvertTo(hn::RebindToSigned<Floats>(), inside);
+}
+
+// Four vectors at a time, where the instruction set can make one vector of them.
+template <typename T>
+HWY_INLINE size_t quantize_vectors(const float* x, T* q, size_t count, const QuantizeParameters& p) {
+  size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Repartition<int16_t, Floats> halves;
+  const hn::Repartition<T, Floats> bytes;
+  const auto load = [&](size_t at) HWY_ATTR { return quantized(hn::LoadU(kFloats, x + at), p); };
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    const auto low = hn::OrderedDemote2To(halves, load(i), load(i + kLanes));
+    const auto high = hn::OrderedDemote2To(halves, load(i + 2 * kLanes), load(i + 3 * kLanes));
+    hn::StoreU(hn::OrderedDemote2To(bytes, low, high), bytes, q + i);
+  }
+#endif
+  return i;
 }
 
 template <typename T>
 void quantize_row(const float* x, T* q, size_t count, const QuantizeParameters& p) {
   const hn::Rebind<T, Floats> to;
-  size_t i = 0;
+  size_t i = quantize_vectors(x, q, count, p);
   for (; i + kLanes <= count; i += kLanes) {
     hn::StoreU(hn::DemoteTo(to, quantized(hn::LoadU(kFloats, x + i), p)), to, q + i);
   }
