@@ -5,6 +5,7 @@
 
 #include "runtime/ops/common/xnnpack_kernel.h"
 #include "runtime/ops/common/xnnpack_product.h"
+#include "runtime/ops/gemm/xnnpack_linear.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -238,9 +239,22 @@ class XnnpackConv : public XnnpackKernel {
   size_t quantized_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
 };
 
+// Whether each pixel of the result is a product of one pixel of the image.
+bool is_pixel_product(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Conv2d>();
+  const Shape& weight = node.input(1).shape;
+  const schema::Padding2D& padding = *attributes.padding();
+  return !attributes.dynamic_quantization() && attributes.groups() == 1 && weight[1] == 1 && weight[2] == 1 &&
+      attributes.stride()->height() == 1 && attributes.stride()->width() == 1 &&
+      (padding.top() | padding.right() | padding.bottom() | padding.left()) == 0;
+}
+
 } // namespace
 
 std::unique_ptr<Kernel> make_xnnpack_conv2d(const NodeContext& node, bool float16) {
+  if (!kConvolutionsMultiplyRows && is_pixel_product(node)) {
+    return make_xnnpack_pixel_product(node, float16);
+  }
   return std::make_unique<XnnpackConv<schema::Conv2d>>(node, float16);
 }
 

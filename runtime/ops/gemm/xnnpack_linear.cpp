@@ -24,7 +24,8 @@ size_t rows_of(const Shape& x) {
   return x.numel(0, x.rank - 1);
 }
 
-// A product with constants.
+// A product with constants: of rows, or of the pixels of images where `Attributes` are those of a convolution of 1 x 1.
+template <typename Attributes>
 class XnnpackLinear : public XnnpackKernel {
  public:
   XnnpackLinear(const NodeContext& node, bool float16)
@@ -56,8 +57,8 @@ class XnnpackLinear : public XnnpackKernel {
 
  private:
   PackedOperator::Create create(const NodeContext& node) const {
-    const ProductWeights weights(node, node.attributes<schema::Linear>().clamp());
-    const size_t columns = node.input(1).shape[0], depth = node.input(1).shape[1];
+    const ProductWeights weights(node, node.attributes<Attributes>().clamp());
+    const size_t columns = node.input(1).shape[0], depth = node.input(1).shape.last();
     return [format = format_, columns, depth, weights](
                const void* weight, const void* bias, xnn_weights_cache_t cache, xnn_operator_t* op) {
       return with_product_row(kTable, format, [&](const auto& row) {
@@ -218,9 +219,13 @@ class XnnpackBatchMatMul : public XnnpackKernel {
 std::unique_ptr<Kernel> make_xnnpack_linear(const NodeContext& node, bool float16) {
   const bool has_constants = node.is_constant(1) && (!node.has_input(2) || node.is_constant(2));
   if (has_constants) {
-    return std::make_unique<XnnpackLinear>(node, float16);
+    return std::make_unique<XnnpackLinear<schema::Linear>>(node, float16);
   }
   return std::make_unique<XnnpackDynamicLinear>();
+}
+
+std::unique_ptr<Kernel> make_xnnpack_pixel_product(const NodeContext& node, bool float16) {
+  return std::make_unique<XnnpackLinear<schema::Conv2d>>(node, float16);
 }
 
 std::unique_ptr<Kernel> make_xnnpack_batch_matmul(const NodeContext&, bool float16) {

@@ -15,6 +15,10 @@ class NodeContext;
 // is_range_in_float16()
 std::unique_ptr<Kernel> make_xnnpack_linear(const NodeContext& node, bool float16);
 
+// The same for Conv2d with a constant weight of 1 x 1, one group, stride 1 and no padding, whose images are not quantized
+// dynamically.
+std::unique_ptr<Kernel> make_xnnpack_pixel_product(const NodeContext& node, bool float16);
+
 // What XNNPACK has for QuantizedLinear. REQUIRES: XNNPACK has the node
 std::unique_ptr<Kernel> make_xnnpack_quantized_linear(const NodeContext& node);
 
