@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
 .PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-unpatched \
-  sanitizers asan tsan clang clang-check tidy xnnpack-check bench-xnnpack aarch64 wheel lint clean distclean
+  sanitizers asan tsan clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library test-arm bench-instructions wheel lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -54,6 +54,8 @@ help:
 	@echo "make xnnpack-check  compile what depends on the version of XNNPACK, for XNNPACK=92a7ad5 or 4ea82e5 (minutes)"
 	@echo "make bench-xnnpack  set up, build both versions of XNNPACK, and measure three models with each (half an hour)"
 	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
+	@echo "make test-arm    the same, and whole models on more emulated CPUs, compared with eager PyTorch"
+	@echo "make bench-instructions  instructions and microkernels of whole models on emulated aarch64, beside the official delegate"
 	@echo "make wheel       the wheel for other machines with Linux, in dist/"
 	@echo "make lint        ruff and clang-format (checks only)"
 	@echo "make clean       remove the build   make distclean    and the environment"
@@ -180,26 +182,47 @@ bench-xnnpack: build $(stamps)/examples $(stamps)/benchmarks
 	done
 	@$(bin)/python benchmarks/xnnpack_versions.py $(BENCH)
 
-# The library and its C++ tests for aarch64 Linux, XNNPACK included, run under qemu as these CPUs.
+# The library and its C++ tests for aarch64 Linux, XNNPACK included, run under qemu as these CPUs. AARCH64=aarch64-clang
+# compiles with Clang.
+AARCH64 ?= aarch64
 AARCH64_CPUS ?= max cortex-a53
 AARCH64_TESTS ?= *
+aarch64_build := build/$(AARCH64)$(if $(filter-out 4ea82e5,$(XNNPACK)),-$(XNNPACK))
 aarch64_package := build/aarch64-package
-aarch64: $(stamps)/requirements $(aarch64_package)/executorch
-	$(call say,C++ tests for aarch64)
+aarch64_targets := et_xnnpack et_xnnpack_run_program
+aarch64-library: $(stamps)/requirements $(aarch64_package)/executorch
+	$(call say,Building for aarch64)
 	@tools/system-packages --aarch64
-	@cmake --preset aarch64 -DPython_EXECUTABLE=$(bin)/python > build/aarch64.log || { cat build/aarch64.log; exit 1; }
-	@cmake --build --preset aarch64 | tools/progress
+	@cmake --preset $(AARCH64) -B $(aarch64_build) -DET_XNNPACK_XNNPACK_VERSION=$(XNNPACK) -DPython_EXECUTABLE=$(bin)/python \
+	  > $(aarch64_build).log || { cat $(aarch64_build).log; exit 1; }
+	@cmake --build $(aarch64_build) --target $(aarch64_targets) | tools/progress
+
+aarch64: aarch64_targets := all
+aarch64: aarch64-library
+	$(call say,C++ tests for aarch64)
 	@failed=; \
 	for cpu in $(AARCH64_CPUS); do \
 	  echo "$$cpu:"; runs=(); \
 	  for shard in 0 1; do \
 	    QEMU_CPU=$$cpu GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$$shard GTEST_FILTER='$(AARCH64_TESTS)' \
-	      tools/run-aarch64 build/aarch64/test/runtime/et_xnnpack_tests > build/aarch64-$$cpu-$$shard.log 2>&1 & runs+=($$!); \
+	      tools/run-aarch64 $(aarch64_build)/test/runtime/et_xnnpack_tests > $(aarch64_build)-$$cpu-$$shard.log 2>&1 & runs+=($$!); \
 	  done; \
 	  for run in "$${runs[@]}"; do wait "$$run" || failed=1; done; \
-	  grep -hE '^\[  (PASSED|FAILED)' build/aarch64-$$cpu-?.log || true; \
+	  grep -hE '^\[  (PASSED|FAILED)' $(aarch64_build)-$$cpu-?.log || true; \
 	done; \
-	[ -z "$$failed" ] || { echo "the output is in build/aarch64-*.log"; exit 1; }
+	[ -z "$$failed" ] || { echo "the output is in $(aarch64_build)-*.log"; exit 1; }
+
+# And whole models as more CPUs: those that benchmarks/emulated.py lists, or ARM="--cpus max --programs 'minilm fp32'".
+ARM ?=
+test-arm: aarch64 build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Models on emulated CPUs)
+	@$(bin)/python test/arm/run.py $(aarch64_build) $(ARM)
+
+bench-instructions: build $(stamps)/examples $(stamps)/benchmarks
+	@$(MAKE) --no-print-directory aarch64-library XNNPACK=4ea82e5
+	@$(MAKE) --no-print-directory aarch64-library XNNPACK=92a7ad5
+	$(call say,Instructions and microkernels on emulated CPUs)
+	@$(bin)/python benchmarks/instructions.py --builds $(AARCH64) $(AARCH64)-92a7ad5 $(BENCH)
 
 # ExecuTorch for aarch64, of which only the libraries are used.
 $(aarch64_package)/executorch: requirements.txt | $(stamps)/requirements

@@ -153,7 +153,7 @@ def prepare(name: str, scheme: str, folder: str) -> int:
     from executorch.exir import EdgeCompileConfig
 
     where = Path(folder)
-    module, inputs = _model(name), _inputs(name)
+    module, inputs = make_module(name), make_inputs(name)
     if scheme == "fp32":
         with torch.no_grad():
             expected = [module(*i).numpy() for i in inputs]
@@ -165,7 +165,7 @@ def prepare(name: str, scheme: str, folder: str) -> int:
     facts = {}
     try:
         with torch.no_grad():
-            exported = _exported(module, SCHEMES[scheme], inputs)
+            exported = export_program(module, SCHEMES[scheme], inputs)
             if scheme != "fp32":
                 program = exported.module()
                 np.savez(_reference(where, scheme), *(program(*i).numpy() for i in inputs))
@@ -187,7 +187,7 @@ def prepare(name: str, scheme: str, folder: str) -> int:
     return 0
 
 
-def _model(name: str):
+def make_module(name: str):
     import models
 
     module = models.get(MODELS[name]).build()
@@ -219,7 +219,7 @@ def _picture():
     return torch.nn.functional.interpolate(coarse, (224, 224), mode="bicubic") + torch.rand(1, 3, 224, 224) / 4
 
 
-def _inputs(name: str) -> list:
+def make_inputs(name: str) -> list:
     """Of one shape: those for accuracy and then those for calibration."""
     import models
     import torch
@@ -255,7 +255,7 @@ class _Rounded:
         return Rounded()
 
 
-def _exported(module, scheme: Scheme, inputs):
+def export_program(module, scheme: Scheme, inputs):
     """The program that both delegates lower."""
     import torch
     from executorch.backends.et_xnnpack.aot.recipes import EtXnnpackRecipeType

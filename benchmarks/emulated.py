@@ -1,0 +1,189 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Programs for another processor: lowered here by both delegates, run there or under an emulator.
+
+Each has a folder with an input, what eager PyTorch computes of it in float32 and of the program that both delegates
+lower, and the program of each delegate. ``run`` runs one by ``test/arm/run_program.cpp`` under qemu.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+OURS, OFFICIAL = "et_xnnpack", "official"
+#: Model and number format (benchmarks/quantized.py): images of 224 x 224, 128 tokens, and one token of a decoder.
+PROGRAMS = (
+    "mobilenet_v2 fp32",
+    "mobilenet_v2 fp16",
+    "mobilenet_v2 static",
+    "minilm fp32",
+    "minilm fp16",
+    "minilm dynamic",
+    "minilm 8da4w_32",
+    "llama_4l_token 8da4w_32",
+)
+#: What the CPUs of qemu 7.2 have, and who made them and what they are, as they say: XNNPACK has microkernels for some.
+CPUS = {
+    "cortex-a53": ("NEON", 0x41, 0xD03),
+    "a64fx": ("fp16, SVE", 0x46, 0x001),
+    "cortex-a76": ("fp16, dotprod", 0x41, 0xD0B),
+    "neoverse-n1": ("fp16, dotprod", 0x41, 0xD0C),
+    "max,sve=off,sme=off": ("fp16, dotprod, bf16, i8mm", 0x00, 0x051),
+    "max,sme=off": ("fp16, dotprod, bf16, i8mm, SVE2", 0x00, 0x051),
+    "max": ("fp16, dotprod, bf16, i8mm, SVE2, SME", 0x00, 0x051),
+}
+#: Files of programs are below it.
+FOLDER = ROOT / "build" / "arm"
+PACKAGE = ROOT / "build" / "aarch64-package" / "executorch"
+_TYPES = {"float32": "Float", "int64": "Long"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What both delegates lowered, and the results to compare with."""
+
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        return FOLDER / self.name.replace(" ", "-")
+
+    @property
+    def facts(self) -> dict:
+        """Types and sizes of inputs; of an engine that failed its error."""
+        return json.loads((self.folder / "facts.json").read_text())
+
+    def array(self, name: str) -> np.ndarray:
+        """``expected``, of float32, or ``reference``, of the program that both delegates lower."""
+        return np.load(self.folder / f"{name}.npy")
+
+
+def prepare(names=PROGRAMS, fresh: bool = False) -> list[Program]:
+    """Lowers what is not there yet, each program in a process of its own."""
+    from bench import fingerprint
+
+    current = fingerprint(OURS) + fingerprint(OFFICIAL)
+    programs = [Program(name) for name in names]
+    for program in programs:
+        notes = program.folder / "facts.json"
+        if fresh or not notes.exists() or program.facts["fingerprint"] != current:
+            print(f"{program.name}: lowering", file=sys.stderr, flush=True)
+            program.folder.mkdir(parents=True, exist_ok=True)
+            command = [sys.executable, "-W", "ignore", __file__, "--lower", program.name]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=HERE)
+            if done.returncode != 0:
+                raise RuntimeError(done.stderr[-2000:])
+            notes.write_text(json.dumps({"fingerprint": current, **json.loads(done.stdout.splitlines()[-1])}))
+    return programs
+
+
+def lower(program: Program) -> dict:
+    """Writes the files of a program."""
+    import engines
+    import quantized
+    import torch
+    from executorch.exir import EdgeCompileConfig
+
+    model, scheme = program.name.split()
+    module, inputs = quantized.make_module(model), quantized.make_inputs(model)
+    facts = {"inputs": [], "errors": {}}
+    for i, tensor in enumerate(inputs[0]):
+        array = tensor.contiguous().numpy()
+        (program.folder / f"input{i}").write_bytes(array.tobytes())
+        facts["inputs"].append([_TYPES[str(array.dtype)], "x".join(map(str, array.shape))])
+    with torch.no_grad():
+        np.save(program.folder / "expected.npy", module(*inputs[0]).numpy())
+        exported = quantized.export_program(module, quantized.SCHEMES[scheme], inputs)
+        np.save(program.folder / "reference.npy", exported.module()(*inputs[0]).numpy())
+    for engine in (OURS, OFFICIAL):
+        folder = program.folder / engine
+        folder.mkdir(exist_ok=True)
+        try:
+            engines.get(engine).lower(exported, folder, EdgeCompileConfig(_check_ir_validity=False))
+        except Exception as error:
+            facts["errors"][engine] = str(error).strip().splitlines()[0][:200]
+    return facts
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A delegate for aarch64: its shared library, and the programs that it runs."""
+
+    title: str
+    engine: str
+    path: Path
+
+    @classmethod
+    def ours(cls, build: Path) -> "Library":
+        build = build.resolve()
+        return cls(build.name, OURS, build / "runtime" / "libet_xnnpack.so")
+
+    @classmethod
+    def official(cls) -> "Library":
+        return cls("official", OFFICIAL, PACKAGE / "lib" / "libexecutorch_backend_xnnpack.so")
+
+
+def runner(build: Path) -> Path:
+    """The program that a build for aarch64 has for this."""
+    return build.resolve() / "test" / "arm" / "et_xnnpack_run_program"
+
+
+def run(runner: Path, library: Library, program: Program, cpu: str, *, plugin=None, calls: int = 1) -> np.ndarray:
+    """The result of a program on an emulated CPU, computed by one thread.
+
+    With a qemu plugin, the files ``counts`` and ``maps`` are written in the program's folder.
+    """
+    if library.engine in (errors := program.facts["errors"]):
+        raise RuntimeError(f"lowering: {errors[library.engine]}")
+    output = program.folder / "output"
+    command = ["qemu-aarch64", "-L", str(_system(cpu)), "-cpu", cpu]
+    environment = dict(os.environ)
+    options = ["--calls", str(calls)]
+    if plugin is not None:
+        command += ["-plugin", str(plugin)]
+        environment["INSTRUCTIONS_OUTPUT"] = str(program.folder / "counts")
+        options += ["--maps", str(program.folder / "maps")]
+    libraries = [library.path]
+    if library.engine == OFFICIAL:  # what it leaves outside
+        libraries += [PACKAGE / "lib" / f"libexecutorch_kernels_{name}.so" for name in ("optimized", "quantized")]
+    for path in libraries:
+        options += ["--library", str(path)]
+    words = [program.folder / library.engine / "model.pte", output]
+    for i, (dtype, sizes) in enumerate(program.facts["inputs"]):
+        words += [dtype, sizes, program.folder / f"input{i}"]
+    command += [str(runner), *options, *map(str, words)]
+    output.unlink(missing_ok=True)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"it ended with {done.returncode}"]
+        raise RuntimeError(lines[-1])
+    expected = program.array("expected")
+    return np.fromfile(output, dtype=expected.dtype).reshape(expected.shape)
+
+
+def _system(cpu: str) -> Path:
+    """A folder in which the emulated program finds its libraries, and in /proc/cpuinfo its CPU instead of this one."""
+    folder = FOLDER / "systems" / cpu
+    (folder / "proc").mkdir(parents=True, exist_ok=True)
+    libraries = folder / "lib"
+    if not libraries.is_symlink():
+        libraries.symlink_to(Path(os.environ.get("QEMU_LD_PREFIX", "/usr/aarch64-linux-gnu")) / "lib")
+    _, implementer, part = CPUS[cpu]
+    lines = ["CPU architecture: 8", f"CPU implementer\t: {implementer:#04x}", f"CPU part\t: {part:#05x}"]
+    lines += ["CPU variant\t: 0x0", "CPU revision\t: 0"]
+    processors = [f"processor\t: {i}\n" + "\n".join(lines) + "\n" for i in range(os.cpu_count() or 1)]
+    (folder / "proc" / "cpuinfo").write_text("\n".join(processors))
+    return folder
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lower", metavar="PROGRAM", required=True, help=argparse.SUPPRESS)
+    print(json.dumps(lower(Program(parser.parse_args().lower))))
