@@ -1,0 +1,37 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "caches.h"
+
+#include <algorithm>
+
+#include <cpuinfo.h>
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+// 0 if unknown.
+size_t smallest(const cpuinfo_cache* caches, uint32_t count) {
+  size_t size = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const size_t share = caches[i].size / std::max<uint32_t>(caches[i].processor_count, 1);
+    size = size == 0 ? share : std::min(size, share);
+  }
+  return size;
+}
+
+} // namespace
+
+const Caches& Caches::get() {
+  static const Caches caches = [] {
+    Caches result;
+    if (cpuinfo_initialize()) {
+      const size_t l1 = smallest(cpuinfo_get_l1d_caches(), cpuinfo_get_l1d_caches_count());
+      const size_t l2 = smallest(cpuinfo_get_l2_caches(), cpuinfo_get_l2_caches_count());
+      result.l1 = l1 == 0 ? result.l1 : l1;
+      result.l2 = l2 == 0 ? result.l2 : l2;
+    }
+    return result;
+  }();
+  return caches;
+}
+
+} // namespace executorch::backends::et_xnnpack
