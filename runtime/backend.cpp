@@ -187,6 +187,7 @@ Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* 
   settings.pool = pool_of(options);
   settings.fuse_elementwise = options.fuse_elementwise;
   settings.force_fp16 = options.force_fp16;
+  settings.winograd_tile = static_cast<size_t>(options.winograd_tile);
   settings.shrink_memory = options.shrink_memory;
   ETX_ASSIGN_OR_RETURN(
       delegate.executable, Executable::create(std::move(blob), delegate.named_data, std::move(settings)));
@@ -381,7 +382,11 @@ Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) co
     Options options;
     ETX_RETURN_IF_ERROR(changes().apply_to(&options));
     const bool float16 = options.force_fp16 && Cpu::get().float16;
-    const Plan plan = make_plan(blob, {types.data(), types.size()}, sizes, {options.fuse_elementwise, float16});
+    const Plan plan = make_plan(
+        blob,
+        {types.data(), types.size()},
+        sizes,
+        {options.fuse_elementwise, float16, static_cast<size_t>(options.winograd_tile)});
     *text = et_xnnpack::inspect(blob) + "\nplan for this CPU:\n" + describe(plan, blob);
     return {};
   });

@@ -24,6 +24,7 @@ struct Options {
   int state_group = 0;
   bool fuse_elementwise = true;
   bool force_fp16 = false;
+  int winograd_tile = 4;
   bool weight_cache = true;
   std::string packed_cache_path;
   WorkspaceSharing workspace_sharing = WorkspaceSharing::None;

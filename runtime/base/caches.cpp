@@ -9,10 +9,10 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 // 0 if unknown.
-size_t smallest(const cpuinfo_cache* caches, uint32_t count) {
+size_t smallest(const cpuinfo_cache* caches, uint32_t count, bool is_divided = true) {
   size_t size = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const size_t share = caches[i].size / std::max<uint32_t>(caches[i].processor_count, 1);
+    const size_t share = caches[i].size / (is_divided ? std::max<uint32_t>(caches[i].processor_count, 1) : 1);
     size = size == 0 ? share : std::min(size, share);
   }
   return size;
@@ -28,6 +28,7 @@ const Caches& Caches::get() {
       const size_t l2 = smallest(cpuinfo_get_l2_caches(), cpuinfo_get_l2_caches_count());
       result.l1 = l1 == 0 ? result.l1 : l1;
       result.l2 = l2 == 0 ? result.l2 : l2;
+      result.l3 = smallest(cpuinfo_get_l3_caches(), cpuinfo_get_l3_caches_count(), /*is_divided=*/false);
     }
     return result;
   }();

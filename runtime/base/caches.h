@@ -5,10 +5,10 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Bytes of the data caches of this CPU that one core has for itself: the smallest of all cores; a usual size where
-// the system does not tell.
+// Bytes of the data caches of this CPU: of the first two the part that one core has for itself, the smallest of all
+// cores; of the third all of the smallest one. A usual size where the system does not tell, but 0 for a third that is not there.
 struct Caches {
-  size_t l1 = 32 << 10, l2 = 512 << 10;
+  size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 0;
 
   // Of this machine.
   static const Caches& get();

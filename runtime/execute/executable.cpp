@@ -67,7 +67,7 @@ Status Executable::load(Weights& weights, pthreadpool_t pool) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(std::vector<TensorType> types, infer_types(blob_, sizes));
   const bool float16 = settings_.force_fp16 && Cpu::get().float16;
-  plan_ = make_plan(blob_, view(types), sizes, {settings_.fuse_elementwise, float16}, empty_);
+  plan_ = make_plan(blob_, view(types), sizes, {settings_.fuse_elementwise, float16, settings_.winograd_tile}, empty_);
   if (settings_.force_fp16 && plan_.float16_of.empty()) {
     why_not_float16_ = float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";
   }
@@ -276,6 +276,7 @@ Status Executable::plan_with_empty() {
   settings.packed_weights = settings_.packed_weights;
   settings.fuse_elementwise = settings_.fuse_elementwise;
   settings.force_fp16 = !plan_.float16_of.empty();
+  settings.winograd_tile = settings_.winograd_tile;
   std::unique_ptr<Executable> executable(new Executable(blob_, /*named_data=*/nullptr, std::move(settings)));
   executable->empty_ = std::move(empty);
   Weights weights(executable->blob_, /*named_data=*/nullptr, settings_.packed_weights);

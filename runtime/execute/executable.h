@@ -40,6 +40,7 @@ class Executable {
     pthreadpool_t pool = nullptr; // only used in create(), to pack weights; null: the calling thread does
     bool fuse_elementwise = true;
     bool force_fp16 = false; // what XNNPACK computes, where this CPU can
+    size_t winograd_tile = 0; // as in ChoiceOptions
     bool shrink_memory = false; // when a call needs much less than those before
   };
 

@@ -26,6 +26,7 @@ struct ChoiceOptions {
   bool xnnpack = true; // false: operands may be empty, which XNNPACK does not take
   bool views = true; // false: the result needs memory of its own
   bool float16 = false; // computes in Float16 what XNNPACK has in that
+  size_t winograd_tile = 0; // the largest that convolutions are computed in: 0, for sums of products, 2 or 4
 };
 
 using MakeKernel = std::function<std::unique_ptr<Kernel>(const NodeContext& node)>;

@@ -56,6 +56,7 @@ class Planner {
       ChoiceOptions choice;
       choice.xnnpack = !alone;
       choice.float16 = options.float16;
+      choice.winograd_tile = options.winograd_tile;
       plan_.choices.push_back(choose(i, choice));
       can_fuse.push_back(options.fuse_elementwise && !alone && plan_.choices.back().row != nullptr);
     }

@@ -59,12 +59,14 @@ TEST(OptionsTest, HaveTypes) {
   Options options;
   ASSERT_TRUE(set({option("weight_cache", false),
                    option("force_fp16", true),
+                   option("winograd_tile", 2),
                    option("packed_cache_path", text("/a/b")),
                    option("workspace_sharing", text("model"))},
                   &options)
                   .ok());
   EXPECT_FALSE(options.weight_cache);
   EXPECT_TRUE(options.force_fp16);
+  EXPECT_EQ(options.winograd_tile, 2);
   EXPECT_EQ(options.packed_cache_path, "/a/b");
   EXPECT_EQ(options.workspace_sharing, WorkspaceSharing::Model);
   BackendOption asked[] = {option("weight_cache", 0), option("packed_cache_path", 0), option("workspace_sharing", 0)};
@@ -73,6 +75,7 @@ TEST(OptionsTest, HaveTypes) {
   EXPECT_EQ(asked[1].value, text("/a/b"));
   EXPECT_EQ(asked[2].value, text("model"));
   expect_refusal({option("weight_cache", 1)}, "option 'weight_cache' takes true or false");
+  expect_refusal({option("winograd_tile", 6)}, "option 'winograd_tile' takes 0 to 4, not 6");
   expect_refusal({option("force_fp16", 1)}, "option 'force_fp16' takes true or false");
   expect_refusal({option("force_f16", true)}, "there is no option 'force_f16'; did you mean 'force_fp16'?");
   expect_refusal({option("packed_cache_path", true)}, "option 'packed_cache_path' takes a text");

@@ -12,6 +12,10 @@ def _conv_bn_relu():
     return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU6())
 
 
+def _conv_relu(inputs, outputs):
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 3), nn.ReLU())
+
+
 class Residual(nn.Module):
     def __init__(self):
         super().__init__()
@@ -68,6 +72,9 @@ SAMPLES = [
         rand(2, 96, 9, 8),
         atol=1e-4,
     ),
+    # These are computed with fewer multiplications.
+    Sample("conv2d_tiles", new(nn.Conv2d, 32, 33, 3, padding=1), rand(BATCH, 32, HEIGHT, WIDTH), atol=1e-4),
+    Sample("conv2d_tiles_no_padding", new(_conv_relu, 20, 48), rand(2, 20, HEIGHT, 16, channels_last=True), atol=1e-4),
     Sample("conv1d_large", new(nn.Conv1d, 80, 70, 3, padding=1), rand(BATCH, 80, LENGTH), atol=1e-4),
     Sample(
         "conv_transpose2d_large",

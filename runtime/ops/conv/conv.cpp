@@ -3,6 +3,7 @@
 
 #include "conv_kernel.h"
 #include "xnnpack_conv.h"
+#include "runtime/kernels/conv/winograd_cost.h"
 #include "runtime/ops/common/dequantized.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
 #include "runtime/program/quantization.h"
@@ -242,7 +243,24 @@ Limit conv_transpose2d_limit(const NodeContext& node) {
   return window_limit(height, width);
 }
 
+// Rows and columns of the tiles in which to compute a Conv2d with fewer multiplications, or 0.
+size_t winograd_tile(const NodeContext& node, const ChoiceOptions& options) {
+  if (options.winograd_tile == 0 || options.float16 || !is_float32(node) || !node.is_constant(1) ||
+      has_low_precision_weight<schema::Conv2d>(node)) {
+    return 0;
+  }
+  return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get());
+}
+
 Choice choose_conv2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  switch (winograd_tile(node, options)) {
+    case 2:
+      return Choice::kernel(make_winograd_conv2d<2>, "Winograd's tiles of 2 x 2 take fewer multiplications.");
+    case 4:
+      return Choice::kernel(make_winograd_conv2d<4>, "Winograd's tiles of 4 x 4 take fewer multiplications.");
+    default:
+      break;
+  }
   const bool depthwise = is_depthwise(node);
   return choose_conv<schema::Conv2d>(
       node,

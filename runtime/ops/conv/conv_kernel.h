@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/conv/low_precision_conv.h"
+#include "runtime/kernels/conv/winograd.h"
 #include "runtime/ops/common/kernel_of.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -23,6 +24,14 @@ inline constexpr auto make_conv2d = make_kernel_of<Conv, conv2d_parameters>;
 inline constexpr auto make_depthwise_conv2d =
     make_kernel_of<DepthwiseConv, conv2d_parameters>; // REQUIRES: is_depthwise
 inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpose2d_parameters>;
+
+// In tiles of kTile x kTile. REQUIRES: choose_winograd_tile() takes the node's parameters
+template <size_t kTile>
+WinogradParameters winograd_parameters(const NodeContext& node) {
+  return {conv2d_parameters(node), kTile};
+}
+template <size_t kTile>
+inline constexpr auto make_winograd_conv2d = make_kernel_of<WinogradConv, winograd_parameters<kTile>>;
 
 // With a weight that stays in the 16 or 8 bits in which the program has it.
 // REQUIRES: is_low_precision(weight), a constant; no 32-bit sum or product of window sizes overflows

@@ -140,6 +140,10 @@ Choice OpCase::choose(const TensorType& output, bool xnnpack) const {
   options.xnnpack = xnnpack;
   options.views = xnnpack;
   options.float16 = true;
+  return choose(output, options);
+}
+
+Choice OpCase::choose(const TensorType& output, const ChoiceOptions& options) const {
   return op().choose(*Context(*this, output), Cpu::get(), options);
 }
 

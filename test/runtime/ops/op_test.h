@@ -59,6 +59,7 @@ class OpCase {
   StatusOr<std::vector<TensorType>> infer_all() const;
   // With a result of this type. Without `xnnpack` a kernel.
   Choice choose(const TensorType& output, bool xnnpack = true) const;
+  Choice choose(const TensorType& output, const ChoiceOptions& options) const;
   bool in_xnnpack() const;
   // With a result of this type, which may be quantized.
   bool in_xnnpack(const TensorType& output) const;

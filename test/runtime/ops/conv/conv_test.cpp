@@ -202,6 +202,38 @@ Operand stored(DType dtype, const Shape& shape) {
   return operand;
 }
 
+std::string reason(const OpCase& op, size_t winograd_tile, bool float16 = false, bool xnnpack = true) {
+  ChoiceOptions options;
+  options.winograd_tile = winograd_tile;
+  options.float16 = float16;
+  options.xnnpack = xnnpack;
+  return op.choose(*op.infer(), options).reason;
+}
+
+TEST(Conv2d, TakesFewerMultiplicationsWhereThatPays) {
+  constexpr const char* k2 = "Winograd's tiles of 2 x 2 take fewer multiplications.";
+  constexpr const char* k4 = "Winograd's tiles of 4 x 4 take fewer multiplications.";
+  constexpr const char* kXnnpack = "XNNPACK has this operator.";
+  const Operand image = tensor({1, 28, 28, 128}), window = weight({128, 3, 3, 128});
+  const ConvAttributes same = padding(1, 1, 1, 1);
+  EXPECT_EQ(reason(conv(same, {image, window, weight({128})}), 4), k4);
+  EXPECT_EQ(reason(conv(same, {image, window, tensor({128})}), 4), k4) << "a bias may be computed";
+  EXPECT_EQ(reason(conv(same, {image, window}), 3), k2);
+  EXPECT_EQ(reason(conv(same, {image, window}), 2), k2);
+  EXPECT_EQ(reason(conv(same, {image, window}), 1), kXnnpack);
+  EXPECT_EQ(reason(conv(same, {image, window}), 0), kXnnpack);
+  // Both are decided for the planned sizes, and a weight is packed once.
+  EXPECT_EQ(reason(conv(same, {image, window}), 4, /*float16=*/false, /*xnnpack=*/false), k4);
+  EXPECT_EQ(reason(conv(same, {image, window}), 4, /*float16=*/true), kXnnpack);
+  EXPECT_EQ(
+      reason(conv(same, {image, tensor({128, 3, 3, 128})}), 4),
+      "XNNPACK takes constant weights with up to 2^24 channels.");
+  EXPECT_EQ(reason(conv(stride(2, 2), {image, window}), 4), kXnnpack);
+  EXPECT_EQ(reason(conv(dilation(2, 2), {image, window}), 4), kXnnpack);
+  EXPECT_EQ(reason(conv(same, {tensor({1, 28, 28, 3}), weight({16, 3, 3, 3})}), 4), kXnnpack);
+  EXPECT_NE(reason(conv(same, {image, stored(DType::Float16, {128, 3, 3, 128})}), 4), k4);
+}
+
 // But for small ones, which XNNPACK has in Float32.
 TEST(Conv2d, WeightsOf16BitsStaySo) {
   for (const DType dtype : {DType::Float16, DType::BFloat16}) {
