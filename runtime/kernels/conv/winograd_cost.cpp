@@ -60,8 +60,8 @@ size_t choose_winograd_tile(const ConvParameters& p, size_t largest, size_t lane
       !is_plain(p.width) || !is_border_narrow || p.output.numel() == 0) {
     return 0;
   }
-  // Larger tiles take more memory for weights, and are less exact.
-  constexpr double kWorthWhile = 0.8, kWorthMemory = 0.85;
+  // Larger tiles take more memory for weights, suffer more where others use the shared cache, and are less exact.
+  constexpr double kWorthWhile = 0.8, kWorthMemory = 0.7;
   double best = kWorthWhile * direct_cycles(p, lanes, caches);
   size_t result = 0;
   for (const size_t tile : {2, 4}) {

@@ -27,7 +27,6 @@ TEST(WinogradCost, LayersOfNetworks) {
   EXPECT_EQ(tile_of(layer(28, 128, 128)), 4u);
   EXPECT_EQ(tile_of(layer(14, 256, 256)), 2u) << "the weights of tiles of 4 x 4 take as long to read";
   EXPECT_EQ(tile_of(layer(7, 512, 512), 4, 16, {48 * kKiB, 2 * kMiB, 256 * kMiB}), 2u);
-  EXPECT_EQ(tile_of(layer(14, 256, 256, 1, 16)), 4u) << "they are read once for several images";
   EXPECT_EQ(tile_of(layer(224, 64, 64)), 4u);
   EXPECT_EQ(tile_of(layer(56, 64, 64), 4, 4, kPhone), 4u);
 }
