@@ -8,8 +8,8 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-// Cycles of a core that begins two vector operations in each. What is measured in docs/performance.md is within a third
-// of this; what counts is how the ways compare.
+// Cycles of a core that begins two vector operations in each, as an estimate: what counts is how the ways compare.
+// docs/performance.md has what was measured, on one CPU so far.
 
 constexpr double kOperations = 2; // in a cycle
 constexpr double kTileOverhead = 8; // multiplications of a vector that storing it costs
