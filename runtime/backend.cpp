@@ -188,6 +188,7 @@ Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* 
   settings.fuse_elementwise = options.fuse_elementwise;
   settings.force_fp16 = options.force_fp16;
   settings.winograd_tile = static_cast<size_t>(options.winograd_tile);
+  settings.force_bf16 = options.force_bf16;
   settings.shrink_memory = options.shrink_memory;
   ETX_ASSIGN_OR_RETURN(
       delegate.executable, Executable::create(std::move(blob), delegate.named_data, std::move(settings)));
@@ -222,6 +223,9 @@ StatusOr<std::unique_ptr<Delegate>> load(
   ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false, notes));
   if (const std::string& why = delegate->executable->why_not_float16(); !why.empty()) {
     notes->push_back("force_fp16: the model computes in float32: " + why);
+  }
+  if (const std::string& why = delegate->executable->why_not_bfloat16(); !why.empty()) {
+    notes->push_back("force_bf16: no product is rounded to bfloat16: " + why);
   }
   return delegate;
 }
@@ -386,7 +390,7 @@ Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) co
         blob,
         {types.data(), types.size()},
         sizes,
-        {options.fuse_elementwise, float16, static_cast<size_t>(options.winograd_tile)});
+        {options.fuse_elementwise, float16, static_cast<size_t>(options.winograd_tile), options.force_bf16});
     *text = et_xnnpack::inspect(blob) + "\nplan for this CPU:\n" + describe(plan, blob);
     return {};
   });

@@ -56,6 +56,8 @@ constexpr Option kOptions[] = {
     {"force_fp16", Boolean{&Options::force_fp16}},
     // The largest tiles in which convolutions are computed with fewer multiplications. 0: none.
     {"winograd_tile", Integer{&Options::winograd_tile, 0, 4}},
+    // Whether products with constants round both to bfloat16 where the CPU multiplies that faster.
+    {"force_bf16", Boolean{&Options::force_bf16}},
     // Whether weights are packed once for all methods and programs of the process.
     {"weight_cache", Boolean{&Options::weight_cache}},
     // A file that keeps packed weights for the next process. Empty: none.

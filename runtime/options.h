@@ -25,6 +25,7 @@ struct Options {
   bool fuse_elementwise = true;
   bool force_fp16 = false;
   int winograd_tile = 4;
+  bool force_bf16 = false;
   bool weight_cache = true;
   std::string packed_cache_path;
   WorkspaceSharing workspace_sharing = WorkspaceSharing::None;

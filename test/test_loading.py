@@ -3,14 +3,12 @@
 
 import gc
 import os
-import platform
 import signal
 import subprocess
 import sys
 import threading
 import time
 import warnings
-from pathlib import Path
 
 import pytest
 import torch
@@ -34,16 +32,6 @@ class Model(torch.nn.Module):
 
 
 EXAMPLE = (torch.rand(2, 4, 64),)
-
-
-def _has_float16() -> bool:
-    """Whether XNNPACK computes in float16 on this CPU, or converts to it."""
-    cpuinfo = Path("/proc/cpuinfo").read_text()
-    wanted = "asimdhp" if platform.machine() == "aarch64" else "avx2"
-    return wanted in cpuinfo.split()
-
-
-HAS_FLOAT16 = _has_float16()
 
 
 @pytest.fixture(scope="module")
@@ -189,117 +177,6 @@ def test_load_options_hold_inside_and_nest(model, program, tmp_path):
     outer.unlink()
     check(model, program)
     assert not outer.exists()
-
-
-class Convolutions(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first = torch.nn.Conv2d(3, 16, 3, padding=1)
-        self.depthwise = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16)
-        self.last = torch.nn.Conv2d(16, 8, 1)
-        self.pool = torch.nn.AdaptiveAvgPool2d(1)
-
-    def forward(self, x):
-        y = torch.relu(self.first(x))
-        y = torch.nn.functional.hardtanh(self.depthwise(y), 0, 6) + y
-        y = self.last(y)
-        return y, self.pool(y)
-
-
-class Transposed(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.up = torch.nn.ConvTranspose2d(3, 8, 2, stride=2)
-
-    def forward(self, x):
-        return torch.cat([self.up(x), torch.sigmoid(self.up(x))], dim=1)
-
-
-class Layers(torch.nn.Module):
-    """With a kernel of ours between products."""
-
-    def __init__(self):
-        super().__init__()
-        self.first = torch.nn.Linear(64, 96)
-        self.norm = torch.nn.LayerNorm(96)
-        self.second = torch.nn.Linear(96, 32)
-
-    def forward(self, x):
-        y = self.norm(torch.tanh(self.first(x)))
-        return self.second(y), torch.softmax(y @ y.transpose(-1, -2), -1)
-
-
-def _size(name, most):
-    return torch.export.Dim(name, min=1, max=most)
-
-
-FLOAT16_MODELS = {
-    "convolutions": (Convolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20), 3: _size("w", 18)}),
-    "transposed": (Transposed, (2, 3, 9, 7), {0: _size("b", 2), 2: _size("h", 9)}),
-    "layers": (Layers, (3, 11, 64), {0: _size("b", 3), 1: _size("s", 11)}),
-}
-
-
-@pytest.mark.parametrize("name", FLOAT16_MODELS)
-@pytest.mark.parametrize("where", ["load", "program"])
-def test_force_fp16(name, where, tmp_path, capfd):
-    """Where the CPU has float16 results differ from those in float32, but not by much."""
-    make, shape, sizes = FLOAT16_MODELS[name]
-    torch.manual_seed(0)
-    model = make().eval()
-    exported = torch.export.export(model, (torch.randn(shape),), dynamic_shapes=(sizes,))
-    options = {"force_fp16": True}
-    partitioner = EtXnnpackPartitioner(runtime_options=options if where == "program" else {})
-    lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
-    path = tmp_path / "model.pte"
-    path.write_bytes(lowered.to_executorch().buffer)
-
-    def load():
-        return Runtime.get().load_program(path).load_method("forward")
-
-    with et_xnnpack.load_options(force_fp16=False):
-        full = load()
-    assert "force_fp16" not in capfd.readouterr().err
-    with et_xnnpack.load_options(**(options if where == "load" else {})):
-        half = load()
-    log = capfd.readouterr().err
-    assert log.count("force_fp16") == (not HAS_FLOAT16) == log.count("this CPU has no float16")
-    for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
-        x = torch.randn(size)
-        expected = model(x)
-        expected = expected if isinstance(expected, tuple) else (expected,)
-        for in_float16, in_full, right in zip(half.execute((x,)), full.execute((x,)), expected, strict=True):
-            torch.testing.assert_close(in_full, right)
-            assert in_float16.dtype == torch.float32
-            if HAS_FLOAT16:
-                assert not torch.equal(in_float16, in_full)
-                assert (in_float16 - in_full).abs().max() < 1e-2 * in_full.abs().max()
-            else:
-                assert torch.equal(in_float16, in_full)
-
-
-def test_force_fp16_says_where_it_does_nothing(tmp_path, capfd):
-    class Sum(torch.nn.Module):
-        def forward(self, x):
-            return x + x
-
-    lowered = to_edge_transform_and_lower(torch.export.export(Sum(), EXAMPLE), partitioner=[EtXnnpackPartitioner()])
-    path = tmp_path / "model.pte"
-    path.write_bytes(lowered.to_executorch().buffer)
-    with et_xnnpack.load_options(force_fp16=True):
-        check(Sum(), path)
-    assert capfd.readouterr().err.count("force_fp16: the model computes in float32: ") == 1
-
-
-def test_packed_weights_of_float16_stay_apart_in_a_file(model, program, tmp_path):
-    packed = tmp_path / "packed"
-    x = EXAMPLE[0]
-    results = []
-    for half in (False, True, False, True):
-        with et_xnnpack.load_options(packed_cache_path=str(packed), force_fp16=half):
-            results.append(Runtime.get().load_program(program).load_method("forward").execute((x,))[0])
-    assert torch.equal(results[0], results[2]) and torch.equal(results[1], results[3])
-    assert torch.equal(results[0], results[1]) == (not HAS_FLOAT16)
 
 
 @pytest.mark.parametrize("sharing", ["none", "model", "global"])

@@ -67,9 +67,15 @@ Status Executable::load(Weights& weights, pthreadpool_t pool) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
   ETX_ASSIGN_OR_RETURN(std::vector<TensorType> types, infer_types(blob_, sizes));
   const bool float16 = settings_.force_fp16 && Cpu::get().float16;
-  plan_ = make_plan(blob_, view(types), sizes, {settings_.fuse_elementwise, float16, settings_.winograd_tile}, empty_);
+  const PlanOptions options{settings_.fuse_elementwise, float16, settings_.winograd_tile, settings_.force_bf16};
+  plan_ = make_plan(blob_, view(types), sizes, options, empty_);
   if (settings_.force_fp16 && plan_.float16_of.empty()) {
     why_not_float16_ = float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";
+  }
+  if (settings_.force_bf16 &&
+      !std::any_of(plan_.choices.begin(), plan_.choices.end(), [](const Choice& choice) { return choice.bfloat16; })) {
+    why_not_bfloat16_ = Cpu::get().bfloat16 ? "there is none of float32 with a constant that is large enough"
+                                            : "this CPU has no instructions for it";
   }
   set_types(std::move(types));
   data_.resize(plan_.root.size());
@@ -277,6 +283,7 @@ Status Executable::plan_with_empty() {
   settings.fuse_elementwise = settings_.fuse_elementwise;
   settings.force_fp16 = !plan_.float16_of.empty();
   settings.winograd_tile = settings_.winograd_tile;
+  settings.force_bf16 = settings_.force_bf16;
   std::unique_ptr<Executable> executable(new Executable(blob_, /*named_data=*/nullptr, std::move(settings)));
   executable->empty_ = std::move(empty);
   Weights weights(executable->blob_, /*named_data=*/nullptr, settings_.packed_weights);

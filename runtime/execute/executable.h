@@ -41,6 +41,7 @@ class Executable {
     bool fuse_elementwise = true;
     bool force_fp16 = false; // what XNNPACK computes, where this CPU can
     size_t winograd_tile = 0; // as in ChoiceOptions
+    bool force_bf16 = false; // products with constants, where this CPU multiplies them faster
     bool shrink_memory = false; // when a call needs much less than those before
   };
 
@@ -83,6 +84,10 @@ class Executable {
   // What force_fp16 did not do, and why; else empty.
   const std::string& why_not_float16() const {
     return why_not_float16_;
+  }
+  // The same of force_bf16.
+  const std::string& why_not_bfloat16() const {
+    return why_not_bfloat16_;
   }
 
  private:
@@ -173,7 +178,7 @@ class Executable {
   const Blob blob_;
   const Settings settings_;
   Plan plan_;
-  std::string why_not_float16_;
+  std::string why_not_float16_, why_not_bfloat16_;
   std::vector<PackedPtr> constants_; // outlive steps_
   std::vector<RunnableStep> steps_; // like those of the plan
   Placement placement_;

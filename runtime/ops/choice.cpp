@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "choice.h"
 
+#include "runtime/kernels/gemm/bfloat16_product.h"
 #include "runtime/xnnpack/library.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -18,7 +19,7 @@ bool has_float_by_integer() {
 } // namespace
 
 const Cpu& Cpu::get() {
-  static const Cpu cpu{xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_float_by_integer()};
+  static const Cpu cpu{xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_float_by_integer(), has_bfloat16_product()};
   return cpu;
 }
 
@@ -29,7 +30,7 @@ const char* name_of(const Choice& choice) {
     case Choice::Kind::Row:
       return "row";
     case Choice::Kind::Kernel:
-      return "kernel";
+      return choice.bfloat16 ? "kernel in BFloat16" : "kernel";
     case Choice::Kind::Xnnpack:
       return choice.float16 ? "XNNPACK in Float16" : "XNNPACK";
   }

@@ -17,6 +17,7 @@ struct Cpu {
   bool float16 = false; // XNNPACK computes in Float16
   bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
   bool float_by_integer = false; // XNNPACK multiplies floats by weights of integers
+  bool bfloat16 = false; // our kernels multiply BFloat16 faster than Float32
 
   // Of this process.
   static const Cpu& get();
@@ -27,6 +28,7 @@ struct ChoiceOptions {
   bool views = true; // false: the result needs memory of its own
   bool float16 = false; // computes in Float16 what XNNPACK has in that
   size_t winograd_tile = 0; // the largest that convolutions are computed in: 0, for sums of products, 2 or 4
+  bool bfloat16 = false; // rounds both sides of products with constants to BFloat16
 };
 
 using MakeKernel = std::function<std::unique_ptr<Kernel>(const NodeContext& node)>;
@@ -52,6 +54,7 @@ struct Choice {
   MakeRow row = nullptr;
   bool in_place = false; // whether the kernel may write output 0 where input 0 is
   bool float16 = false; // of Xnnpack: computes in Float16
+  bool bfloat16 = false; // of Kernel: a product of operands that are rounded to BFloat16
 
   static Choice view(std::string reason) {
     Choice choice;
@@ -86,6 +89,11 @@ struct Choice {
   // The same that may write where operand 0 is.
   Choice working_in_place() && {
     in_place = true;
+    return std::move(*this);
+  }
+  // The same, said to multiply BFloat16. REQUIRES: Kernel
+  Choice in_bfloat16(bool is_so = true) && {
+    bfloat16 = is_so;
     return std::move(*this);
   }
   // The same in Float16. REQUIRES: Xnnpack

@@ -57,6 +57,7 @@ class Planner {
       choice.xnnpack = !alone;
       choice.float16 = options.float16;
       choice.winograd_tile = options.winograd_tile;
+      choice.bfloat16 = options.bfloat16;
       plan_.choices.push_back(choose(i, choice));
       can_fuse.push_back(options.fuse_elementwise && !alone && plan_.choices.back().row != nullptr);
     }

@@ -36,6 +36,8 @@ struct TensorType {
   DType quantized_dtype = DType::Int8;
   // In what type the program has a constant that is not quantized: one of Float32 may be in 16 bits there.
   DType constant_dtype = DType::Float32;
+  // A 16-bit type that holds all elements of a tensor of Float32 exactly, because they were widened from it.
+  DType exact_in = DType::Float32;
 
   // What the elements in memory are.
   DType storage() const {

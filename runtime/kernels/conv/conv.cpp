@@ -114,15 +114,15 @@ void Conv::gather(const float* x, size_t pixel, float* patch) const {
 }
 
 std::optional<std::string> DepthwiseConv::packed_layout(const ConvParameters& p, size_t i) {
-  return i == 1 ? std::optional(std::string(name_of(p.weight_type)) + " taps, channels") : std::nullopt;
+  return i == 1 ? std::optional(std::string(name_of(p.precision.type)) + " taps, channels") : std::nullopt;
 }
 
 size_t DepthwiseConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
-  return p.weight.numel() * element_size(p.weight_type);
+  return p.weight.numel() * element_size(p.precision.type);
 }
 
 Status DepthwiseConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
-  pack_depthwise(p.weight_type, original, p.weight[0], p.weight[1] * p.weight[2], packed);
+  pack_depthwise(p.precision.type, original, p.weight[0], p.weight[1] * p.weight[2], packed);
   return {};
 }
 
@@ -131,7 +131,7 @@ StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_th
   const auto axis = [&](size_t i, const ConvParameters::Axis& a) {
     return Depthwise::Axis{p.input[i], p.output[i], p.weight[i], a.stride, a.padding, a.dilation};
   };
-  conv_.type = p.weight_type;
+  conv_.type = p.precision.type;
   conv_.scale = scales_.scale();
   conv_.zero_point = scales_.zero_point();
   conv_.images = p.input[0];

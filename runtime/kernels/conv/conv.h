@@ -28,8 +28,8 @@ struct ConvParameters {
   bool transposed = false;
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();
-  // For kernels that multiply with a weight of low precision: its type, and what its integers stand for.
-  DType weight_type = DType::Float32;
+  // For kernels that multiply with a weight of low precision, and what its integers stand for.
+  LowPrecision precision{DType::Float32};
   WeightScales weight_scales;
   bool packs_weight = true; // for DepthwiseConv: whether the weight is a constant
 };

@@ -25,6 +25,25 @@ inline void copy_run(const float* from, float* to, size_t count) {
   std::memcpy(to + count - kStep, from + count - kStep, kStep * sizeof(float));
 }
 
+// Calls function with the number of taps of each phase (ConvPhases).
+template <typename Function>
+void for_each_phase(const ConvParameters::Axis& axis, size_t kernel, bool transposed, const Function& function) {
+  if (!transposed || axis.stride == 1) {
+    function(kernel);
+    return;
+  }
+  const auto is_same = [&](size_t a, size_t b) { return (b - a) * axis.dilation % axis.stride == 0; };
+  for (size_t tap = 0; tap < kernel; ++tap) {
+    size_t earlier = 0, count = 0;
+    for (size_t other = 0; other < kernel; ++other) {
+      (other < tap ? earlier : count) += is_same(std::min(tap, other), std::max(tap, other));
+    }
+    if (earlier == 0) {
+      function(count);
+    }
+  }
+}
+
 // Where the numbers of a group begin among those of all output channels; null if there are none.
 const float* of_group(const float* channels, size_t group, size_t columns) {
   return channels == nullptr ? nullptr : channels + group * columns;
@@ -73,7 +92,7 @@ std::optional<std::string> LowPrecisionConv::packed_layout(const ConvParameters&
   if (i != 1) {
     return std::nullopt;
   }
-  std::string layout = low_precision_layout(p.weight_type) + " of " + std::to_string(p.groups) + " groups";
+  std::string layout = low_precision_layout(p.precision) + " of " + std::to_string(p.groups) + " groups";
   if (p.transposed) {
     for (const ConvParameters::Axis& axis : {p.height, p.width}) {
       for (const size_t number : {axis.stride, axis.padding, axis.dilation}) {
@@ -85,7 +104,13 @@ std::optional<std::string> LowPrecisionConv::packed_layout(const ConvParameters&
 }
 
 size_t LowPrecisionConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
-  return p.groups * low_precision_panels_bytes(p.weight_type, p.weight[0] / p.groups, p.weight.numel(1, 4));
+  size_t bytes = 0; // of a group; each phase has panels of its own
+  for_each_phase(p.height, p.weight[1], p.transposed, [&](size_t rows) {
+    for_each_phase(p.width, p.weight[2], p.transposed, [&](size_t columns) {
+      bytes += low_precision_panels_bytes(p.precision, p.weight[0] / p.groups, rows * columns * p.weight[3]);
+    });
+  });
+  return p.groups * bytes;
 }
 
 Status LowPrecisionConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
@@ -107,11 +132,11 @@ Status LowPrecisionConv::pack(const ConvParameters& p, size_t /*i*/, const void*
             *next++ = kh.tap * shape[2] + kw.tap;
           }
         }
-        pack_low_precision(p.weight_type, from, columns, depth, {taps.data(), taps.size()}, shape[3], to);
-        to += low_precision_panels_bytes(p.weight_type, columns, taps.size() * shape[3]);
+        pack_low_precision(p.precision, from, columns, depth, {taps.data(), taps.size()}, shape[3], to);
+        to += low_precision_panels_bytes(p.precision, columns, taps.size() * shape[3]);
       }
     }
-    from += columns * depth * unpacked_element_size(p.weight_type);
+    from += columns * depth * unpacked_element_size(p.precision.type);
   }
   return {};
 }
@@ -122,7 +147,7 @@ StatusOr<size_t> LowPrecisionConv::reshape(const ConvParameters& p, size_t num_t
   ETX_RETURN_IF_ERROR(rows_.assign(p.height, p.weight[1], p.transposed));
   ETX_RETURN_IF_ERROR(columns_.assign(p.width, p.weight[2], p.transposed));
   product_ = {};
-  product_.type = p.weight_type;
+  product_.precision = p.precision;
   product_.columns = p.weight[0] / p.groups;
   product_.y_stride = p.weight[0];
   product_.min = p.min;
@@ -161,7 +186,7 @@ void LowPrecisionConv::run(const KernelArguments& arguments) {
         product.zero_point = of_group(scales_.zero_point(), group, product.columns);
         product.bias = of_group(arguments.input<float>(2), group, product.columns);
         multiply(product, group, row, column, arguments);
-        panels += low_precision_panels_bytes(product.type, product.columns, product.depth);
+        panels += low_precision_panels_bytes(product.precision, product.columns, product.depth);
       }
     }
   }

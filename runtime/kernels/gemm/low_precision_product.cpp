@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "bfloat16_panels.h"
+#include "bfloat16_product.h"
 #include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/common/parallel.h"
@@ -132,7 +134,8 @@ HWY_INLINE void multiply_panel(const LowPrecisionProduct& p, size_t row, size_t 
 // Rows [row, end) of one panel of columns. `widened`: room for one panel of floats, if it is to be widened
 // once instead of for each tile of rows.
 void multiply_low_precision_panel(const LowPrecisionProduct& p, size_t row, size_t end, size_t panel, float* widened) {
-  with_weights(p.type, [&](auto weights) HWY_ATTR { multiply_panel<decltype(weights)>(p, row, end, panel, widened); });
+  with_weights(
+      p.precision.type, [&](auto weights) HWY_ATTR { multiply_panel<decltype(weights)>(p, row, end, panel, widened); });
 }
 
 // The columns of a panel, and those that the last one is rounded up to.
@@ -171,6 +174,10 @@ size_t lanes() {
   return ETX_DISPATCH(panel_lanes)();
 }
 
+bool is_in_bfloat16(LowPrecision precision) {
+  return precision.rounds_x && precision.type == DType::BFloat16 && has_bfloat16_product();
+}
+
 size_t widened_bytes(const LowPrecisionProduct& p) {
   const size_t bytes = p.depth * tile() * sizeof(float);
   return p.rows >= kManyRows && bytes <= kMaxWidenedBytes ? bytes : 0;
@@ -204,16 +211,34 @@ Status ChannelScales::assign(const WeightScales& scales, size_t channels) {
   return {};
 }
 
-std::string low_precision_layout(DType type) {
-  return std::string(name_of(type)) + " panels of " + std::to_string(tile()) + " and " + std::to_string(lanes());
+std::string low_precision_layout(LowPrecision precision) {
+  if (is_in_bfloat16(precision)) {
+    return bfloat16_layout();
+  }
+  return std::string(name_of(precision.type)) + " panels of " + std::to_string(tile()) + " and " +
+      std::to_string(lanes());
 }
 
-size_t low_precision_panels_bytes(DType type, size_t columns, size_t depth) {
-  return (columns + lanes() - 1) / lanes() * lanes() * depth * element_size(type);
+size_t low_precision_panels_bytes(LowPrecision precision, size_t columns, size_t depth) {
+  if (is_in_bfloat16(precision)) {
+    return bfloat16_panels_bytes(columns, depth);
+  }
+  return (columns + lanes() - 1) / lanes() * lanes() * depth * element_size(precision.type);
 }
 
 void pack_low_precision(
-    DType type, const void* weight, size_t columns, size_t stride, Span<const size_t> taps, size_t run, void* panels) {
+    LowPrecision precision,
+    const void* weight,
+    size_t columns,
+    size_t stride,
+    Span<const size_t> taps,
+    size_t run,
+    void* panels) {
+  const DType type = precision.type;
+  if (is_in_bfloat16(precision)) {
+    pack_bfloat16(static_cast<const float*>(weight), columns, stride, taps, run, run, panels);
+    return;
+  }
   const auto each_row = [&](const auto* from, auto* to, const auto& store) {
     std::array<std::remove_const_t<std::remove_pointer_t<decltype(from)>>, kMaxTile> row{};
     for (size_t column = 0; column < columns; column += tile()) {
@@ -244,11 +269,15 @@ void pack_low_precision(
 }
 
 size_t low_precision_product_scratch(const LowPrecisionProduct& p, size_t num_threads) {
-  return widened_bytes(p) * num_threads;
+  return is_in_bfloat16(p.precision) ? bfloat16_product_scratch(p) : widened_bytes(p) * num_threads;
 }
 
 void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
   if (p.rows == 0 || p.columns == 0) {
+    return;
+  }
+  if (is_in_bfloat16(p.precision)) {
+    multiply_bfloat16(p, scratch, pool);
     return;
   }
   const auto multiply = ETX_DISPATCH(multiply_low_precision_panel);

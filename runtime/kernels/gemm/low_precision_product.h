@@ -43,13 +43,19 @@ class ChannelScales {
   Array<float> scale_, zero_point_;
 };
 
-// y[i][j] = clamp(bias[j] + sum over k of x[i][k] * w[j][k]) with a weight in panels of columns: for each k one
-// of each column.
+// How products compute with a weight. It goes through all that packs and multiplies it.
+struct LowPrecision {
+  DType type = DType::Float16; // of the weight
+  // Of a weight of BFloat16: x may be rounded to it. It is where the CPU has instructions that multiply both.
+  bool rounds_x = false;
+};
+
+// y[i][j] = clamp(bias[j] + sum over k of x[i][k] * w[j][k]) with a weight in panels of columns.
 struct LowPrecisionProduct {
   const float* x = nullptr;
   size_t x_stride = 0; // floats from one row to the next
   const void* panels = nullptr;
-  DType type = DType::Float16; // of the weight
+  LowPrecision precision;
   const float* scale = nullptr; // of each column; null unless of integers
   const float* zero_point = nullptr; // likewise
   const float* bias = nullptr; // may be null
@@ -62,13 +68,19 @@ struct LowPrecisionProduct {
 };
 
 // What panels are like: a part of the name of a packed layout.
-std::string low_precision_layout(DType type);
-size_t low_precision_panels_bytes(DType type, size_t columns, size_t depth);
+std::string low_precision_layout(LowPrecision precision);
+size_t low_precision_panels_bytes(LowPrecision precision, size_t columns, size_t depth);
 
 // Writes panels of a matrix with `stride` elements from one column to the next, each of `taps` runs of `run`
-// elements, of which tap t begins at taps[t] * run. Elements are Float32 if `type` has 16 bits, else Int8.
+// elements, of which tap t begins at taps[t] * run. Elements are Float32 if the type has 16 bits, else Int8.
 void pack_low_precision(
-    DType type, const void* weight, size_t columns, size_t stride, Span<const size_t> taps, size_t run, void* panels);
+    LowPrecision precision,
+    const void* weight,
+    size_t columns,
+    size_t stride,
+    Span<const size_t> taps,
+    size_t run,
+    void* panels);
 
 // Bytes of an element of a weight before it is packed.
 inline size_t unpacked_element_size(DType type) {

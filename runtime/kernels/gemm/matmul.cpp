@@ -5,7 +5,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 size_t matrix_bytes(const LowPrecisionMatMulParameters& p) {
-  return low_precision_panels_bytes(p.type, p.columns, p.depth);
+  return low_precision_panels_bytes(p.precision, p.columns, p.depth);
 }
 
 } // namespace
@@ -27,7 +27,7 @@ std::optional<std::string> LowPrecisionMatMul::packed_layout(const LowPrecisionM
   if (i != 1) {
     return std::nullopt;
   }
-  return low_precision_layout(p.type) + (p.b_transposed ? " of rows" : " of columns");
+  return low_precision_layout(p.precision) + (p.b_transposed ? " of rows" : " of columns");
 }
 
 size_t LowPrecisionMatMul::packed_bytes(const LowPrecisionMatMulParameters& p, size_t /*i*/) {
@@ -42,10 +42,10 @@ Status LowPrecisionMatMul::pack(
     taps[k] = k * p.columns;
   }
   const size_t stride = p.b_transposed ? p.depth : 1, run = p.b_transposed ? p.depth : 1;
-  const size_t original_bytes = p.depth * p.columns * unpacked_element_size(p.type);
+  const size_t original_bytes = p.depth * p.columns * unpacked_element_size(p.precision.type);
   for (size_t i = 0; i < p.batch; ++i) {
     pack_low_precision(
-        p.type,
+        p.precision,
         static_cast<const char*>(original) + i * original_bytes,
         p.columns,
         stride,
@@ -61,7 +61,7 @@ StatusOr<size_t> LowPrecisionMatMul::reshape(const LowPrecisionMatMulParameters&
   matrix_bytes_ = matrix_bytes(p);
   ETX_RETURN_IF_ERROR(scales_.assign(p.scales, p.columns));
   product_ = {};
-  product_.type = p.type;
+  product_.precision = p.precision;
   product_.scale = scales_.scale();
   product_.zero_point = scales_.zero_point();
   product_.rows = p.rows;

@@ -24,7 +24,7 @@ class MatMul {
 struct LowPrecisionMatMulParameters {
   size_t batch = 1, rows = 0, depth = 0, columns = 0;
   bool b_transposed = false; // b is [batch, columns, depth], else [batch, depth, columns]
-  DType type = DType::Float16; // in which b stays: Float16, BFloat16 or Int8
+  LowPrecision precision; // b stays in Float16, BFloat16 or Int8
   WeightScales scales; // of b, if it is one matrix of Int8, transposed
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();

@@ -1,8 +1,17 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "isa.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+
+#include <cpuinfo.h>
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/simd/isa.cpp"
@@ -31,15 +40,55 @@ namespace {
 struct Isa {
   const char* name;
   int64_t target;
+  BFloat16Isa bfloat16;
 };
 
 constexpr Isa kIsas[] = {
-    {"scalar", HWY_SCALAR | HWY_EMU128},
-    {"sse2", HWY_SSE2},
-    {"avx2", HWY_AVX2},
-    {"avx512", HWY_AVX3},
-    {"neon", HWY_NEON_WITHOUT_AES},
+    {"scalar", HWY_SCALAR | HWY_EMU128, BFloat16Isa::None},
+    {"sse2", HWY_SSE2, BFloat16Isa::None},
+    {"avx2", HWY_AVX2, BFloat16Isa::None},
+    {"avx512", HWY_AVX3, BFloat16Isa::None},
+    {"avx512bf16", HWY_AVX3, BFloat16Isa::Dot},
+    {"amx", HWY_AVX3, BFloat16Isa::Tiles},
+    {"neon", HWY_NEON_WITHOUT_AES, BFloat16Isa::None},
+    {"neonbf16", HWY_NEON_WITHOUT_AES, BFloat16Isa::Dot},
 };
+
+#if defined(__x86_64__)
+// Linux lends the registers of AMX, 8 KB for each thread, to processes that ask for them.
+bool may_use_tiles() {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+#endif
+
+BFloat16Isa bfloat16_isa_of_cpu() {
+  if (!cpuinfo_initialize()) {
+    return BFloat16Isa::None;
+  }
+#if defined(__x86_64__)
+  if (!cpuinfo_has_x86_avx512bf16()) {
+    return BFloat16Isa::None;
+  }
+  return cpuinfo_has_x86_amx_bf16() && cpuinfo_has_x86_amx_tile() && may_use_tiles() ? BFloat16Isa::Tiles
+                                                                                     : BFloat16Isa::Dot;
+#elif defined(__aarch64__)
+  return cpuinfo_has_arm_neon_bf16() ? BFloat16Isa::Dot : BFloat16Isa::None;
+#else
+  return BFloat16Isa::None;
+#endif
+}
+
+BFloat16Isa available_bfloat16_isa() {
+  static const BFloat16Isa isa = bfloat16_isa_of_cpu();
+  return isa;
+}
+
+std::atomic<BFloat16Isa> bfloat16_limit{BFloat16Isa::Tiles};
 
 Status choose() {
   const char* wanted = std::getenv("ET_XNNPACK_ISA");
@@ -49,13 +98,22 @@ Status choose() {
   for (const Isa& isa : kIsas) {
     if (std::strcmp(isa.name, wanted) == 0) {
       const int64_t target = isa.target & HWY_TARGETS & hwy::SupportedTargets();
-      ETX_CHECK(target != 0, NotSupported, "ET_XNNPACK_ISA is %s, which this CPU or build lacks", wanted);
+      ETX_CHECK(
+          target != 0 && isa.bfloat16 <= available_bfloat16_isa(),
+          NotSupported,
+          "ET_XNNPACK_ISA is %s, which this CPU or build lacks",
+          wanted);
       hwy::DisableTargets(~target);
+      limit_bfloat16_isa(isa.bfloat16);
       return {};
     }
   }
+  std::string names;
+  for (const Isa& isa : kIsas) {
+    names += std::string(names.empty() ? "" : ", ") + isa.name;
+  }
   return failure(
-      Error::InvalidArgument, "ET_XNNPACK_ISA is \"%s\", but must be scalar, sse2, avx2, avx512 or neon", wanted);
+      Error::InvalidArgument, "ET_XNNPACK_ISA is \"%s\", but must be one of: %s", wanted, names.c_str());
 }
 
 } // namespace
@@ -75,11 +133,22 @@ void use_isa() {
 const char* isa_name() {
   const int64_t target = ETX_DISPATCH(compiled_target)();
   for (const Isa& isa : kIsas) {
-    if ((isa.target & target) != 0) {
+    if ((isa.target & target) != 0 && isa.bfloat16 == bfloat16_isa()) {
       return isa.name;
     }
   }
   return "other";
+}
+
+BFloat16Isa bfloat16_isa() {
+  const int64_t target = ETX_DISPATCH(compiled_target)();
+  return (target & (HWY_AVX3 | HWY_NEON_WITHOUT_AES)) == 0
+      ? BFloat16Isa::None
+      : std::min(available_bfloat16_isa(), bfloat16_limit.load(std::memory_order_relaxed));
+}
+
+void limit_bfloat16_isa(BFloat16Isa limit) {
+  bfloat16_limit.store(limit, std::memory_order_relaxed);
 }
 
 } // namespace executorch::backends::et_xnnpack

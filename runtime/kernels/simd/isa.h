@@ -4,6 +4,8 @@
 // Kernels are compiled once per instruction set and the best one for the CPU is taken
 // when a kernel is made. Include this before any Highway header.
 
+#include <cstdint>
+
 #include "runtime/base/status.h"
 
 // Vectors live in arrays, so their size must be known (no SVE, no RISC-V); the other
@@ -35,7 +37,21 @@ void use_isa();
 // Fails if ET_XNNPACK_ISA names something unknown or that the CPU lacks; it is ignored then.
 Status check_isa();
 
-// "sse2", "avx2", "avx512", "neon" or "scalar": what kernels made now run on.
+// "sse2", "avx2", "avx512", "neon" or "scalar": what kernels made now run on, with what of bfloat16_isa() comes on top:
+// "avx512bf16", "amx" or "neonbf16".
 const char* isa_name();
+
+// What multiplies bfloat16 and sums up in float32, each including the one before.
+enum class BFloat16Isa : uint8_t {
+  None,
+  Dot, // two products at a time in each element of a vector: AVX512-BF16, BFDOT
+  Tiles, // products of tiles of 16 x 32 and 32 x 16: AMX
+};
+
+// What kernels made now use of the CPU's. None where they run on less than its best vectors.
+BFloat16Isa bfloat16_isa();
+
+// For tests: no more than this, until it is called again.
+void limit_bfloat16_isa(BFloat16Isa limit);
 
 } // namespace executorch::backends::et_xnnpack

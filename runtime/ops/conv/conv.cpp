@@ -79,18 +79,35 @@ bool weights_fit_xnnpack(const NodeContext& node) {
 
 constexpr Limit kWeightLimit = "XNNPACK takes constant weights with up to 2^24 channels.";
 
+template <typename Attributes>
+bool is_depthwise_conv2d(const NodeContext& node) {
+  return std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node);
+}
+
+// What LowPrecisionConv requires.
+template <typename Attributes>
+bool fits_low_precision(const NodeContext& node) {
+  return weights_fit_xnnpack(node) &&
+      window_limit(window_height<Attributes>(node), window_width<Attributes>(node)) == nullptr;
+}
+template <typename Attributes>
+bool has_large_weight(const NodeContext& node) {
+  return node.input(1).shape.numel() / node.attributes<Attributes>().groups() >= kMinLowPrecisionElements;
+}
+
 // Whether our kernels multiply with the weight as the program has it, of 16 or 8 bits, which XNNPACK would
 // widen to 32 bits.
 template <typename Attributes>
 bool has_low_precision_weight(const NodeContext& node) {
   const TensorType& weight = node.input(1);
-  if (!is_low_precision(weight) || !weights_fit_xnnpack(node) ||
-      window_limit(window_height<Attributes>(node), window_width<Attributes>(node)) != nullptr) {
-    return false;
-  }
-  const bool depthwise = std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node);
-  return weight.quantization != nullptr || depthwise ||
-      weight.shape.numel() / node.attributes<Attributes>().groups() >= kMinLowPrecisionElements;
+  return is_low_precision(weight) && fits_low_precision<Attributes>(node) &&
+      (weight.quantization != nullptr || is_depthwise_conv2d<Attributes>(node) || has_large_weight<Attributes>(node));
+}
+
+// Of fewer channels a tap would be zeros for the most part.
+bool is_direct_bfloat16(const NodeContext& node) {
+  constexpr size_t kMinChannels = 16;
+  return node.attributes<schema::Conv2d>().groups() == 1 && node.input(1).shape[3] >= kMinChannels;
 }
 
 Status infer_conv2d(const NodeContext& node, Span<TensorType> outputs) {
@@ -159,23 +176,31 @@ struct ConvImplementations {
   Limit (*limit)(const NodeContext& node); // of XNNPACK, whatever the types
   MakeXnnpackKernel xnnpack;
   std::unique_ptr<Kernel> (*low_precision)(const NodeContext& node); // with the weight as the program has it
+  std::unique_ptr<Kernel> (*in_bfloat16)(const NodeContext& node);
   std::unique_ptr<Kernel> (*in_float32)(const NodeContext& node);
 };
 
 template <typename Attributes>
-Choice choose_conv(const NodeContext& node, const ChoiceOptions& options, const ConvImplementations& conv) {
+Choice choose_conv(
+    const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options, const ConvImplementations& conv) {
   constexpr const char* kLowPrecision =
       "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
+  const bool in_bfloat16 = is_in_bfloat16(node, cpu, options) && fits_low_precision<Attributes>(node) &&
+      has_large_weight<Attributes>(node) && !is_depthwise_conv2d<Attributes>(node);
+  if (options.bfloat16 && in_bfloat16) {
+    return Choice::kernel(conv.in_bfloat16, kForcedBFloat16).in_bfloat16();
+  }
   const bool is_low_precision = has_low_precision_weight<Attributes>(node);
   if (!node.is_quantized()) {
-    return is_low_precision ? Choice::kernel(conv.low_precision, kLowPrecision)
-                            : choose_xnnpack_or_kernel(
-                                  node,
-                                  options,
-                                  conv.limit(node),
-                                  conv.xnnpack,
-                                  conv.in_float32,
-                                  float16_clamp_limit(node.attributes<Attributes>().clamp()));
+    return is_low_precision
+        ? Choice::kernel(in_bfloat16 ? conv.in_bfloat16 : conv.low_precision, kLowPrecision).in_bfloat16(in_bfloat16)
+        : choose_xnnpack_or_kernel(
+              node,
+              options,
+              conv.limit(node),
+              conv.xnnpack,
+              conv.in_float32,
+              float16_clamp_limit(node.attributes<Attributes>().clamp()));
   }
   Limit limit = quantized_limit<Attributes>(node);
   limit = limit != nullptr ? limit : conv.limit(node);
@@ -244,16 +269,16 @@ Limit conv_transpose2d_limit(const NodeContext& node) {
 }
 
 // Rows and columns of the tiles in which to compute a Conv2d with fewer multiplications, or 0.
-size_t winograd_tile(const NodeContext& node, const ChoiceOptions& options) {
+size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   if (options.winograd_tile == 0 || options.float16 || !is_float32(node) || !node.is_constant(1) ||
-      has_low_precision_weight<schema::Conv2d>(node)) {
+      has_low_precision_weight<schema::Conv2d>(node) || is_in_bfloat16(node, cpu, options)) {
     return 0;
   }
   return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get());
 }
 
-Choice choose_conv2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  switch (winograd_tile(node, options)) {
+Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  switch (winograd_tile(node, cpu, options)) {
     case 2:
       return Choice::kernel(make_winograd_conv2d<2>, "Winograd's tiles of 2 x 2 take fewer multiplications.");
     case 4:
@@ -264,20 +289,24 @@ Choice choose_conv2d(const NodeContext& node, const Cpu&, const ChoiceOptions& o
   const bool depthwise = is_depthwise(node);
   return choose_conv<schema::Conv2d>(
       node,
+      cpu,
       options,
       {conv2d_limit,
        make_xnnpack_conv2d,
        depthwise ? make_low_precision_depthwise_conv2d : make_low_precision_conv2d,
+       is_direct_bfloat16(node) ? make_bfloat16_conv2d : make_gathering_bfloat16_conv2d,
        depthwise ? make_depthwise_conv2d : make_conv2d});
 }
 
-Choice choose_conv_transpose2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   return choose_conv<schema::ConvTranspose2d>(
       node,
+      cpu,
       options,
       {conv_transpose2d_limit,
        make_xnnpack_conv_transpose2d,
        make_low_precision_conv_transpose2d,
+       make_bfloat16_conv_transpose2d,
        make_conv_transpose2d});
 }
 

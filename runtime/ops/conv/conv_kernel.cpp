@@ -31,8 +31,15 @@ ConvParameters conv_parameters(const NodeContext& node) {
 template <typename Attributes>
 ConvParameters low_precision_parameters(const NodeContext& node) {
   ConvParameters parameters = conv_parameters<Attributes>(node);
-  parameters.weight_type = node.input(1).storage_in_program();
+  parameters.precision = precision_of(node);
   parameters.weight_scales = weight_scales(node.input(1));
+  return parameters;
+}
+
+template <typename Attributes>
+ConvParameters bfloat16_parameters(const NodeContext& node) {
+  ConvParameters parameters = conv_parameters<Attributes>(node);
+  parameters.precision = kInBFloat16;
   return parameters;
 }
 
@@ -52,6 +59,14 @@ ConvParameters low_precision_conv2d_parameters(const NodeContext& node) {
 
 ConvParameters low_precision_conv_transpose2d_parameters(const NodeContext& node) {
   return low_precision_parameters<schema::ConvTranspose2d>(node);
+}
+
+ConvParameters bfloat16_conv2d_parameters(const NodeContext& node) {
+  return bfloat16_parameters<schema::Conv2d>(node);
+}
+
+ConvParameters bfloat16_conv_transpose2d_parameters(const NodeContext& node) {
+  return bfloat16_parameters<schema::ConvTranspose2d>(node);
 }
 
 bool is_depthwise(const NodeContext& node) {

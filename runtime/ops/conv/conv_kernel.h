@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/kernels/conv/bfloat16_conv.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/conv/low_precision_conv.h"
 #include "runtime/kernels/conv/winograd.h"
@@ -15,6 +16,8 @@ ConvParameters conv_transpose2d_parameters(const NodeContext& node);
 ConvParameters low_precision_conv_transpose2d_parameters(const NodeContext& node);
 ConvParameters conv2d_parameters(const NodeContext& node);
 ConvParameters low_precision_conv2d_parameters(const NodeContext& node);
+ConvParameters bfloat16_conv2d_parameters(const NodeContext& node);
+ConvParameters bfloat16_conv_transpose2d_parameters(const NodeContext& node);
 
 // Whether a Conv2d has one channel in and out in each group.
 bool is_depthwise(const NodeContext& node);
@@ -40,5 +43,11 @@ inline constexpr auto make_low_precision_depthwise_conv2d =
     make_kernel_of<DepthwiseConv, low_precision_conv2d_parameters>; // REQUIRES: is_depthwise
 inline constexpr auto make_low_precision_conv_transpose2d =
     make_kernel_of<LowPrecisionConv, low_precision_conv_transpose2d_parameters>;
+
+// The same with a weight of any float type, which is rounded to BFloat16 like the image. REQUIRES: is_in_bfloat16()
+inline constexpr auto make_bfloat16_conv2d = make_kernel_of<BFloat16Conv, bfloat16_conv2d_parameters>; // one group
+inline constexpr auto make_gathering_bfloat16_conv2d = make_kernel_of<LowPrecisionConv, bfloat16_conv2d_parameters>;
+inline constexpr auto make_bfloat16_conv_transpose2d =
+    make_kernel_of<LowPrecisionConv, bfloat16_conv_transpose2d_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -43,7 +43,11 @@ Status infer_where(const NodeContext& node, Span<TensorType> outputs) {
 Status infer_cast(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const DType dtype = to_dtype(node.attributes<schema::Cast>().dtype());
-  return set_output(outputs, dtype, node.input(0).shape);
+  ETX_RETURN_IF_ERROR(set_output(outputs, dtype, node.input(0).shape));
+  if (dtype == DType::Float32 && is_reduced_float(node.input(0).dtype)) {
+    outputs[0].exact_in = node.input(0).dtype;
+  }
+  return {};
 }
 
 StatusOr<size_t> size(const NodeContext& node, const schema::Size* entry) {

@@ -39,24 +39,31 @@ bool linear_has_low_precision_weight(const NodeContext& node) {
   return node.is_constant(1) && is_low_precision(node.input(1));
 }
 
-bool batch_matmul_has_low_precision_weight(const NodeContext& node) {
-  const TensorType& b = node.input(1);
-  return node.is_constant(1) && b.quantization == nullptr && is_low_precision(b) &&
-      b.shape.numel(b.shape.rank - 2, b.shape.rank) >= kMinLowPrecisionElements;
+bool is_large_matrix(const TensorType& b) {
+  return b.shape.numel(b.shape.rank - 2, b.shape.rank) >= kMinLowPrecisionElements;
 }
 
-Choice choose_linear(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+bool batch_matmul_has_low_precision_weight(const NodeContext& node) {
+  const TensorType& b = node.input(1);
+  return node.is_constant(1) && b.quantization == nullptr && is_low_precision(b) && is_large_matrix(b);
+}
+
+Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  if (options.bfloat16 && is_in_bfloat16(node, cpu, options)) {
+    return Choice::kernel(make_bfloat16_linear, kForcedBFloat16).in_bfloat16();
+  }
   const bool is_low_precision = linear_has_low_precision_weight(node);
   if (!node.is_quantized()) {
-    return is_low_precision ? Choice::kernel(make_low_precision_linear, kLowPrecision)
-                            : choose_xnnpack_or_kernel(
-                                  node,
-                                  options,
-                                  operand_limit(node),
-                                  make_xnnpack_linear,
-                                  make_linear,
-                                  is_constant(node) ? float16_clamp_limit(node.attributes<schema::Linear>().clamp())
-                                                    : "In Float16 it takes constant weights only.");
+    return is_low_precision
+        ? Choice::kernel(make_low_precision_linear, kLowPrecision).in_bfloat16(is_in_bfloat16(node, cpu, options))
+        : choose_xnnpack_or_kernel(
+              node,
+              options,
+              operand_limit(node),
+              make_xnnpack_linear,
+              make_linear,
+              is_constant(node) ? float16_clamp_limit(node.attributes<schema::Linear>().clamp())
+                                : "In Float16 it takes constant weights only.");
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);
@@ -90,9 +97,13 @@ Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, shape);
 }
 
-Choice choose_batch_matmul(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+Choice choose_batch_matmul(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  if (options.bfloat16 && is_large_matrix(node.input(1)) && is_in_bfloat16(node, cpu, options)) {
+    return Choice::kernel(make_bfloat16_batch_matmul, kForcedBFloat16).in_bfloat16();
+  }
   if (!node.is_quantized() && batch_matmul_has_low_precision_weight(node)) {
-    return Choice::kernel(make_low_precision_batch_matmul, kLowPrecision);
+    return Choice::kernel(make_low_precision_batch_matmul, kLowPrecision)
+        .in_bfloat16(is_in_bfloat16(node, cpu, options));
   }
   return choose_xnnpack_or_kernel(
       node,

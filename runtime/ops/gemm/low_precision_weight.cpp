@@ -11,6 +11,19 @@ bool is_low_precision(const TensorType& weight) {
       (weight.quantization->scale()->size() == 1 || weight.quantization->axis() == 0);
 }
 
+bool is_in_bfloat16(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  const TensorType& weight = node.input(1);
+  if (!cpu.bfloat16 || !node.is_constant(1) || weight.quantization != nullptr || node.is_quantized()) {
+    return false;
+  }
+  return options.bfloat16 || (weight.constant_dtype == DType::BFloat16 && precision_of(node).rounds_x);
+}
+
+LowPrecision precision_of(const NodeContext& node) {
+  const DType type = node.input(1).storage_in_program();
+  return {type, node.input(0).exact_in == type};
+}
+
 WeightScales weight_scales(const TensorType& weight) {
   if (weight.quantization == nullptr) {
     return {};

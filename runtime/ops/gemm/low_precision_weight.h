@@ -2,7 +2,8 @@
 #pragma once
 
 #include "runtime/kernels/gemm/low_precision_product.h"
-#include "runtime/program/tensor_type.h"
+#include "runtime/ops/choice.h"
+#include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -13,6 +14,17 @@ constexpr size_t kMinLowPrecisionElements = 16384;
 // Whether our kernels multiply by a weight like this in the type in which the program has it: Float16 or BFloat16, or
 // Int8 with one scale for all or one for each index of its first axis.
 bool is_low_precision(const TensorType& weight);
+
+// Whether the program or the options let a product of operand 0 with a constant operand 1 round both to BFloat16, and
+// the CPU has instructions for it.
+bool is_in_bfloat16(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options);
+
+// The same product by those instructions.
+constexpr LowPrecision kInBFloat16{DType::BFloat16, /*rounds_x=*/true};
+constexpr const char* kForcedBFloat16 = "force_bf16 asks for it.";
+
+// How to multiply operand 0 by operand 1. REQUIRES: is_low_precision(operand 1)
+LowPrecision precision_of(const NodeContext& node);
 
 // Borrows from the blob. REQUIRES: is_low_precision(weight)
 WeightScales weight_scales(const TensorType& weight);

@@ -30,7 +30,7 @@ LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& 
   parameters.depth = weight.shape[1];
   parameters.columns = weight.shape[0];
   parameters.b_transposed = true;
-  parameters.type = weight.storage_in_program();
+  parameters.precision = precision_of(node);
   parameters.scales = weight_scales(weight);
   parameters.min = clamp_min(clamp);
   parameters.max = clamp_max(clamp);
@@ -63,7 +63,19 @@ LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeCon
   parameters.depth = product.depth;
   parameters.columns = product.columns;
   parameters.b_transposed = product.b_transposed;
-  parameters.type = node.input(1).storage_in_program();
+  parameters.precision = precision_of(node);
+  return parameters;
+}
+
+LowPrecisionMatMulParameters bfloat16_linear_parameters(const NodeContext& node) {
+  LowPrecisionMatMulParameters parameters = low_precision_linear_parameters(node);
+  parameters.precision = kInBFloat16;
+  return parameters;
+}
+
+LowPrecisionMatMulParameters bfloat16_batch_matmul_parameters(const NodeContext& node) {
+  LowPrecisionMatMulParameters parameters = low_precision_batch_matmul_parameters(node);
+  parameters.precision = kInBFloat16;
   return parameters;
 }
 

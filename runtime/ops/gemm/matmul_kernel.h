@@ -13,6 +13,8 @@ MatrixProduct linear_parameters(const NodeContext& node);
 MatrixProduct batch_matmul_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeContext& node);
+LowPrecisionMatMulParameters bfloat16_linear_parameters(const NodeContext& node);
+LowPrecisionMatMulParameters bfloat16_batch_matmul_parameters(const NodeContext& node);
 
 // With operands of Float32.
 inline constexpr auto make_linear = make_kernel_of<MatMul, linear_parameters>;
@@ -23,5 +25,10 @@ inline constexpr auto make_batch_matmul = make_kernel_of<MatMul, batch_matmul_pa
 inline constexpr auto make_low_precision_linear = make_kernel_of<LowPrecisionMatMul, low_precision_linear_parameters>;
 inline constexpr auto make_low_precision_batch_matmul =
     make_kernel_of<LowPrecisionMatMul, low_precision_batch_matmul_parameters>;
+
+// The same with a weight of any float type, which is rounded to BFloat16 like what it is multiplied by.
+// REQUIRES: is_in_bfloat16()
+inline constexpr auto make_bfloat16_linear = make_kernel_of<LowPrecisionMatMul, bfloat16_linear_parameters>;
+inline constexpr auto make_bfloat16_batch_matmul = make_kernel_of<LowPrecisionMatMul, bfloat16_batch_matmul_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -2,6 +2,7 @@
 #include "kernel_test.h"
 
 #include <hwy/highway.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include "guarded_buffer.h"
 
@@ -170,10 +171,24 @@ Tensor iota(DType dtype, const Shape& shape) {
   return tensor;
 }
 
+Tensor rounded(Tensor x, DType type) {
+  if (is_reduced_float(type)) {
+    std::vector<uint16_t> reduced(x.numel());
+    narrow(type, x.data<float>(), reduced.data(), reduced.size());
+    widen(type, reduced.data(), x.data<float>(), reduced.size());
+  }
+  return x;
+}
+
 void for_each_isa(const std::function<void()>& function) {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
-    function();
+    for (const BFloat16Isa limit : {BFloat16Isa::None, BFloat16Isa::Dot, BFloat16Isa::Tiles}) {
+      limit_bfloat16_isa(limit);
+      if (bfloat16_isa() == limit) { // else as with the one before
+        function();
+      }
+    }
   }
   hwy::SetSupportedTargetsForTest(0);
 }
@@ -193,8 +208,12 @@ Status try_kernel(const PlainCase& plain_case) {
   return status;
 }
 
-void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance) {
+void check_kernel(
+    const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance, bool (*is_usable)()) {
   for_each_isa([&] {
+    if (is_usable != nullptr && !is_usable()) {
+      return;
+    }
     for (const size_t threads : kThreads) {
       for (const bool at_end : kEnds) {
         if (!matches(run_once(plain_case, threads, at_end), expected, tolerance)) {

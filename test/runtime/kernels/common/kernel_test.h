@@ -76,6 +76,9 @@ Tensor floats(const Shape& shape, const std::vector<float>& values);
 // Each element its own index, as far as its size allows.
 Tensor iota(DType dtype, const Shape& shape);
 
+// What is left of floats in a type of 16 bits; the same in another one.
+Tensor rounded(Tensor x, DType type);
+
 // Repeats the values until the shape is full.
 Tensor repeated(const Shape& shape, const std::vector<float>& values);
 
@@ -181,8 +184,9 @@ struct Tolerance {
   float relative = 0;
 };
 
-// Runs the case in every way and compares with what it must give.
-void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance = {});
+// Runs the case in every way and compares with what it must give; on instruction sets that `is_usable` refuses not.
+void check_kernel(
+    const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance = {}, bool (*is_usable)() = nullptr);
 
 // Runs it once. `threads` 0: without a pool.
 Tensor run_kernel(const PlainCase& plain_case, size_t threads = 0);

@@ -1,10 +1,11 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/conv/bfloat16_conv.h>
 #include <runtime/kernels/conv/conv.h>
 
 #include <algorithm>
 
 #include <runtime/kernels/conv/low_precision_conv.h>
-#include <runtime/kernels/simd/reduced_float.h>
+#include <runtime/kernels/gemm/bfloat16_product.h>
 
 #include "kernels/common/kernel_test.h"
 
@@ -142,17 +143,24 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   }
 
   // Weights of low precision.
-  const auto low_precision_case = [&](const Tensor& weight) {
-    return depthwise ? plain_case<DepthwiseConv>(p, {x, weight, bias}, {y.type}, {1})
-                     : plain_case<LowPrecisionConv>(p, {x, weight, bias}, {y.type}, {1});
+  const auto low_precision_case = [&](const Tensor& image, const Tensor& weight) {
+    return depthwise ? plain_case<DepthwiseConv>(p, {image, weight, bias}, {y.type}, {1})
+                     : plain_case<LowPrecisionConv>(p, {image, weight, bias}, {y.type}, {1});
   };
-  for (const DType type : {DType::Float16, DType::BFloat16}) {
-    Tensor rounded = w;
-    std::vector<uint16_t> reduced(w.numel());
-    narrow(type, w.data<float>(), reduced.data(), reduced.size());
-    widen(type, reduced.data(), rounded.data<float>(), reduced.size());
-    p.weight_type = type;
-    check_kernel(low_precision_case(rounded), reference(x, rounded, bias, o, shape), tolerance);
+  for (const LowPrecision precision :
+       {LowPrecision{DType::Float16}, {DType::BFloat16}, {DType::BFloat16, /*rounds_x=*/true}}) {
+    const Tensor image = rounded(x, precision.rounds_x ? precision.type : DType::Float32);
+    const Tensor weight = rounded(w, precision.type);
+    p.precision = precision;
+    const Tensor rounded_y = reference(image, weight, bias, o, shape);
+    check_kernel(low_precision_case(image, weight), rounded_y, tolerance);
+    if (precision.rounds_x && !o.transposed && o.groups == 1) {
+      check_kernel(
+          plain_case<BFloat16Conv>(p, {image, weight, bias}, {y.type}, {1}),
+          rounded_y,
+          tolerance,
+          has_bfloat16_product);
+    }
   }
   std::vector<float> scales(w_shape[0]);
   std::vector<int32_t> zero_points(w_shape[0]);
@@ -160,7 +168,7 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
     scales[i] = 0.01f + 0.001f * static_cast<float>(i % 11);
     zero_points[i] = i % 3 == 0 ? -3 : static_cast<int32_t>(i * 7 % 200) - 100;
   }
-  p.weight_type = DType::Int8;
+  p.precision = {DType::Int8};
   const Tensor integers = iota(DType::Int8, w_shape);
   for (const size_t count : {size_t{1}, w_shape[0]}) {
     Tensor numbers(DType::Float32, w_shape);
@@ -169,7 +177,7 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
       numbers.data<float>()[i] = static_cast<float>(integers.data<int8_t>()[i] - zero_points[k]) * scales[k];
     }
     p.weight_scales = {{scales.data(), count}, {zero_points.data(), count}};
-    check_kernel(low_precision_case(integers), reference(x, numbers, bias, o, shape), {2 * tolerance.absolute, 2e-6f});
+    check_kernel(low_precision_case(x, integers), reference(x, numbers, bias, o, shape), {2 * tolerance.absolute, 2e-6f});
   }
 }
 
@@ -281,6 +289,27 @@ TEST(TransposedConv, ManyPixels) {
 TEST(Conv, WideGroups) {
   check({1, 9, 10, 40}, {68, 3, 3, 20}, options(1, 1, 1, 2));
   check({2, 9, 10, 40}, {34, 1, 1, 20}, options(1, 0, 1, 2));
+}
+
+// Pixels of tiles in one row of the image, or in several.
+TEST(BFloat16Conv, Windows) {
+  for (const Shape& x : {Shape{2, 7, 7, 40}, {1, 14, 15, 32}, {3, 5, 33, 7}, {1, 40, 3, 64}}) {
+    const size_t channels = x[3];
+    check(x, {20, 3, 3, channels}, options(1, 1, 1));
+    check(x, {33, 3, 3, channels}, options(2, 1, 1));
+    check(x, {16, 1, 1, channels}, options(1, 0, 1));
+    check(x, {5, 1, 1, channels}, options(2, 0, 1));
+    check(x, {17, 2, 3, channels}, options(1, 2, 2));
+    Options o;
+    o.stride = {2, 1};
+    o.padding = {1, 0, 2, 3};
+    check(x, {8, 3, 2, channels}, o);
+    o.stride = {1, 3};
+    o.padding = {0, 2, 0, 0};
+    o.bias = false;
+    o.clamp = Clamp{0, 6};
+    check(x, {40, 1, 3, channels}, o);
+  }
 }
 
 } // namespace

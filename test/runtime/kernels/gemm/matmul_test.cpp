@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include <runtime/kernels/simd/reduced_float.h>
-
 #include "kernels/common/kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -14,27 +12,18 @@ struct Clamp {
   float min, max;
 };
 
-// What is left of the numbers in this type.
-Tensor rounded(Tensor w, DType type) {
-  if (is_reduced_float(type)) {
-    std::vector<uint16_t> reduced(w.numel());
-    narrow(type, w.data<float>(), reduced.data(), reduced.size());
-    widen(type, reduced.data(), w.data<float>(), reduced.size());
-  }
-  return w;
-}
-
 // Rows of x, each times all rows of w.
 void check_linear(
     const Shape& x_shape,
     size_t columns,
     bool bias = true,
     std::optional<Clamp> clamp = std::nullopt,
-    DType type = DType::Float32) {
+    LowPrecision precision = {DType::Float32}) {
+  const DType type = precision.type;
   SCOPED_TRACE(x_shape.to_string() + " to " + std::to_string(columns));
   const size_t depth = x_shape.last();
   const size_t rows = x_shape.numel(0, x_shape.rank - 1);
-  Tensor x = random_floats(x_shape);
+  Tensor x = rounded(random_floats(x_shape), precision.rounds_x ? type : DType::Float32);
   if (clamp) {
     x.data<float>()[depth / 2] = kNaN; // which limits must not hide
   }
@@ -73,28 +62,55 @@ void check_linear(
     p.depth = depth;
     p.columns = columns;
     p.b_transposed = true;
-    p.type = type;
+    p.precision = precision;
     p.min = clamp ? clamp->min : -kInfinity;
     p.max = clamp ? clamp->max : kInfinity;
     check_kernel(plain_case<LowPrecisionMatMul>(p, inputs, {y.type}, {1}), y, tolerance);
   }
 }
 
+constexpr std::array<LowPrecision, 3> kReducedFloats{
+    {{DType::Float16}, {DType::BFloat16}, {DType::BFloat16, /*rounds_x=*/true}}};
+
 TEST(LowPrecisionMatMul, RowsOf16Bits) {
-  for (const DType type : {DType::Float16, DType::BFloat16}) {
+  for (const LowPrecision precision : kReducedFloats) {
     for (const size_t rows : {1, 4, 5, 9, 31, 67}) {
       for (const size_t columns : {1, 7, 64, 130}) {
         for (const size_t depth : {1, 15, 33, 260}) {
-          check_linear({rows, depth}, columns, true, std::nullopt, type);
+          check_linear({rows, depth}, columns, true, std::nullopt, precision);
         }
       }
     }
-    check_linear({49, 2100}, 33, true, std::nullopt, type); // too deep to be widened first
-    check_linear({3, 5, 7}, 5, false, Clamp{-0.5f, 1}, type);
-    check_linear({0, 5}, 3, true, std::nullopt, type);
-    check_linear({12, 0}, 4, true, std::nullopt, type);
-    check_linear({3, 0}, 4, true, std::nullopt, type);
+    check_linear({49, 2100}, 33, true, std::nullopt, precision); // too deep to be widened first
+    check_linear({3, 5, 7}, 5, false, Clamp{-0.5f, 1}, precision);
+    check_linear({0, 5}, 3, true, std::nullopt, precision);
+    check_linear({12, 0}, 4, true, std::nullopt, precision);
+    check_linear({3, 0}, 4, true, std::nullopt, precision);
   }
+}
+
+// Large enough that rows are rounded in several chunks, and blocks of them meet the panels.
+TEST(LowPrecisionMatMul, ManyRowsOf16Bits) {
+  check_linear({1100, 1030}, 40, true, std::nullopt, {DType::BFloat16, /*rounds_x=*/true});
+  check_linear({3000, 33}, 65, true, Clamp{-1, 1}, {DType::BFloat16, /*rounds_x=*/true});
+}
+
+TEST(LowPrecisionMatMul, RoundsXToTheNearest) {
+  const Tensor x = random_floats({35, 70}), w = rounded(random_floats({40, 70}), DType::BFloat16);
+  const Tensor nearest = rounded(x, DType::BFloat16);
+  LowPrecisionMatMulParameters p;
+  p.rows = 35;
+  p.depth = 70;
+  p.columns = 40;
+  p.b_transposed = true;
+  p.precision = {DType::BFloat16, /*rounds_x=*/true};
+  const auto product_of = [&](const Tensor& left) {
+    return run_kernel(plain_case<LowPrecisionMatMul>(p, {left, w}, {{DType::Float32, {35, 40}}}, {1})).bytes;
+  };
+  for_each_isa([&] {
+    const bool rounds = bfloat16_isa() != BFloat16Isa::None;
+    EXPECT_EQ(product_of(x) == product_of(nearest), rounds) << isa_name();
+  });
 }
 
 TEST(LowPrecisionMatMul, RowsOfIntegers) {
@@ -120,7 +136,7 @@ TEST(LowPrecisionMatMul, RowsOfIntegers) {
         p.depth = depth;
         p.columns = 5;
         p.b_transposed = true;
-        p.type = DType::Int8;
+        p.precision.type = DType::Int8;
         p.scales = {{scales.data(), one_scale ? 1u : 5u}, {zero_points.data(), one_scale ? 1u : 5u}};
         check_kernel(plain_case<LowPrecisionMatMul>(p, {x, w, bias}, {y.type}, {1}), y, {1e-2f, 1e-6f});
       }
@@ -154,7 +170,9 @@ TEST(MatMul, Empty) {
 TEST(MatMul, Clamp) {
   check_linear({2, 30}, 20, true, Clamp{-1, 2});
   check_linear({20, 30}, 20, true, Clamp{0, kInfinity});
-  check_linear({20, 300}, 20, true, Clamp{0, kInfinity}, DType::BFloat16);
+  for (const bool rounds_x : {false, true}) {
+    check_linear({20, 300}, 20, true, Clamp{0, kInfinity}, {DType::BFloat16, rounds_x});
+  }
 }
 
 MatrixProduct batch_product(size_t batch, size_t rows, size_t depth, size_t columns, bool transpose_b) {
@@ -171,14 +189,15 @@ MatrixProduct batch_product(size_t batch, size_t rows, size_t depth, size_t colu
   return p;
 }
 
-void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, DType type = DType::Float32) {
+void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, LowPrecision precision = {DType::Float32}) {
+  const DType type = precision.type;
   SCOPED_TRACE(a_shape.to_string() + " to " + std::to_string(columns));
   const size_t rank = a_shape.rank, rows = a_shape[rank - 2], depth = a_shape.last();
   Shape b_shape = a_shape, shape = a_shape;
   b_shape[rank - 2] = transpose_b ? columns : depth;
   b_shape[rank - 1] = transpose_b ? depth : columns;
   shape[rank - 1] = columns;
-  const Tensor a = random_floats(a_shape);
+  const Tensor a = rounded(random_floats(a_shape), precision.rounds_x ? type : DType::Float32);
   const Tensor b = rounded(random_floats(b_shape), type);
   Tensor y(DType::Float32, shape);
   for (size_t i = 0; columns > 0 && i < y.numel(); ++i) {
@@ -202,7 +221,7 @@ void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, 
     p.depth = depth;
     p.columns = columns;
     p.b_transposed = transpose_b;
-    p.type = type;
+    p.precision = precision;
     check_kernel(plain_case<LowPrecisionMatMul>(p, {a, b}, {y.type}, {1}), y, tolerance);
   }
 }
@@ -224,13 +243,13 @@ TEST(MatMul, Batches) {
 }
 
 TEST(LowPrecisionMatMul, BatchesOf16Bits) {
-  for (const DType type : {DType::Float16, DType::BFloat16}) {
+  for (const LowPrecision precision : kReducedFloats) {
     for (const bool transpose_b : {false, true}) {
       for (const size_t rows : {0, 1, 7, 60}) {
-        check_batch_matmul({2, rows, 130}, 131, transpose_b, type);
+        check_batch_matmul({2, rows, 130}, 131, transpose_b, precision);
       }
-      check_batch_matmul({1, 2, 3, 500}, 33, transpose_b, type);
-      check_batch_matmul({2, 3, 20}, 9, transpose_b, type);
+      check_batch_matmul({1, 2, 3, 500}, 33, transpose_b, precision);
+      check_batch_matmul({2, 3, 20}, 9, transpose_b, precision);
     }
   }
 }

@@ -69,7 +69,7 @@ void check(const Tensor& x, const Tensor& w, const Shape& shape, uint32_t groups
     check_kernel(node, expected, tolerance);
   }
   for (const DType stored : {DType::Float16, DType::BFloat16}) {
-    p.weight_type = stored;
+    p.precision.type = stored;
     const Tensor expected = run_kernel(plain_case<LowPrecision>(p, {x, w, bias}, {y}, {1}));
     NodeTensor weight = w;
     weight.type.constant_dtype = stored;
@@ -82,7 +82,7 @@ void check(const Tensor& x, const Tensor& w, const Shape& shape, uint32_t groups
     zero_points[i] = static_cast<int32_t>(i * 7 % 200) - 100;
   }
   const Quantized by_tensor(DType::Int8, 0.01f, -100), by_channel(DType::Int8, scales, zero_points, 0);
-  p.weight_type = DType::Int8;
+  p.precision.type = DType::Int8;
   for (const Quantized* quantized : {&by_tensor, &by_channel}) {
     const size_t count = quantized == &by_tensor ? 1 : scales.size();
     p.weight_scales = {{scales.data(), count}, {zero_points.data(), count}};

@@ -45,7 +45,7 @@ TEST(LinearKernel, ParametersOfLowPrecision) {
   parameters.min = -0.5f;
   parameters.max = 1;
   for (const DType stored : {DType::Float16, DType::BFloat16}) {
-    parameters.type = stored;
+    parameters.precision.type = stored;
     const Tensor expected = run_kernel(plain_case<LowPrecisionMatMul>(parameters, {x, w, bias}, {y}, {1}));
     check_kernel(
         {chosen(kLinearOp), schema::Attributes::Linear, linear, {x, stored_as(w, stored), bias}, y, {}, 0, {1}},
@@ -113,7 +113,7 @@ TEST(BatchMatMulKernel, Parameters) {
         parameters.depth = depth;
         parameters.columns = 131;
         parameters.b_transposed = transpose_b;
-        parameters.type = stored;
+        parameters.precision.type = stored;
         const bool is_low = stored != DType::Float32 && depth > 125; // 16384 elements
         const Tensor expected = run_kernel(
             is_low ? plain_case<LowPrecisionMatMul>(parameters, {a, b}, {y}, {1})

@@ -1,0 +1,39 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conv.h"
+#include "runtime/kernels/gemm/bfloat16_tile.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// A convolution of Float32 with a constant weight, both rounded to BFloat16: of a copy of the image with its padding, of
+// which the tiles of bfloat16_tile() read the pixels that a tap sees, without gathering them.
+// REQUIRES: has_bfloat16_product(), one group, not transposed, no 32-bit sum or product of window sizes overflows
+class BFloat16Conv {
+ public:
+  static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
+  static size_t packed_bytes(const ConvParameters& parameters, size_t i);
+  static Status pack(const ConvParameters& parameters, size_t i, const void* original, void* packed);
+
+  StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  Status find_groups();
+  void round_image(const float* x, uint16_t* rounded, pthreadpool_t pool) const;
+
+  ConvParameters parameters_;
+  size_t channels_ = 0; // of a rounded pixel: padded with zeros
+  size_t height_ = 0, width_ = 0; // of a rounded image, with its padding
+  size_t image_ = 0; // numbers from one rounded image to the next
+  Array<size_t> taps_; // where they are in a rounded image
+  // Of the groups of output pixels, all images': where the first one is in the rounded images, and for each pixel of the
+  // group where its output is, or kNoRow.
+  Array<size_t> firsts_, offsets_;
+};
+
+} // namespace executorch::backends::et_xnnpack

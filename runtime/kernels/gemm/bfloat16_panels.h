@@ -1,0 +1,89 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <pthreadpool.h>
+
+#include "bfloat16_tile.h"
+#include "runtime/kernels/common/parallel.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// Bytes of a matrix of this depth in panels. The depth is a multiple of bfloat16_tile()->depth_multiple.
+size_t bfloat16_panels_bytes(size_t columns, size_t depth);
+
+// Writes panels of a matrix with `stride` floats from one column to the next, each of `taps` runs of `run` floats, of which
+// tap t begins at taps[t] * run. A run is `padded_run` numbers in the panels, and the depth a multiple of
+// bfloat16_tile()->depth_multiple.
+void pack_bfloat16(
+    const float* weight,
+    size_t columns,
+    size_t stride,
+    Span<const size_t> taps,
+    size_t run,
+    size_t padded_run,
+    void* panels);
+
+// Where a product goes: y[offsets[r] + j] = clamp(sum of row r and column j + bias[j]).
+struct BFloat16Output {
+  float* y = nullptr;
+  size_t columns = 0;
+  const float* bias = nullptr; // may be null
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+};
+constexpr size_t kNoRow = std::numeric_limits<size_t>::max(); // the offset of a row that goes nowhere
+using BFloat16Offsets = std::array<size_t, 2 * kBFloat16Rows>;
+
+// Writes the sums of `rows` rows and one panel, the columns from `column` on.
+using FinishBFloat16 =
+    void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
+FinishBFloat16 bfloat16_finish();
+
+// Multiplies `count` pairs of groups of rows by all panels, `block` pairs at a time, which should stay in a cache of the
+// second level. rows(i, x, room) sets what changes from pair to pair, x->groups and x->count, and returns the offsets of its
+// rows, for which there is room.
+template <typename Rows>
+void multiply_bfloat16_panels(
+    const void* panels,
+    const BFloat16Output& output,
+    const BFloat16Rows& x,
+    size_t count,
+    size_t block,
+    const Rows& rows,
+    pthreadpool_t pool) {
+  constexpr size_t kGrain = 1 << 18; // multiplications
+  const BFloat16Tile& tile = *bfloat16_tile();
+  const FinishBFloat16 finish = bfloat16_finish();
+  const size_t depth = x.taps.size() * x.run;
+  const size_t num_panels = (output.columns + kBFloat16Columns - 1) / kBFloat16Columns;
+  // Fewer pairs in a block if there are too few for the threads.
+  const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+  block = std::max<size_t>(1, std::min({block, count, threads == 1 ? count : count * num_panels / (4 * threads)}));
+  const size_t num_blocks = (count + block - 1) / block;
+  const size_t work = 2 * kBFloat16Rows * block * (depth + 1) * kBFloat16Columns;
+  parallel_for(pool, num_blocks * num_panels, kGrain / work + 1, [&](size_t begin, size_t end) {
+    alignas(64) float sums[2 * kBFloat16Rows * kBFloat16Columns];
+    BFloat16Rows pair = x;
+    BFloat16Offsets room;
+    tile.begin();
+    for (size_t i = begin; i < end; ++i) {
+      const size_t column = i % num_panels * kBFloat16Columns;
+      const uint16_t* const panel = static_cast<const uint16_t*>(panels) + column * depth;
+      const size_t last = std::min(count, (i / num_panels + 1) * block);
+      for (size_t p = i / num_panels * block; p < last; ++p) {
+        const size_t* const offsets = rows(p, &pair, &room);
+        tile.multiply(pair, panel, bfloat16_panel_width(output.columns - column), sums);
+        finish(output, sums, offsets, pair.count, column);
+      }
+    }
+    tile.end();
+  });
+}
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,190 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "bfloat16_product.h"
+
+#include <algorithm>
+#include <array>
+
+#include "bfloat16_panels.h"
+#include "low_precision_product.h"
+#include "runtime/kernels/simd/isa.h"
+#include "runtime/kernels/simd/reduced_float.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/gemm/bfloat16_product.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "runtime/kernels/simd/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+void finish_bfloat16(
+    const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column) {
+  const Vector min = hn::Set(kFloats, output.min), max = hn::Set(kFloats, output.max);
+  const size_t columns = std::min(kBFloat16Columns, output.columns - column);
+  for (size_t j = 0; j < columns; j += kLanes) {
+    const size_t count = std::min(kLanes, columns - j), from = column + j;
+    const Vector bias = output.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, output.bias + from, count);
+    for (size_t r = 0; r < rows; ++r) {
+      if (offsets[r] == kNoRow) {
+        continue;
+      }
+      const Vector sum = hn::Add(hn::LoadU(kFloats, sums + r * kBFloat16Columns + j), bias);
+      const Vector y = clamped(sum, min, max);
+      float* const to = output.y + offsets[r] + from;
+      if (count == kLanes) {
+        hn::StoreU(y, kFloats, to);
+      } else {
+        hn::StoreN(y, kFloats, to, count);
+      }
+    }
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+HWY_EXPORT(finish_bfloat16);
+
+// So much of x is rounded at a time, and so much of that meets all panels, from a cache of the second level.
+constexpr size_t kChunkBytes = 2 << 20, kBlockBytes = 256 << 10;
+constexpr size_t kRoundingGrain = 1 << 14; // numbers
+constexpr size_t kPair = 2 * kBFloat16Rows;
+
+size_t round_up(size_t count, size_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+size_t padded_depth(size_t depth) {
+  return round_up(depth, bfloat16_tile()->depth_multiple);
+}
+
+// Numbers from one row of the rounded x to the next: an odd number of cache lines, so that the rows of a tile do not
+// compete for the same places of a cache.
+size_t row_stride(size_t depth) {
+  constexpr size_t kLine = 64 / sizeof(uint16_t);
+  const size_t stride = padded_depth(depth);
+  return stride < 8 * kLine ? stride : (round_up(stride, kLine) / kLine | 1) * kLine;
+}
+
+size_t pair_bytes(const LowPrecisionProduct& p) {
+  return kPair * row_stride(p.depth) * sizeof(uint16_t) + 1;
+}
+
+size_t rows_of_chunk(const LowPrecisionProduct& p) {
+  return std::min(p.rows, kPair * (kChunkBytes / pair_bytes(p) + 1));
+}
+
+// Rows [row, row + rows) of x, rounded.
+void round_rows(const LowPrecisionProduct& p, size_t row, size_t rows, uint16_t* to, pthreadpool_t pool) {
+  const size_t stride = row_stride(p.depth), depth = padded_depth(p.depth);
+  parallel_for(pool, rows, kRoundingGrain / (depth + 1) + 1, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r) {
+      narrow(DType::BFloat16, p.x + (row + r) * p.x_stride, to + r * stride, p.depth);
+      std::fill_n(to + r * stride + p.depth, depth - p.depth, uint16_t{0});
+    }
+  });
+}
+
+} // namespace
+
+bool has_bfloat16_product() {
+  return bfloat16_tile() != nullptr;
+}
+
+FinishBFloat16 bfloat16_finish() {
+  return ETX_DISPATCH(finish_bfloat16);
+}
+
+size_t bfloat16_panels_bytes(size_t columns, size_t depth) {
+  return round_up(columns, kBFloat16Columns / 2) * padded_depth(depth) * sizeof(uint16_t);
+}
+
+void pack_bfloat16(
+    const float* weight,
+    size_t columns,
+    size_t stride,
+    Span<const size_t> taps,
+    size_t run,
+    size_t padded_run,
+    void* panels) {
+  uint16_t* to = static_cast<uint16_t*>(panels);
+  const size_t depth = padded_depth(taps.size() * padded_run);
+  std::array<float, kBFloat16Columns> row{};
+  std::array<uint16_t, kBFloat16Columns> rounded{};
+  for (size_t column = 0; column < columns; column += kBFloat16Columns) {
+    const size_t count = std::min(kBFloat16Columns, columns - column), width = bfloat16_panel_width(count);
+    std::fill_n(to, depth * width, uint16_t{0});
+    for (size_t t = 0; t < taps.size(); ++t) {
+      for (size_t i = 0; i < run; ++i) {
+        for (size_t j = 0; j < count; ++j) {
+          row[j] = weight[(column + j) * stride + taps[t] * run + i];
+        }
+        narrow(DType::BFloat16, row.data(), rounded.data(), count);
+        const size_t k = t * padded_run + i;
+        uint16_t* const pairs = to + k / 2 * 2 * width + k % 2;
+        for (size_t j = 0; j < count; ++j) {
+          pairs[2 * j] = rounded[j];
+        }
+      }
+    }
+    to += depth * width;
+  }
+}
+
+std::string bfloat16_layout() {
+  return "BFloat16 panels of pairs, in multiples of " + std::to_string(bfloat16_tile()->depth_multiple);
+}
+
+size_t bfloat16_product_scratch(const LowPrecisionProduct& p) {
+  return round_up(rows_of_chunk(p), kBFloat16Rows) * row_stride(p.depth) * sizeof(uint16_t);
+}
+
+void multiply_bfloat16(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
+  uint16_t* const rounded = static_cast<uint16_t*>(scratch);
+  BFloat16Output output;
+  output.y = p.y;
+  output.columns = p.columns;
+  output.bias = p.bias;
+  output.min = p.min;
+  output.max = p.max;
+  const size_t whole_row = 0, chunk = rows_of_chunk(p);
+  BFloat16Rows x{};
+  x.stride = row_stride(p.depth);
+  x.taps = {&whole_row, 1};
+  x.run = padded_depth(p.depth);
+  for (size_t first = 0; first < p.rows; first += chunk) {
+    const size_t rows = std::min(chunk, p.rows - first);
+    round_rows(p, first, rows, rounded, pool);
+    multiply_bfloat16_panels(
+        p.panels,
+        output,
+        x,
+        (rows + kPair - 1) / kPair,
+        kBlockBytes / pair_bytes(p) + 1,
+        [&](size_t i, BFloat16Rows* pair, BFloat16Offsets* room) -> const size_t* {
+          const size_t row = i * kPair;
+          pair->groups[0] = rounded + row * x.stride;
+          pair->groups[1] = pair->groups[0] + kBFloat16Rows * x.stride;
+          pair->count = std::min(kPair, rows - row);
+          if (p.row_offsets != nullptr) {
+            return p.row_offsets + first + row;
+          }
+          for (size_t r = 0; r < pair->count; ++r) {
+            (*room)[r] = (first + row + r) * p.y_stride;
+          }
+          return room->data();
+        },
+        pool);
+  }
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

@@ -1,0 +1,235 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "bfloat16_tile.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/kernels/simd/isa.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+void nothing() {}
+
+#if defined(__x86_64__)
+
+#define ETX_DOT __attribute__((target("avx512f,avx512bf16")))
+#define ETX_TILES __attribute__((target("avx512f,amx-tile,amx-bf16")))
+
+// ---- AVX512-BF16: R rows by N vectors of columns, each vector with the two numbers of 16 columns.
+
+template <size_t R, size_t N>
+ETX_DOT void multiply_dot(
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
+  __m512 sum[R][N];
+#pragma GCC unroll 16
+  for (size_t r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (size_t n = 0; n < N; ++n) {
+      sum[r][n] = _mm512_setzero_ps();
+    }
+  }
+  for (const size_t tap : x.taps) {
+    const uint16_t* const row = first + tap;
+    for (size_t k = 0; k < x.run; k += 2, panel += 2 * width) {
+      __m512bh weights[N];
+#pragma GCC unroll 2
+      for (size_t n = 0; n < N; ++n) {
+        weights[n] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + n * 32));
+      }
+#pragma GCC unroll 16
+      for (size_t r = 0; r < R; ++r) {
+        int pair = 0;
+        std::memcpy(&pair, row + r * x.stride + k, sizeof(pair));
+        const auto factors = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+#pragma GCC unroll 2
+        for (size_t n = 0; n < N; ++n) {
+          sum[r][n] = _mm512_dpbf16_ps(sum[r][n], weights[n], factors);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (size_t r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (size_t n = 0; n < N; ++n) {
+      _mm512_storeu_ps(sums + r * kBFloat16Columns + n * 16, sum[r][n]);
+    }
+  }
+}
+
+void multiply_dot_panel(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
+  constexpr size_t kRows = 8;
+  const auto multiply = width == kBFloat16Columns ? multiply_dot<kRows, 2> : multiply_dot<kRows, 1>;
+  const auto row = [&](size_t r) { return x.groups[r / kBFloat16Rows] + r % kBFloat16Rows * x.stride; };
+  size_t r = 0;
+  for (; x.count - r > 1; r += std::min(kRows, x.count - r)) {
+    multiply(x, row(r), panel, width, sums + r * kBFloat16Columns);
+  }
+  if (r < x.count) {
+    const auto multiply_one = width == kBFloat16Columns ? multiply_dot<1, 2> : multiply_dot<1, 1>;
+    multiply_one(x, row(r), panel, width, sums + r * kBFloat16Columns);
+  }
+}
+
+constexpr BFloat16Tile kDot{2, nothing, nothing, multiply_dot_panel};
+
+// ---- AMX: tiles 0 to 3 are sums of two times two tiles of 16 x 16, tiles 4 and 5 rows of x, 6 and 7 columns.
+
+static_assert(kBFloat16Rows == 16 && kBFloat16Columns == 32, "two times two tiles");
+constexpr size_t kTileDepth = 32;
+
+// GCC does not know what memory the instructions for tiles read and write.
+inline void finish_memory(const void* memory) {
+  __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+ETX_TILES void begin_tiles() {
+  struct alignas(64) {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  } config;
+  finish_memory(&config);
+  _tile_loadconfig(&config);
+}
+
+ETX_TILES void end_tiles() {
+  _tile_release();
+}
+
+ETX_TILES void multiply_tiles(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
+  finish_memory(sums);
+  const size_t x_bytes = x.stride * sizeof(uint16_t);
+  const size_t w_bytes = width * 2 * sizeof(uint16_t);
+  const size_t y_bytes = kBFloat16Columns * sizeof(float);
+  const size_t step = kTileDepth * width;
+  float* const lower_sums = sums + kBFloat16Rows * kBFloat16Columns;
+  const bool two_rows = x.count > kBFloat16Rows, two_columns = width == kBFloat16Columns;
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (const size_t tap : x.taps) {
+    const uint16_t *upper = x.groups[0] + tap, *lower = x.groups[two_rows ? 1 : 0] + tap;
+    const uint16_t* const end = upper + x.run;
+    if (two_rows && two_columns) {
+      for (; upper < end; upper += kTileDepth, lower += kTileDepth, panel += step) {
+        _tile_loadd(4, upper, x_bytes);
+        _tile_loadd(6, panel, w_bytes);
+        _tile_loadd(7, panel + 32, w_bytes);
+        _tile_loadd(5, lower, x_bytes);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+      }
+    } else if (two_rows) {
+      for (; upper < end; upper += kTileDepth, lower += kTileDepth, panel += step) {
+        _tile_loadd(6, panel, w_bytes);
+        _tile_loadd(4, upper, x_bytes);
+        _tile_loadd(5, lower, x_bytes);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(2, 5, 6);
+      }
+    } else if (two_columns) {
+      for (; upper < end; upper += kTileDepth, panel += step) {
+        _tile_loadd(4, upper, x_bytes);
+        _tile_loadd(6, panel, w_bytes);
+        _tile_loadd(7, panel + 32, w_bytes);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+      }
+    } else {
+      for (; upper < end; upper += kTileDepth, panel += step) {
+        _tile_loadd(4, upper, x_bytes);
+        _tile_loadd(6, panel, w_bytes);
+        _tile_dpbf16ps(0, 4, 6);
+      }
+    }
+  }
+  _tile_stored(0, sums, y_bytes);
+  _tile_stored(1, sums + 16, y_bytes);
+  if (two_rows) {
+    _tile_stored(2, lower_sums, y_bytes);
+    _tile_stored(3, lower_sums + 16, y_bytes);
+  }
+  finish_memory(sums);
+}
+
+constexpr BFloat16Tile kTiles{kTileDepth, begin_tiles, end_tiles, multiply_tiles};
+
+#elif defined(__aarch64__)
+
+#define ETX_DOT __attribute__((target("arch=armv8.2-a+bf16")))
+
+// BFDOT: R rows by 8 columns, of each vector with the two numbers of 4 columns.
+template <size_t R>
+ETX_DOT void multiply_dot(
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
+  float32x4_t sum[R][2];
+#pragma GCC unroll 8
+  for (size_t r = 0; r < R; ++r) {
+    sum[r][0] = sum[r][1] = vdupq_n_f32(0);
+  }
+  for (const size_t tap : x.taps) {
+    const uint16_t* const row = first + tap;
+    for (size_t k = 0; k < x.run; k += 2, panel += 2 * width) {
+      const bfloat16x8_t left = vreinterpretq_bf16_u16(vld1q_u16(panel));
+      const bfloat16x8_t right = vreinterpretq_bf16_u16(vld1q_u16(panel + 8));
+#pragma GCC unroll 8
+      for (size_t r = 0; r < R; ++r) {
+        uint32_t pair = 0;
+        std::memcpy(&pair, row + r * x.stride + k, sizeof(pair));
+        const bfloat16x8_t factors = vreinterpretq_bf16_u32(vdupq_n_u32(pair));
+        sum[r][0] = vbfdotq_f32(sum[r][0], left, factors);
+        sum[r][1] = vbfdotq_f32(sum[r][1], right, factors);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (size_t r = 0; r < R; ++r) {
+    vst1q_f32(sums + r * kBFloat16Columns, sum[r][0]);
+    vst1q_f32(sums + r * kBFloat16Columns + 4, sum[r][1]);
+  }
+}
+
+void multiply_dot_panel(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
+  constexpr size_t kRows = 8, kColumns = 8;
+  for (size_t r = 0; r < x.count; r += kRows) {
+    const uint16_t* const first = x.groups[r / kBFloat16Rows] + r % kBFloat16Rows * x.stride;
+    const auto multiply = x.count - r == 1 ? multiply_dot<1> : multiply_dot<kRows>;
+    for (size_t column = 0; column < width; column += kColumns) {
+      multiply(x, first, panel + 2 * column, width, sums + r * kBFloat16Columns + column);
+    }
+  }
+}
+
+constexpr BFloat16Tile kDot{2, nothing, nothing, multiply_dot_panel};
+
+#endif
+
+} // namespace
+
+const BFloat16Tile* bfloat16_tile() {
+  switch (bfloat16_isa()) {
+#if defined(__x86_64__)
+    case BFloat16Isa::Tiles:
+      return &kTiles;
+#endif
+#if defined(__x86_64__) || defined(__aarch64__)
+    case BFloat16Isa::Dot:
+      return &kDot;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+} // namespace executorch::backends::et_xnnpack

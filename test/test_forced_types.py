@@ -1,0 +1,228 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""The options force_fp16 and force_bf16, which let a float32 model compute in 16 bits."""
+
+import platform
+from pathlib import Path
+
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime
+
+EXAMPLE = (torch.rand(2, 4, 64),)
+
+
+def _cpu_has(x86: str, aarch64: str) -> bool:
+    return (aarch64 if platform.machine() == "aarch64" else x86) in Path("/proc/cpuinfo").read_text().split()
+
+
+#: Whether XNNPACK computes in float16 on this CPU, or converts to it.
+HAS_FLOAT16 = _cpu_has("avx2", "asimdhp")
+#: Whether the CPU has products of bfloat16.
+HAS_BFLOAT16 = _cpu_has("avx512_bf16", "bf16")
+
+
+class Convolutions(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 16, 3, padding=1)
+        self.depthwise = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16)
+        self.last = torch.nn.Conv2d(16, 8, 1)
+        self.pool = torch.nn.AdaptiveAvgPool2d(1)
+
+    def forward(self, x):
+        y = torch.relu(self.first(x))
+        y = torch.nn.functional.hardtanh(self.depthwise(y), 0, 6) + y
+        y = self.last(y)
+        return y, self.pool(y)
+
+
+class Transposed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.ConvTranspose2d(3, 8, 2, stride=2)
+
+    def forward(self, x):
+        return torch.cat([self.up(x), torch.sigmoid(self.up(x))], dim=1)
+
+
+class Layers(torch.nn.Module):
+    """With a kernel of ours between products."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(64, 96)
+        self.norm = torch.nn.LayerNorm(96)
+        self.second = torch.nn.Linear(96, 32)
+
+    def forward(self, x):
+        y = self.norm(torch.tanh(self.first(x)))
+        return self.second(y), torch.softmax(y @ y.transpose(-1, -2), -1)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    torch.manual_seed(0)
+    exported = torch.export.export(Layers().eval(), (torch.rand(3, 11, 64),))
+    path = tmp_path_factory.mktemp("forced") / "model.pte"
+    path.write_bytes(to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()]).to_executorch().buffer)
+    return path
+
+
+def _size(name, most):
+    return torch.export.Dim(name, min=1, max=most)
+
+
+FLOAT16_MODELS = {
+    "convolutions": (Convolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20), 3: _size("w", 18)}),
+    "transposed": (Transposed, (2, 3, 9, 7), {0: _size("b", 2), 2: _size("h", 9)}),
+    "layers": (Layers, (3, 11, 64), {0: _size("b", 3), 1: _size("s", 11)}),
+}
+
+
+@pytest.mark.parametrize("name", FLOAT16_MODELS)
+@pytest.mark.parametrize("where", ["load", "program"])
+def test_force_fp16(name, where, tmp_path, capfd):
+    """Where the CPU has float16 results differ from those in float32, but not by much."""
+    make, shape, sizes = FLOAT16_MODELS[name]
+    torch.manual_seed(0)
+    model = make().eval()
+    exported = torch.export.export(model, (torch.randn(shape),), dynamic_shapes=(sizes,))
+    options = {"force_fp16": True}
+    partitioner = EtXnnpackPartitioner(runtime_options=options if where == "program" else {})
+    lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    path = tmp_path / "model.pte"
+    path.write_bytes(lowered.to_executorch().buffer)
+
+    def load():
+        return Runtime.get().load_program(path).load_method("forward")
+
+    with et_xnnpack.load_options(force_fp16=False):
+        full = load()
+    assert "force_fp16" not in capfd.readouterr().err
+    with et_xnnpack.load_options(**(options if where == "load" else {})):
+        half = load()
+    log = capfd.readouterr().err
+    assert log.count("force_fp16") == (not HAS_FLOAT16) == log.count("this CPU has no float16")
+    for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
+        x = torch.randn(size)
+        expected = model(x)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for in_float16, in_full, right in zip(half.execute((x,)), full.execute((x,)), expected, strict=True):
+            torch.testing.assert_close(in_full, right)
+            assert in_float16.dtype == torch.float32
+            if HAS_FLOAT16:
+                assert not torch.equal(in_float16, in_full)
+                assert (in_float16 - in_full).abs().max() < 1e-2 * in_full.abs().max()
+            else:
+                assert torch.equal(in_float16, in_full)
+
+
+def test_force_fp16_says_where_it_does_nothing(tmp_path, capfd):
+    class Sum(torch.nn.Module):
+        def forward(self, x):
+            return x + x
+
+    lowered = to_edge_transform_and_lower(torch.export.export(Sum(), EXAMPLE), partitioner=[EtXnnpackPartitioner()])
+    path = tmp_path / "model.pte"
+    path.write_bytes(lowered.to_executorch().buffer)
+    with et_xnnpack.load_options(force_fp16=True):
+        result = Runtime.get().load_program(path).load_method("forward").execute(EXAMPLE)[0]
+    torch.testing.assert_close(result, 2 * EXAMPLE[0])
+    assert capfd.readouterr().err.count("force_fp16: the model computes in float32: ") == 1
+
+
+def test_packed_weights_of_float16_stay_apart_in_a_file(program, tmp_path):
+    packed = tmp_path / "packed"
+    x = torch.rand(3, 11, 64)
+    results = []
+    for half in (False, True, False, True):
+        with et_xnnpack.load_options(packed_cache_path=str(packed), force_fp16=half):
+            results.append(Runtime.get().load_program(program).load_method("forward").execute((x,))[0])
+    assert torch.equal(results[0], results[2]) and torch.equal(results[1], results[3])
+    assert torch.equal(results[0], results[1]) == (not HAS_FLOAT16)
+
+
+class LargeConvolutions(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 64, 3, padding=1)  # too small for bfloat16
+        self.grouped = torch.nn.Conv2d(64, 70, 5, padding=2, stride=2, groups=2)
+        self.up = torch.nn.ConvTranspose2d(70, 64, 2, stride=2)
+        self.last = torch.nn.Conv2d(64, 300, 1)
+
+    def forward(self, x):
+        return self.last(torch.nn.functional.relu6(self.up(torch.relu(self.grouped(self.first(x))))))
+
+
+class Products(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(50, 96)
+        self.second = torch.nn.Linear(96, 129, bias=False)
+        self.register_buffer("matrix", torch.randn(1, 129, 150))
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x))) @ self.matrix
+
+
+BFLOAT16_MODELS = {
+    "convolutions": (LargeConvolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20), 3: _size("w", 18)}),
+    "products": (Products, (1, 37, 50), {1: _size("s", 37)}),
+}
+
+
+@pytest.mark.parametrize("name", BFLOAT16_MODELS)
+@pytest.mark.parametrize("where", ["load", "program"])
+def test_force_bf16(name, where, tmp_path, capfd):
+    """Where the CPU has products of bfloat16 results differ from those in float32, but not by much."""
+    make, shape, sizes = BFLOAT16_MODELS[name]
+    torch.manual_seed(0)
+    model = make().eval()
+    exported = torch.export.export(model, (torch.randn(shape),), dynamic_shapes=(sizes,))
+    options = {"force_bf16": True}
+    partitioner = EtXnnpackPartitioner(runtime_options=options if where == "program" else {})
+    lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    path = tmp_path / "model.pte"
+    path.write_bytes(lowered.to_executorch().buffer)
+
+    def load():
+        return Runtime.get().load_program(path).load_method("forward")
+
+    with et_xnnpack.load_options(force_bf16=False):
+        full = load()
+    assert "force_bf16" not in capfd.readouterr().err
+    with et_xnnpack.load_options(**(options if where == "load" else {})):
+        rounded = load()
+    log = capfd.readouterr().err
+    assert log.count("force_bf16") == (not HAS_BFLOAT16) == log.count("this CPU has no instructions for it")
+    for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
+        x = torch.randn(size)
+        (in_bfloat16,), (in_full,), right = rounded.execute((x,)), full.execute((x,)), model(x)
+        torch.testing.assert_close(in_full, right)
+        assert torch.equal(in_bfloat16, in_full) == (not HAS_BFLOAT16)
+        assert (in_bfloat16 - in_full).abs().max() < 2e-2 * in_full.abs().max()
+
+
+def test_force_bf16_says_where_it_does_nothing(tmp_path, capfd):
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(Convolutions().eval(), (torch.randn(1, 3, 8, 8),)), partitioner=[EtXnnpackPartitioner()]
+    )
+    path = tmp_path / "model.pte"
+    path.write_bytes(lowered.to_executorch().buffer)
+    with et_xnnpack.load_options(force_bf16=True):
+        Runtime.get().load_program(path).load_method("forward")
+    assert capfd.readouterr().err.count("force_bf16: no product is rounded to bfloat16: ") == 1
+
+
+def test_packed_weights_of_bfloat16_stay_apart_in_a_file(program, tmp_path):
+    packed = tmp_path / "packed"
+    x = torch.rand(3, 11, 64)
+    results = []
+    for rounded in (False, True, False, True):
+        with et_xnnpack.load_options(packed_cache_path=str(packed), force_bf16=rounded):
+            results.append(Runtime.get().load_program(program).load_method("forward").execute((x,))[0])
+    assert torch.equal(results[0], results[2]) and torch.equal(results[1], results[3])
+    assert torch.equal(results[0], results[1]) == (not HAS_BFLOAT16)
