@@ -33,7 +33,7 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
     ETX_RETURN_IF_ERROR(check_quantized(op, bound.context()).in(blob.describe(i)));
     ETX_RETURN_IF_ERROR(op.infer(bound.context(), {made.data(), made.size()}).in(blob.describe(i)));
     for (uint32_t k = 0; k < made.size(); ++k) {
-      const TensorType& expected = declared[blob.node(i).outputs()->Get(k)];
+      TensorType& expected = declared[blob.node(i).outputs()->Get(k)];
       if (made[k] != expected) {
         return failure(
                    Error::InvalidProgram,
@@ -42,6 +42,7 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
                    expected.to_string().c_str())
             .in(blob.describe(i));
       }
+      expected.exact_in = made[k].exact_in;
     }
   }
   return declared;

@@ -177,6 +177,7 @@ struct ConvImplementations {
   MakeXnnpackKernel xnnpack;
   std::unique_ptr<Kernel> (*low_precision)(const NodeContext& node); // with the weight as the program has it
   std::unique_ptr<Kernel> (*in_bfloat16)(const NodeContext& node);
+  bool in_bfloat16_directly; // without gathering patches of the image, which small weights do not pay for
   std::unique_ptr<Kernel> (*in_float32)(const NodeContext& node);
 };
 
@@ -186,7 +187,7 @@ Choice choose_conv(
   constexpr const char* kLowPrecision =
       "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
   const bool in_bfloat16 = is_in_bfloat16(node, cpu, options) && fits_low_precision<Attributes>(node) &&
-      has_large_weight<Attributes>(node) && !is_depthwise_conv2d<Attributes>(node);
+      (conv.in_bfloat16_directly || has_large_weight<Attributes>(node)) && !is_depthwise_conv2d<Attributes>(node);
   if (options.bfloat16 && in_bfloat16) {
     return Choice::kernel(conv.in_bfloat16, kForcedBFloat16).in_bfloat16();
   }
@@ -286,7 +287,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
     default:
       break;
   }
-  const bool depthwise = is_depthwise(node);
+  const bool depthwise = is_depthwise(node), direct = is_direct_bfloat16(node);
   return choose_conv<schema::Conv2d>(
       node,
       cpu,
@@ -294,7 +295,8 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
       {conv2d_limit,
        make_xnnpack_conv2d,
        depthwise ? make_low_precision_depthwise_conv2d : make_low_precision_conv2d,
-       is_direct_bfloat16(node) ? make_bfloat16_conv2d : make_gathering_bfloat16_conv2d,
+       direct ? make_bfloat16_conv2d : make_gathering_bfloat16_conv2d,
+       direct,
        depthwise ? make_depthwise_conv2d : make_conv2d});
 }
 
@@ -307,6 +309,7 @@ Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const Ch
        make_xnnpack_conv_transpose2d,
        make_low_precision_conv_transpose2d,
        make_bfloat16_conv_transpose2d,
+       /*in_bfloat16_directly=*/false,
        make_conv_transpose2d});
 }
 
