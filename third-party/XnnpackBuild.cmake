@@ -37,8 +37,25 @@ else()
   endif()
 endif()
 
+# The instruction sets that are asked for. XNNPACK has no names of its own for the older ones.
+set(with_avx512 ON)
+if(is_x86 AND ET_XNNPACK_ISAS AND NOT "avx512" IN_LIST ET_XNNPACK_ISAS)
+  set(with_avx512 OFF)
+  foreach(isa AVX256SKX AVX256VNNI AVX256VNNIGFNI AVX512F AVX512SKX AVX512VBMI AVX512VNNI AVX512VNNIGFNI AVX512AMX AVX512FP16 AVX512BF16)
+    set(XNNPACK_ENABLE_${isa} OFF)
+  endforeach()
+endif()
+
 add_subdirectory("${XNNPACK_SOURCE_DIR}" xnnpack EXCLUDE_FROM_ALL SYSTEM)
 set(ET_XNNPACK_XNNPACK_PARTS)
+# No exception passes through C, and tables to unwind it are as large as a tenth of the code.
+get_property(targets DIRECTORY "${XNNPACK_SOURCE_DIR}" PROPERTY BUILDSYSTEM_TARGETS)
+foreach(target IN LISTS targets)
+  get_target_property(type ${target} TYPE)
+  if(NOT MSVC AND NOT type MATCHES "INTERFACE|UTILITY")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-asynchronous-unwind-tables>)
+  endif()
+endforeach()
 include("${CMAKE_CURRENT_LIST_DIR}/XnnpackParts.cmake")
 
 # For those who use these libraries instead of building them.
