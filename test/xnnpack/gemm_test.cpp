@@ -6,9 +6,10 @@
 #include <set>
 
 #include <runtime/base/threadpool.h>
+#include <runtime/xnnpack/versions.h>
 
+#include "insides.h"
 #include "product.h"
-#include "xnnpack/operator.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -29,7 +30,7 @@ Tile tile_of(const xnn_ukernel_gemm& gemm) {
 // What a layer of so many columns takes: XNNPACK, and we, choose by them.
 Tile find_tile(Format format, size_t columns) {
   const Operator op = create_linear(Weights(format, 1, columns, 1, kBlock, false), kBlock, columns);
-  return op == nullptr ? Tile{} : tile_of(op->ukernel.gemm);
+  return op == nullptr ? Tile{} : tile_of(gemm_of(op.get()));
 }
 
 std::set<size_t> columns_around(Format format, size_t columns) {
@@ -111,12 +112,12 @@ void GemmTest::check_microkernels(const Weights& w) {
   const size_t x_stride = w.depth + kGap, y_stride = w.columns + kGap;
   const Operator op = create_linear(w, x_stride, y_stride);
   ASSERT_NE(op, nullptr);
-  const xnn_ukernel_gemm& gemm = op->ukernel.gemm;
+  const xnn_ukernel_gemm& gemm = gemm_of(op.get());
   const std::vector<int> numbers = some_rows(w, gemm.mr, w.depth);
   const std::vector<Parameters> parameters = some_parameters(gemm.mr);
   const std::vector<Expected> expected = expect_rows(w, numbers, parameters);
   ASSERT_EQ(reshape_linear(w.format, op.get(), gemm.mr, nullptr), xnn_status_success);
-  const gemm_context& context = op->context.gemm.gemm.gemm;
+  const gemm_context& context = gemm_context_of(op.get());
   for (size_t most = 1; most <= XNN_MAX_MR; ++most) {
     for (const xnn_gemm_ukernel_fn microkernel : gemm.gemm_cases[most - 1].function) {
       for (size_t rows = 1; microkernel != nullptr && rows <= most; ++rows) {
@@ -176,7 +177,9 @@ void quantize_rows(const std::vector<int>& from, size_t rows, size_t depth, pthr
   const Operator owner(convert);
   ASSERT_EQ(xnn_reshape_convert_nc_f32_qd8(convert, rows, depth, depth, depth, pool), xnn_status_success);
   ASSERT_EQ(
-      xnn_setup_convert_nc_f32_qd8(convert, x.data(), numbers.data(), result->parameters.data()), xnn_status_success);
+      setup_dynamic_quantization(
+          xnn_setup_convert_nc_f32_qd8, convert, x.data(), numbers.data(), result->parameters.data()),
+      xnn_status_success);
   ASSERT_EQ(xnn_run_operator(convert, pool), xnn_status_success);
   result->numbers.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(rows * depth));
   for (size_t i = 0; i < rows * depth; ++i) {
@@ -191,7 +194,7 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
   const size_t x_stride = w.depth + kGap, y_stride = w.columns + kGap;
   const Operator op = create_linear(w, x_stride, y_stride);
   ASSERT_NE(op, nullptr);
-  const size_t most = 2 * op->ukernel.gemm.mr + 3;
+  const size_t most = 2 * gemm_of(op.get()).mr + 3;
   const std::vector<int> numbers = some_rows(w, most, w.depth);
   QuantizedRows quantized;
   if (is_dynamic(w.format)) {

@@ -7,8 +7,8 @@
 
 #include <runtime/base/threadpool.h>
 
+#include "insides.h"
 #include "product.h"
-#include "xnnpack/operator.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -84,11 +84,11 @@ void IgemmTest::check_microkernels(const Weights& w) {
   const Operator op = create_conv(w, stride, y_stride, 0);
   ASSERT_NE(op, nullptr);
   ASSERT_EQ(op->ukernel.type, xnn_microkernel_type_igemm);
-  const xnn_ukernel_igemm& igemm = op->ukernel.igemm;
+  const xnn_ukernel_igemm& igemm = igemm_of(op.get());
   const std::vector<int> numbers = some_rows(w, igemm.mr, w.depth);
   size_t workspace = 0;
   ASSERT_EQ(reshape_conv(w.format, op.get(), 1, igemm.mr, &workspace, nullptr), xnn_status_success);
-  const igemm_context& context = op->context.igemm.igemm;
+  const igemm_context& context = igemm_context_of(op.get());
   uint8_t* const padding = padding_.use(w.depth * input_bytes(w.format), XNN_EXTRA_BYTES);
   std::memset(
       padding,
@@ -153,7 +153,7 @@ void IgemmTest::check_operator(const Weights& w, uint32_t flags, pthreadpool_t p
   const size_t x_stride = w.groups * w.depth + kGap, y_stride = w.all_columns() + kGap;
   const Operator op = create_conv(w, x_stride, y_stride, flags);
   ASSERT_NE(op, nullptr);
-  const size_t tile = op->ukernel.type == xnn_microkernel_type_igemm ? op->ukernel.igemm.mr : op->ukernel.gemm.mr;
+  const size_t tile = op->ukernel.type == xnn_microkernel_type_igemm ? igemm_of(op.get()).mr : gemm_of(op.get()).mr;
   for (size_t width = 1; width <= 2 * tile + 3; ++width) {
     announce(describe(w, width) + " by the operator");
     const std::vector<int> numbers = some_rows(w, kImages * width, w.groups * w.depth);
@@ -179,8 +179,9 @@ TEST_P(IgemmTest, EqualsPlainLoops) {
     std::printf("%s: none for this CPU\n", name_of(format));
     return;
   }
-  const size_t n = wide->ukernel.igemm.nr, unit = size_t{wide->ukernel.igemm.kr} * wide->ukernel.igemm.sr;
-  std::printf("%s: %d x %zu, %zu deep\n", name_of(format), wide->ukernel.igemm.mr, n, unit);
+  const xnn_ukernel_igemm& widest = igemm_of(wide.get());
+  const size_t n = widest.nr, unit = size_t{widest.kr} * widest.sr;
+  std::printf("%s: %d x %zu, %zu deep\n", name_of(format), widest.mr, n, unit);
   pthreadpool_t pool = pthreadpool_create(2);
   std::set<size_t> depths = {2, 3, 4, 7, 8, unit + 1, 2 * unit + 3};
   if (wants_all()) {

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <runtime/xnnpack/versions.h>
+
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
+constexpr uint8_t kWeightZero = 8; // of weights of 4 bits
 constexpr size_t kBefore = 1024; // bytes before the memory in use that are watched
 
 char announced[512];
@@ -71,134 +74,97 @@ Operator create_linear(const Weights& w, size_t x_stride, size_t y_stride) {
   const auto* bytes = pointer<int8_t>(kernel);
   const float* scales = w.scales.data();
   return made([&](xnn_operator_t* op) {
+    const auto create = [&](auto function, auto... rest) {
+      return create_with_weights(function, nullptr, op, w.depth, w.columns, x_stride, y_stride, rest..., uint32_t{0});
+    };
     switch (w.format) {
       case Format::F32:
-        return xnn_create_fully_connected_nc_f32(
-            w.depth,
-            w.columns,
-            x_stride,
-            y_stride,
-            pointer<float>(kernel),
-            floats,
-            w.min,
-            w.max,
-            0,
-            nullptr,
-            nullptr,
-            op);
+        return create(xnn_create_fully_connected_nc_f32, pointer<float>(kernel), floats, w.min, w.max);
       case Format::F16:
-        return xnn_create_fully_connected_nc_f16(
-            w.depth, w.columns, x_stride, y_stride, kernel.data(), bias.data(), w.min, w.max, 0, nullptr, nullptr, op);
+        return create(xnn_create_fully_connected_nc_f16, pointer<void>(kernel), pointer<void>(bias), w.min, w.max);
       case Format::F32C8:
-        return xnn_create_fully_connected_nc_f32_qc8w(
-            w.depth, w.columns, x_stride, y_stride, scales, bytes, floats, w.min, w.max, 0, nullptr, nullptr, op);
+        return create(xnn_create_fully_connected_nc_f32_qc8w, scales, bytes, floats, w.min, w.max);
       case Format::F32C4:
-        return xnn_create_fully_connected_nc_f32_qc4w(
-            w.depth,
-            w.columns,
-            x_stride,
-            y_stride,
-            8,
-            scales,
-            kernel.data(),
-            floats,
-            w.min,
-            w.max,
-            0,
-            nullptr,
-            nullptr,
-            op);
+        return create(xnn_create_fully_connected_nc_f32_qc4w, kWeightZero, scales, kernel.data(), floats, w.min, w.max);
       case Format::QS8:
-        return xnn_create_fully_connected_nc_qs8(
-            w.depth,
-            w.columns,
-            x_stride,
-            y_stride,
-            kInputZero,
+        return create(
+            xnn_create_fully_connected_nc_qs8,
+            int8_t{kInputZero},
             1.0f,
             scales[0],
             bytes,
             integers,
-            kOutputZero,
+            int8_t{kOutputZero},
             1.0f,
             as_int8(w.min),
-            as_int8(w.max),
-            0,
-            nullptr,
-            nullptr,
-            op);
+            as_int8(w.max));
       case Format::QS8C8:
-        return xnn_create_fully_connected_nc_qs8_qc8w(
-            w.depth,
-            w.columns,
-            x_stride,
-            y_stride,
-            kInputZero,
+        return create(
+            xnn_create_fully_connected_nc_qs8_qc8w,
+            int8_t{kInputZero},
             1.0f,
             scales,
             bytes,
             integers,
-            kOutputZero,
+            int8_t{kOutputZero},
             1.0f,
             as_int8(w.min),
-            as_int8(w.max),
-            0,
-            nullptr,
-            nullptr,
-            op);
+            as_int8(w.max));
       case Format::QD8C8:
-        return xnn_create_fully_connected_nc_qd8_f32_qc8w(
-            w.depth, w.columns, x_stride, y_stride, scales, bytes, floats, w.min, w.max, 0, nullptr, nullptr, op);
+        return create(xnn_create_fully_connected_nc_qd8_f32_qc8w, scales, bytes, floats, w.min, w.max);
       case Format::QD8C4:
-        return xnn_create_fully_connected_nc_qd8_f32_qc4w(
-            w.depth,
-            w.columns,
-            x_stride,
-            y_stride,
-            8,
+        return create(
+            xnn_create_fully_connected_nc_qd8_f32_qc4w,
+            kWeightZero,
             scales,
-            kernel.data(),
+            pointer<void>(kernel),
             floats,
             w.min,
-            w.max,
-            0,
-            nullptr,
-            nullptr,
-            op);
+            w.max);
       case Format::QD8B4:
-        return xnn_create_fully_connected_nc_qd8_f32_qb4w(
-            w.depth,
-            w.columns,
-            x_stride,
-            y_stride,
+        return create(
+            xnn_create_fully_connected_nc_qd8_f32_qb4w,
             kBlock,
-            8,
+            kWeightZero,
             block_scales.data(),
-            kernel.data(),
+            pointer<void>(kernel),
             floats,
             w.min,
-            w.max,
-            0,
-            nullptr,
-            nullptr,
-            op);
+            w.max);
     }
     return xnn_status_invalid_parameter;
   });
 }
 
 xnn_status reshape_linear(Format format, xnn_operator_t op, size_t rows, pthreadpool_t pool) {
-  decltype(&xnn_reshape_fully_connected_nc_f32) constexpr kFunctions[] = {
-      xnn_reshape_fully_connected_nc_f32,
-      xnn_reshape_fully_connected_nc_f16,
-      xnn_reshape_fully_connected_nc_f32_qc8w,
-      xnn_reshape_fully_connected_nc_f32_qc4w,
-      xnn_reshape_fully_connected_nc_qs8,
-      xnn_reshape_fully_connected_nc_qs8_qc8w,
-      xnn_reshape_fully_connected_nc_qd8_f32_qc8w,
-      xnn_reshape_fully_connected_nc_qd8_f32_qc4w,
-      xnn_reshape_fully_connected_nc_qd8_f32_qb4w};
-  return kFunctions[static_cast<size_t>(format)](op, rows, pool);
+  const auto reshape = [&](auto function) {
+    size_t workspace = 0;
+    const xnn_status status =
+        reshape_with_workspace(function, std::make_tuple(op, rows), &workspace, std::make_tuple(pool));
+    EXPECT_EQ(workspace, 0) << "only operators with a flag need one";
+    return status;
+  };
+  switch (format) {
+    case Format::F32:
+      return reshape(xnn_reshape_fully_connected_nc_f32);
+    case Format::F16:
+      return reshape(xnn_reshape_fully_connected_nc_f16);
+    case Format::F32C8:
+      return reshape(xnn_reshape_fully_connected_nc_f32_qc8w);
+    case Format::F32C4:
+      return reshape(xnn_reshape_fully_connected_nc_f32_qc4w);
+    case Format::QS8:
+      return reshape(xnn_reshape_fully_connected_nc_qs8);
+    case Format::QS8C8:
+      return reshape(xnn_reshape_fully_connected_nc_qs8_qc8w);
+    case Format::QD8C8:
+      return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc8w);
+    case Format::QD8C4:
+      return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc4w);
+    case Format::QD8B4:
+      return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qb4w);
+  }
+  return xnn_status_invalid_parameter;
 }
 
 xnn_status setup_linear(
@@ -206,6 +172,9 @@ xnn_status setup_linear(
   const auto* floats = static_cast<const float*>(x);
   const auto* bytes = static_cast<const int8_t*>(x);
   auto* to = static_cast<float*>(y);
+  const auto setup = [&](auto function) {
+    return setup_with_workspace(function, std::make_tuple(op, bytes, to), nullptr, std::make_tuple(parameters));
+  };
   switch (format) {
     case Format::F32:
       return xnn_setup_fully_connected_nc_f32(op, floats, to);
@@ -220,11 +189,11 @@ xnn_status setup_linear(
     case Format::QS8C8:
       return xnn_setup_fully_connected_nc_qs8_qc8w(op, bytes, static_cast<int8_t*>(y));
     case Format::QD8C8:
-      return xnn_setup_fully_connected_nc_qd8_f32_qc8w(op, bytes, to, parameters);
+      return setup(xnn_setup_fully_connected_nc_qd8_f32_qc8w);
     case Format::QD8C4:
-      return xnn_setup_fully_connected_nc_qd8_f32_qc4w(op, bytes, to, parameters);
+      return setup(xnn_setup_fully_connected_nc_qd8_f32_qc4w);
     case Format::QD8B4:
-      return xnn_setup_fully_connected_nc_qd8_f32_qb4w(op, bytes, to, parameters);
+      return setup(xnn_setup_fully_connected_nc_qd8_f32_qb4w);
   }
   return xnn_status_invalid_parameter;
 }
@@ -238,27 +207,27 @@ Operator create_conv(const Weights& w, size_t x_stride, size_t y_stride, uint32_
   const uint32_t groups = static_cast<uint32_t>(w.groups);
   return made([&](xnn_operator_t* op) {
     const auto create = [&](auto function, auto... rest) {
-      return function(
-          0,
+      return create_with_weights(
+          function,
+          nullptr,
+          op,
+          uint32_t{0},
           side,
-          0,
+          uint32_t{0},
           side,
-          1,
+          uint32_t{1},
           taps,
-          1,
-          1,
-          1,
-          1,
+          uint32_t{1},
+          uint32_t{1},
+          uint32_t{1},
+          uint32_t{1},
           groups,
           w.depth,
           w.columns,
           x_stride,
           y_stride,
           rest...,
-          flags,
-          nullptr,
-          nullptr,
-          op);
+          flags);
     };
     switch (w.format) {
       case Format::F32:
@@ -300,8 +269,9 @@ Operator create_conv(const Weights& w, size_t x_stride, size_t y_stride, uint32_
 xnn_status reshape_conv(
     Format format, xnn_operator_t op, size_t images, size_t width, size_t* workspace, pthreadpool_t pool) {
   const auto reshape = [&](auto function) {
-    size_t alignment = 0, height = 0, y_width = 0;
-    const xnn_status status = function(op, images, 1, width, workspace, &alignment, &height, &y_width, pool);
+    size_t height = 0, y_width = 0;
+    const xnn_status status = reshape_with_workspace(
+        function, std::make_tuple(op, images, size_t{1}, width), workspace, std::make_tuple(&height, &y_width, pool));
     EXPECT_EQ(y_width, width);
     return status;
   };
