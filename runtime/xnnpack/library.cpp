@@ -202,20 +202,11 @@ size_t count_repeated() {
 size_t packed_group_bytes(size_t columns) {
   constexpr size_t kDepth = 32;
   const std::vector<uint16_t> scale(columns, 0x3F80);
-  size_t bytes = 0;
-  xnn_weights_cache_provider cache{};
-  cache.context = &bytes;
-  cache.look_up = [](void*, const xnn_weights_cache_look_up_key*) -> size_t { return SIZE_MAX; };
-  cache.reserve_space = [](void* context, size_t size) -> void* {
-    *static_cast<size_t*>(context) = size;
-    return nullptr; // it fails, and has said how many
-  };
-  cache.is_finalized = [](void*) { return true; };
   const std::vector<uint8_t> weight(columns * kDepth / 2 + kTailBytes);
-  (void)create_operator("xnn_create_fully_connected_nc_qd8_f32_qb4w", [&](xnn_operator_t* op) {
+  return packed_bytes([&](xnn_weights_cache_t cache, xnn_operator_t* op) {
     return create_with_weights(
         xnn_create_fully_connected_nc_qd8_f32_qb4w,
-        &cache,
+        cache,
         op,
         kDepth,
         columns,
@@ -230,7 +221,6 @@ size_t packed_group_bytes(size_t columns) {
         kInfinity,
         0u);
   });
-  return bytes;
 }
 
 bool find_can_quantize_rows() {

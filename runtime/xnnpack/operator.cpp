@@ -50,6 +50,20 @@ Status check_xnn(xnn_status status, const char* function) {
   return failure(code, "%s: %s", function, status_name(status));
 }
 
+size_t packed_bytes(const std::function<xnn_status(xnn_weights_cache_t cache, xnn_operator_t* op)>& create) {
+  size_t bytes = 0;
+  xnn_weights_cache_provider cache{};
+  cache.context = &bytes;
+  cache.look_up = [](void*, const xnn_weights_cache_look_up_key*) -> size_t { return SIZE_MAX; };
+  cache.reserve_space = [](void* context, size_t size) -> void* {
+    *static_cast<size_t*>(context) = size;
+    return nullptr; // it fails, and has said how many
+  };
+  cache.is_finalized = [](void*) { return true; };
+  (void)create_operator("xnn_create", [&](xnn_operator_t* op) { return create(&cache, op); });
+  return bytes;
+}
+
 PackedOperator::PackedOperator() {
   cache_.context = this;
   cache_.look_up = [](void* self, const xnn_weights_cache_look_up_key*) {

@@ -63,6 +63,9 @@ class PackingKey {
   std::string text_;
 };
 
+// How many bytes an operator packs that `create` creates; 0 if XNNPACK does not have it here. It is not created.
+size_t packed_bytes(const std::function<xnn_status(xnn_weights_cache_t cache, xnn_operator_t* op)>& create);
+
 // An operator of XNNPACK that packs a weight and a bias when it is created. It has them packed only if nobody has yet,
 // and keeps them.
 class PackedOperator {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include <runtime/base/threadpool.h>
+#include <runtime/xnnpack/rounded_rows.h>
 #include <runtime/xnnpack/versions.h>
 
 #include "insides.h"
@@ -40,7 +41,7 @@ std::set<size_t> columns_around(Format format, size_t columns) {
 
 std::set<size_t> depths_around(Format format, size_t unit) {
   std::set<size_t> result;
-  if (format == Format::QD8B4) {
+  if (has_blocks(format)) {
     return {kBlock, 2 * kBlock, 3 * kBlock, 5 * kBlock};
   }
   if (wants_all()) {
@@ -71,6 +72,7 @@ class GemmTest : public ::testing::TestWithParam<Format> {
     auto* to = reinterpret_cast<Parameters*>(parameters_.use(count * sizeof(Parameters)));
     for (size_t i = 0; i < count; ++i) {
       to[i] = each[first + std::min(i, rows - 1)];
+      to[i].zero_point += is_unsigned(GetParam()) ? 128 : 0;
     }
     return to;
   }
@@ -162,7 +164,13 @@ struct QuantizedRows {
   std::vector<Parameters> parameters; // with what is behind them
 };
 
-void quantize_rows(const std::vector<int>& from, size_t rows, size_t depth, pthreadpool_t pool, QuantizedRows* result) {
+void quantize_rows(
+    const std::vector<int>& from,
+    size_t rows,
+    size_t depth,
+    bool without_sign,
+    pthreadpool_t pool,
+    QuantizedRows* result) {
   std::vector<float> x(rows * depth + XNN_EXTRA_BYTES / sizeof(float));
   for (size_t i = 0; i < rows * depth; ++i) {
     // Each row has another range.
@@ -172,16 +180,33 @@ void quantize_rows(const std::vector<int>& from, size_t rows, size_t depth, pthr
   std::vector<int8_t> numbers(rows * depth + XNN_EXTRA_BYTES);
   // Until it writes them, nothing that could pass for parameters.
   result->parameters.assign(rows + XNN_MAX_MR, {1000000, 1e30f});
-  xnn_operator_t convert = nullptr;
-  ASSERT_EQ(xnn_create_convert_nc_f32_qd8(0, &convert), xnn_status_success);
-  const Operator owner(convert);
-  ASSERT_EQ(xnn_reshape_convert_nc_f32_qd8(convert, rows, depth, depth, depth, pool), xnn_status_success);
-  ASSERT_EQ(
-      setup_dynamic_quantization(
-          xnn_setup_convert_nc_f32_qd8, convert, x.data(), numbers.data(), result->parameters.data()),
-      xnn_status_success);
-  ASSERT_EQ(xnn_run_operator(convert, pool), xnn_status_success);
+  const auto run = [&](auto create, auto reshape, auto set_up) {
+    xnn_operator_t convert = nullptr;
+    ASSERT_EQ(create(0, &convert), xnn_status_success);
+    const Operator owner(convert);
+    ASSERT_EQ(reshape(convert, rows, depth, depth, depth, pool), xnn_status_success);
+    ASSERT_EQ(
+        setup_dynamic_quantization(set_up, convert, x.data(), numbers.data(), result->parameters.data()),
+        xnn_status_success);
+    ASSERT_EQ(xnn_run_operator(convert, pool), xnn_status_success);
+  };
+  if (without_sign) {
+    run(xnn_create_convert_nc_f32_qdu8, xnn_reshape_convert_nc_f32_qdu8, xnn_setup_convert_nc_f32_qdu8);
+  } else {
+    run(xnn_create_convert_nc_f32_qd8, xnn_reshape_convert_nc_f32_qd8, xnn_setup_convert_nc_f32_qd8);
+  }
+  if (::testing::Test::HasFatalFailure()) {
+    return;
+  }
   result->numbers.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(rows * depth));
+  if (without_sign) {
+    for (size_t i = 0; i < rows * depth; ++i) {
+      result->numbers[i] = static_cast<uint8_t>(numbers[i]) - 128;
+    }
+    for (Parameters& p : result->parameters) {
+      p.zero_point -= 128;
+    }
+  }
   for (size_t i = 0; i < rows * depth; ++i) {
     const Parameters& p = result->parameters[i / depth];
     const float back = static_cast<float>(result->numbers[i] - p.zero_point) * p.scale;
@@ -198,7 +223,7 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
   const std::vector<int> numbers = some_rows(w, most, w.depth);
   QuantizedRows quantized;
   if (is_dynamic(w.format)) {
-    ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, most, w.depth, pool, &quantized));
+    ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, most, w.depth, is_unsigned(w.format), pool, &quantized));
   } else {
     quantized = {numbers, std::vector<Parameters>(most)};
   }
@@ -210,8 +235,11 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
     if (is_dynamic(w.format)) {
       // Once more, as what is behind the rows depends on their number.
       QuantizedRows again;
-      ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, rows, w.depth, pool, &again));
+      ASSERT_NO_FATAL_FAILURE(quantize_rows(numbers, rows, w.depth, is_unsigned(w.format), pool, &again));
       quantized.parameters = again.parameters;
+      for (Parameters& p : quantized.parameters) {
+        p.zero_point += is_unsigned(w.format) ? 128 : 0;
+      }
     }
     const uint8_t* x = place(quantized.numbers, 0, rows, w.depth, x_stride);
     Output y(y_, w.format, rows, w.columns, y_stride);
@@ -224,9 +252,12 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
 
 TEST_P(GemmTest, EqualsPlainLoops) {
   const Format format = GetParam();
+  if (is_unsigned(format) && !kHasUnsignedRows) {
+    GTEST_SKIP() << "this version of XNNPACK has no such operator";
+  }
   const Tile widest = find_tile(format, 1000);
   if (widest.rows == 0) {
-    EXPECT_EQ(format, Format::F16) << "XNNPACK has no such operator";
+    EXPECT_TRUE(format == Format::F16 || is_unsigned(format)) << "XNNPACK has no such operator";
     std::printf("%s: none for this CPU\n", name_of(format));
     return;
   }
@@ -262,7 +293,10 @@ INSTANTIATE_TEST_SUITE_P(
         Format::QS8C8,
         Format::QD8C8,
         Format::QD8C4,
-        Format::QD8B4),
+        Format::QD8B4,
+        Format::QDU8C8,
+        Format::QDU8C4,
+        Format::QDU8B4),
     [](const auto& format) { return name_of(format.param); });
 
 } // namespace

@@ -10,10 +10,14 @@
 #include <cpuinfo.h>
 #include <xnnpack.h>
 
-// Private headers, which define what only C knows.
+#include <runtime/xnnpack/rounded_rows.h>
+
 #include "xnnpack/common.h"
 #include "xnnpack/hardware-config.h"
 #include "xnnpack/operator.h"
+#ifdef XNN_FLAG_NO_BROADCAST
+#include "xnnpack/internal.h" // what rounded_rows.h declares must be the same
+#endif
 
 namespace executorch::backends::et_xnnpack::testing {
 

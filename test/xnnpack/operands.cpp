@@ -32,14 +32,25 @@ std::vector<uint8_t> as_half(const std::vector<int>& values) {
 }
 
 bool has_4_bits(Format format) {
-  return format == Format::F32C4 || format == Format::QD8C4 || format == Format::QD8B4;
+  return format == Format::F32C4 || format == Format::QD8C4 || format == Format::QDU8C4 || has_blocks(format);
 }
 
 } // namespace
 
 const char* name_of(Format format) {
   constexpr const char* kNames[] = {
-      "f32", "f16", "f32_qc8w", "f32_qc4w", "qs8", "qs8_qc8w", "qd8_f32_qc8w", "qd8_f32_qc4w", "qd8_f32_qb4w"};
+      "f32",
+      "f16",
+      "f32_qc8w",
+      "f32_qc4w",
+      "qs8",
+      "qs8_qc8w",
+      "qd8_f32_qc8w",
+      "qd8_f32_qc4w",
+      "qd8_f32_qb4w",
+      "qdu8_f32_qc8w",
+      "qdu8_f32_qc4w",
+      "qdu8_f32_qb4w"};
   return kNames[static_cast<size_t>(format)];
 }
 bool is_float(Format format) {
@@ -50,6 +61,12 @@ bool is_quantized(Format format) {
 }
 bool is_dynamic(Format format) {
   return format >= Format::QD8C8;
+}
+bool is_unsigned(Format format) {
+  return format >= Format::QDU8C8;
+}
+bool has_blocks(Format format) {
+  return format == Format::QD8B4 || format == Format::QDU8B4;
 }
 size_t input_bytes(Format format) {
   return format == Format::F16 ? 2 : is_float(format) ? 4 : 1;
@@ -79,7 +96,7 @@ Weights::Weights(Format f, size_t num_groups, size_t num_columns, size_t num_tap
   }
   for (size_t column = 0; column < all_columns(); ++column) {
     bias.push_back(random.next(-9, 9));
-    for (size_t i = 0; i < (format == Format::QD8B4 ? depth / kBlock : 1); ++i) {
+    for (size_t i = 0; i < (has_blocks(format) ? depth / kBlock : 1); ++i) {
       // Powers of two keep sums of floats exact. Blocks have scales of 16 bits.
       const float step = 1.0f + static_cast<float>(random.next(0, 3)) / 4;
       scales.push_back(is_float(format) ? std::ldexp(1.0f, random.next(-3, 3)) : step / 64);
@@ -155,12 +172,12 @@ Expected expect(
     const Weights& w, size_t column, const std::vector<const int*>& window, const xnn_quantization_params& parameters) {
   const int zero = is_dynamic(w.format) ? parameters.zero_point : is_quantized(w.format) ? kInputZero : 0;
   const int* from = w.numbers.data() + column * w.taps * w.depth;
-  const size_t block = w.format == Format::QD8B4 ? kBlock : w.depth;
+  const size_t block = has_blocks(w.format) ? kBlock : w.depth;
   const float* scale = w.scales.data() + column * (w.depth / block);
   double sum = 0, size = 0;
   for (size_t t = 0; t < w.taps; ++t, from += w.depth) {
     for (size_t k = 0; window[t] != nullptr && k < w.depth; ++k) {
-      const double factor = w.format == Format::QD8B4 ? static_cast<double>(scale[k / block]) : 1;
+      const double factor = has_blocks(w.format) ? static_cast<double>(scale[k / block]) : 1;
       sum += (window[t][k] - zero) * from[k] * factor;
       // Kernels add a multiple of each weight, and take it back at once.
       size += (std::abs(window[t][k]) + std::abs(zero) + 256) * std::abs(from[k]) * factor;
@@ -183,7 +200,7 @@ Expected expect(
       break;
     default: {
       const double factor =
-          static_cast<double>(parameters.scale) * (w.format == Format::QD8B4 ? 1 : static_cast<double>(scale[0]));
+          static_cast<double>(parameters.scale) * (has_blocks(w.format) ? 1 : static_cast<double>(scale[0]));
       result = {sum * factor + bias, 4 * 0x1p-24 * (size * factor + std::abs(bias))};
     }
   }
@@ -203,9 +220,13 @@ std::vector<int> some_rows(const Weights& w, size_t rows, size_t row_size) {
 }
 
 void write_input(Format format, const int* from, size_t count, void* to) {
-  const std::vector<int> values(from, from + count);
+  std::vector<int> values(from, from + count);
+  if (is_unsigned(format)) {
+    std::transform(values.begin(), values.end(), values.begin(), [](int value) { return value + 128; });
+  }
   const std::vector<uint8_t> bytes = format == Format::F16 ? as_half(values)
       : is_float(format)                                   ? as<float>(values)
+      : is_unsigned(format)                                ? as<uint8_t>(values)
                                                            : as<int8_t>(values);
   std::memcpy(to, bytes.data(), bytes.size());
 }

@@ -13,16 +13,18 @@
 namespace executorch::backends::et_xnnpack::testing {
 
 // Of the input and of the weights, as XNNPACK names them.
-enum class Format { F32, F16, F32C8, F32C4, QS8, QS8C8, QD8C8, QD8C4, QD8B4 };
+enum class Format { F32, F16, F32C8, F32C4, QS8, QS8C8, QD8C8, QD8C4, QD8B4, QDU8C8, QDU8C4, QDU8B4 };
 
 const char* name_of(Format format);
 bool is_float(Format format); // of input and output
 bool is_dynamic(Format format); // each row, or image, to a scale and zero point of its own
+bool is_unsigned(Format format); // then 128 more is in memory, for numbers and zero points
+bool has_blocks(Format format);
 bool is_quantized(Format format); // input and output, all with the same
 size_t input_bytes(Format format); // of an element
 size_t output_bytes(Format format);
 
-constexpr size_t kBlock = 32; // columns of a weight with one scale, with QD8B4
+constexpr size_t kBlock = 32; // numbers in a column of a weight with one scale, with blocks
 constexpr int kInputZero = 3, kOutputZero = -5; // of what is quantized
 
 class Random {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <runtime/xnnpack/rounded_rows.h>
 #include <runtime/xnnpack/versions.h>
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -131,6 +132,27 @@ Operator create_linear(const Weights& w, size_t x_stride, size_t y_stride) {
             floats,
             w.min,
             w.max);
+      case Format::QDU8C8:
+        return create(xnn_create_fully_connected_nc_qdu8_f32_qc8w, scales, bytes, floats, w.min, w.max);
+      case Format::QDU8C4:
+        return create(
+            xnn_create_fully_connected_nc_qdu8_f32_qc4w,
+            kWeightZero,
+            scales,
+            pointer<void>(kernel),
+            floats,
+            w.min,
+            w.max);
+      case Format::QDU8B4:
+        return create(
+            xnn_create_fully_connected_nc_qdu8_f32_qb4w,
+            kBlock,
+            kWeightZero,
+            block_scales.data(),
+            pointer<void>(kernel),
+            floats,
+            w.min,
+            w.max);
     }
     return xnn_status_invalid_parameter;
   });
@@ -163,6 +185,12 @@ xnn_status reshape_linear(Format format, xnn_operator_t op, size_t rows, pthread
       return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc4w);
     case Format::QD8B4:
       return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qb4w);
+    case Format::QDU8C8:
+      return reshape(xnn_reshape_fully_connected_nc_qdu8_f32_qc8w);
+    case Format::QDU8C4:
+      return reshape(xnn_reshape_fully_connected_nc_qdu8_f32_qc4w);
+    case Format::QDU8B4:
+      return reshape(xnn_reshape_fully_connected_nc_qdu8_f32_qb4w);
   }
   return xnn_status_invalid_parameter;
 }
@@ -173,7 +201,7 @@ xnn_status setup_linear(
   const auto* bytes = static_cast<const int8_t*>(x);
   auto* to = static_cast<float*>(y);
   const auto setup = [&](auto function) {
-    return setup_with_workspace(function, std::make_tuple(op, bytes, to), nullptr, std::make_tuple(parameters));
+    return setup_with_workspace(function, std::make_tuple(op, Address(x), to), nullptr, std::make_tuple(parameters));
   };
   switch (format) {
     case Format::F32:
@@ -194,6 +222,12 @@ xnn_status setup_linear(
       return setup(xnn_setup_fully_connected_nc_qd8_f32_qc4w);
     case Format::QD8B4:
       return setup(xnn_setup_fully_connected_nc_qd8_f32_qb4w);
+    case Format::QDU8C8:
+      return setup(xnn_setup_fully_connected_nc_qdu8_f32_qc8w);
+    case Format::QDU8C4:
+      return setup(xnn_setup_fully_connected_nc_qdu8_f32_qc4w);
+    case Format::QDU8B4:
+      return setup(xnn_setup_fully_connected_nc_qdu8_f32_qb4w);
   }
   return xnn_status_invalid_parameter;
 }
@@ -260,6 +294,8 @@ Operator create_conv(const Weights& w, size_t x_stride, size_t y_stride, uint32_
             as_int8(w.max));
       case Format::QD8C8:
         return create(xnn_create_convolution2d_nhwc_qd8_f32_qc8w, w.scales.data(), bytes, floats, w.min, w.max);
+      case Format::QDU8C8:
+        return create(xnn_create_convolution2d_nhwc_qdu8_f32_qc8w, w.scales.data(), bytes, floats, w.min, w.max);
       default:
         return xnn_status_invalid_parameter;
     }
@@ -286,6 +322,8 @@ xnn_status reshape_conv(
       return reshape(xnn_reshape_convolution2d_nhwc_qs8_qc8w);
     case Format::QD8C8:
       return reshape(xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w);
+    case Format::QDU8C8:
+      return reshape(xnn_reshape_convolution2d_nhwc_qdu8_f32_qc8w);
     default:
       return xnn_status_invalid_parameter;
   }
@@ -310,6 +348,8 @@ xnn_status setup_conv(
       return xnn_setup_convolution2d_nhwc_qs8_qc8w(op, workspace, bytes, static_cast<int8_t*>(y));
     case Format::QD8C8:
       return xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(op, workspace, bytes, static_cast<float*>(y), parameters);
+    case Format::QDU8C8:
+      return xnn_setup_convolution2d_nhwc_qdu8_f32_qc8w(op, workspace, Address(x), static_cast<float*>(y), parameters);
     default:
       return xnn_status_invalid_parameter;
   }

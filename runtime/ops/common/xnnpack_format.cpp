@@ -7,6 +7,7 @@
 #include "common.h"
 #include "runtime/program/quantization.h"
 #include "runtime/xnnpack/operator.h"
+#include "runtime/xnnpack/rounded_rows.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -28,7 +29,7 @@ ProductFormat product_format(const NodeContext& node, bool float16, bool dynamic
     return ProductFormat::Float32;
   }
   if (dynamic_quantization) {
-    return ProductFormat::DynamicInt8;
+    return takes_unsigned_rows(RoundedProduct::Convolution) ? ProductFormat::DynamicUInt8 : ProductFormat::DynamicInt8;
   }
   return weight->scale()->size() == 1 ? ProductFormat::Int8 : ProductFormat::Int8ByChannel;
 }

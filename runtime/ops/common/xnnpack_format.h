@@ -12,6 +12,7 @@ enum class ProductFormat {
   Int8, // the weight has one scale
   Int8ByChannel, // it has one for each output channel
   DynamicInt8, // of Float32 quantized dynamically, by 8-bit weights with one scale for each output channel
+  DynamicUInt8, // the same, quantized to numbers without sign
 };
 
 // REQUIRES: XNNPACK has the product of operands 0 and 1

@@ -79,22 +79,25 @@ void XnnpackKernel::run(const KernelArguments& arguments) {
   }
 }
 
-Status XnnpackDynamicQuantization::create() {
-  ETX_ASSIGN_OR_RETURN(operator_, create_operator("xnn_create_convert_nc_f32_qd8", [](xnn_operator_t* op) {
-                         return xnn_create_convert_nc_f32_qd8(/*flags=*/0, op);
+Status XnnpackDynamicQuantization::create(bool is_unsigned) {
+  is_unsigned_ = is_unsigned;
+  ETX_ASSIGN_OR_RETURN(operator_, create_operator("xnn_create_convert_nc_f32_qd8", [is_unsigned](xnn_operator_t* op) {
+                         return is_unsigned ? xnn_create_convert_nc_f32_qdu8(/*flags=*/0, op)
+                                            : xnn_create_convert_nc_f32_qd8(/*flags=*/0, op);
                        }));
   return {};
 }
 
 Status XnnpackDynamicQuantization::reshape(size_t count, size_t size, pthreadpool_t pool) {
-  return check_xnn(
-      xnn_reshape_convert_nc_f32_qd8(operator_.get(), count, size, size, size, pool), "xnn_reshape_convert_nc_f32_qd8");
+  const auto reshape = is_unsigned_ ? xnn_reshape_convert_nc_f32_qdu8 : xnn_reshape_convert_nc_f32_qd8;
+  return check_xnn(reshape(operator_.get(), count, size, size, size, pool), "xnn_reshape_convert_nc_f32_qd8");
 }
 
 Status XnnpackDynamicQuantization::set_up(const void* x, void* y, void* parameters) {
+  auto* const to = static_cast<xnn_quantization_params*>(parameters);
   return check_xnn(
-      setup_dynamic_quantization(
-          xnn_setup_convert_nc_f32_qd8, operator_.get(), x, y, static_cast<xnn_quantization_params*>(parameters)),
+      is_unsigned_ ? setup_dynamic_quantization(xnn_setup_convert_nc_f32_qdu8, operator_.get(), x, y, to)
+                   : setup_dynamic_quantization(xnn_setup_convert_nc_f32_qd8, operator_.get(), x, y, to),
       "xnn_setup_convert_nc_f32_qd8");
 }
 

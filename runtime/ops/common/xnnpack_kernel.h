@@ -8,6 +8,7 @@
 #include "runtime/ops/kernel.h"
 #include "runtime/ops/op.h"
 #include "runtime/xnnpack/operator.h"
+#include "runtime/xnnpack/rounded_rows.h"
 #include "runtime/xnnpack/versions.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -82,10 +83,11 @@ class XnnpackKernel : public Kernel {
   std::vector<const void*> addresses_; // of the last run(); empty if that was before reshape(), or failed
 };
 
-// Quantizes Float32 to Int8 at run time, each row or image with its own scale and zero point.
+// Quantizes Float32 to Int8 at run time, each row or image with its own scale and zero point; to UInt8 if the product
+// that follows is one of numbers without sign.
 class XnnpackDynamicQuantization {
  public:
-  Status create();
+  Status create(bool is_unsigned);
   // `count` rows or images of `size` numbers.
   Status reshape(size_t count, size_t size, pthreadpool_t pool);
   static size_t bytes(size_t count, size_t size) {
@@ -100,6 +102,7 @@ class XnnpackDynamicQuantization {
   }
 
  private:
+  bool is_unsigned_ = false;
   OperatorPtr operator_;
 };
 

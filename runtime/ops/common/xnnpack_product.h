@@ -62,7 +62,7 @@ struct ProductWeights {
       return create_int8(*scale);
     } else if constexpr (kFormat == ProductFormat::Int8ByChannel) {
       return create_int8(scale);
-    } else if constexpr (kFormat == ProductFormat::DynamicInt8) {
+    } else if constexpr (kFormat == ProductFormat::DynamicInt8 || kFormat == ProductFormat::DynamicUInt8) {
       return create(scale, weight, bias, min, max, 0u);
     } else {
       const uint32_t flags = kFormat == ProductFormat::Float16 ? XNN_FLAG_FP32_STATIC_WEIGHTS : 0;

@@ -27,7 +27,11 @@ struct Convolution {
       product_row<ProductFormat::DynamicInt8>(
           xnn_create_convolution2d_nhwc_qd8_f32_qc8w,
           xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w,
-          xnn_setup_convolution2d_nhwc_qd8_f32_qc8w));
+          xnn_setup_convolution2d_nhwc_qd8_f32_qc8w),
+      product_row<ProductFormat::DynamicUInt8>(
+          xnn_create_convolution2d_nhwc_qdu8_f32_qc8w,
+          xnn_reshape_convolution2d_nhwc_qdu8_f32_qc8w,
+          xnn_setup_convolution2d_nhwc_qdu8_f32_qc8w));
 };
 
 struct Deconvolution {
@@ -52,7 +56,11 @@ struct Deconvolution {
       product_row<ProductFormat::DynamicInt8>(
           xnn_create_deconvolution2d_nhwc_qd8_f32_qc8w,
           xnn_reshape_deconvolution2d_nhwc_qd8_f32_qc8w,
-          xnn_setup_deconvolution2d_nhwc_qd8_f32_qc8w));
+          xnn_setup_deconvolution2d_nhwc_qd8_f32_qc8w),
+      product_row<ProductFormat::DynamicUInt8>(
+          xnn_create_deconvolution2d_nhwc_qdu8_f32_qc8w,
+          xnn_reshape_deconvolution2d_nhwc_qdu8_f32_qc8w,
+          xnn_setup_deconvolution2d_nhwc_qdu8_f32_qc8w));
 };
 
 // Sizes as the create functions of both take them, without the weight.
@@ -121,7 +129,7 @@ class XnnpackConv : public XnnpackKernel {
     }
     ETX_RETURN_IF_ERROR(
         product_.load(constants, key, {1, node.input(1).bytes()}, bias, Functions::kName, create(node)));
-    return is_dynamic() ? quantization_.create() : Status();
+    return is_dynamic() ? quantization_.create(format_ == ProductFormat::DynamicUInt8) : Status();
   }
 
   bool packs(size_t i) const override {
@@ -177,7 +185,7 @@ class XnnpackConv : public XnnpackKernel {
 
  private:
   bool is_dynamic() const {
-    return format_ == ProductFormat::DynamicInt8;
+    return format_ == ProductFormat::DynamicInt8 || format_ == ProductFormat::DynamicUInt8;
   }
 
   static Geometry geometry(const NodeContext& node) {
@@ -224,7 +232,8 @@ class XnnpackConv : public XnnpackKernel {
         return setup_with_workspace(
             row.set_up, std::make_tuple(product_.get()), workspace, std::make_tuple(x, y, more...));
       };
-      if constexpr (std::decay_t<decltype(row)>::kFormat == ProductFormat::DynamicInt8) {
+      constexpr ProductFormat kFormat = std::decay_t<decltype(row)>::kFormat;
+      if constexpr (kFormat == ProductFormat::DynamicInt8 || kFormat == ProductFormat::DynamicUInt8) {
         return set_up(parameters);
       } else {
         return set_up();

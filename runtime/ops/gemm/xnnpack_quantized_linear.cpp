@@ -16,7 +16,13 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   explicit XnnpackQuantizedLinear(const NodeContext& node)
       : is_dynamic_(node.attributes<schema::QuantizedLinear>().dynamic_quantization()),
         is_4bit_(node.attributes<schema::QuantizedLinear>().bits() == 4),
-        is_grouped_(node.input(2).shape[1] != 1) {}
+        is_grouped_(node.input(2).shape[1] != 1),
+        is_unsigned_(
+            is_dynamic_ &&
+            takes_unsigned_rows(
+                is_grouped_    ? RoundedProduct::Int4InGroups
+                    : is_4bit_ ? RoundedProduct::Int4
+                               : RoundedProduct::Int8)) {}
 
  protected:
   Status create_operators(const NodeContext& node, ConstantSource& constants) override {
@@ -31,7 +37,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     }
     const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
     PackingKey key(kCreate);
-    key.add(is_dynamic_, is_4bit_, node.input(2).shape[1], depth, columns, is_bias_packed(node))
+    key.add(is_dynamic_, is_unsigned_, is_4bit_, node.input(2).shape[1], depth, columns, is_bias_packed(node))
         .add_bytes(scale, node.input(2).bytes());
     std::optional<PackedOperator::Operand> bias;
     if (is_bias_packed(node)) {
@@ -40,7 +46,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     const auto create = create_product(node, scale, reinterpret_cast<const uint16_t*>(reduced.data()));
     ETX_RETURN_IF_ERROR(product_.load(constants, key, {1, node.input(1).bytes()}, bias, kCreate, create));
     if (is_dynamic_) {
-      return quantization_.create();
+      return quantization_.create(is_unsigned_);
     }
     return node.has_input(3) ? create_bias(node, constants) : Status();
   }
@@ -139,11 +145,16 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
             function, cache, op, depth, columns, depth, columns, how..., weight, bias, min, max, 0u);
       };
       if (is_grouped_) {
-        return create(xnn_create_fully_connected_nc_qd8_f32_qb4w, group, kZeroPoint, reduced_scale);
+        return is_unsigned_ ? create(xnn_create_fully_connected_nc_qdu8_f32_qb4w, group, kZeroPoint, reduced_scale)
+                            : create(xnn_create_fully_connected_nc_qd8_f32_qb4w, group, kZeroPoint, reduced_scale);
+      }
+      if (is_dynamic_ && is_4bit_) {
+        return is_unsigned_ ? create(xnn_create_fully_connected_nc_qdu8_f32_qc4w, kZeroPoint, scale)
+                            : create(xnn_create_fully_connected_nc_qd8_f32_qc4w, kZeroPoint, scale);
       }
       if (is_dynamic_) {
-        return is_4bit_ ? create(xnn_create_fully_connected_nc_qd8_f32_qc4w, kZeroPoint, scale)
-                        : create(xnn_create_fully_connected_nc_qd8_f32_qc8w, scale);
+        return is_unsigned_ ? create(xnn_create_fully_connected_nc_qdu8_f32_qc8w, scale)
+                            : create(xnn_create_fully_connected_nc_qd8_f32_qc8w, scale);
       }
       return is_4bit_ ? create(xnn_create_fully_connected_nc_f32_qc4w, kZeroPoint, scale)
                       : create(xnn_create_fully_connected_nc_f32_qc8w, scale);
@@ -156,11 +167,16 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
           function, std::make_tuple(product_.get(), rows), workspace_bytes, std::make_tuple(pool()));
     };
     if (is_grouped_) {
-      return reshape(xnn_reshape_fully_connected_nc_qd8_f32_qb4w);
+      return is_unsigned_ ? reshape(xnn_reshape_fully_connected_nc_qdu8_f32_qb4w)
+                          : reshape(xnn_reshape_fully_connected_nc_qd8_f32_qb4w);
+    }
+    if (is_dynamic_ && is_4bit_) {
+      return is_unsigned_ ? reshape(xnn_reshape_fully_connected_nc_qdu8_f32_qc4w)
+                          : reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc4w);
     }
     if (is_dynamic_) {
-      return is_4bit_ ? reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc4w)
-                      : reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc8w);
+      return is_unsigned_ ? reshape(xnn_reshape_fully_connected_nc_qdu8_f32_qc8w)
+                          : reshape(xnn_reshape_fully_connected_nc_qd8_f32_qc8w);
     }
     return is_4bit_ ? reshape(xnn_reshape_fully_connected_nc_f32_qc4w)
                     : reshape(xnn_reshape_fully_connected_nc_f32_qc8w);
@@ -172,11 +188,16 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
           function, std::make_tuple(product_.get(), x, y), workspace, std::make_tuple(parameters));
     };
     if (is_grouped_) {
-      return setup(xnn_setup_fully_connected_nc_qd8_f32_qb4w);
+      return is_unsigned_ ? setup(xnn_setup_fully_connected_nc_qdu8_f32_qb4w)
+                          : setup(xnn_setup_fully_connected_nc_qd8_f32_qb4w);
+    }
+    if (is_dynamic_ && is_4bit_) {
+      return is_unsigned_ ? setup(xnn_setup_fully_connected_nc_qdu8_f32_qc4w)
+                          : setup(xnn_setup_fully_connected_nc_qd8_f32_qc4w);
     }
     if (is_dynamic_) {
-      return is_4bit_ ? setup(xnn_setup_fully_connected_nc_qd8_f32_qc4w)
-                      : setup(xnn_setup_fully_connected_nc_qd8_f32_qc8w);
+      return is_unsigned_ ? setup(xnn_setup_fully_connected_nc_qdu8_f32_qc8w)
+                          : setup(xnn_setup_fully_connected_nc_qd8_f32_qc8w);
     }
     return is_4bit_ ? xnn_setup_fully_connected_nc_f32_qc4w(product_.get(), x, y)
                     : xnn_setup_fully_connected_nc_f32_qc8w(product_.get(), x, y);
@@ -185,6 +206,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   const bool is_dynamic_; // operand 0, by row
   const bool is_4bit_;
   const bool is_grouped_;
+  const bool is_unsigned_; // the rounded rows
   PackedOperator product_;
   XnnpackDynamicQuantization quantization_;
   Buffer bias_; // that is added behind

@@ -48,10 +48,9 @@ TEST(XnnpackClamp, IsARangeInFloat16) {
 }
 
 // Wherever a number that is not finite stands in a row, and however long that is: they are sought a vector at a time.
-TEST(XnnpackDynamicQuantization, FindsWhatIsNotFinite) {
-  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+void find_what_is_not_finite(bool is_unsigned) {
   XnnpackDynamicQuantization quantization;
-  ASSERT_TRUE(quantization.create().ok());
+  ASSERT_TRUE(quantization.create(is_unsigned).ok());
   for (size_t size = 1; size <= 140; ++size) {
     std::vector<float> x(size + kTailBytes / sizeof(float), 0.5f);
     std::vector<int8_t> y(XnnpackDynamicQuantization::bytes(1, size) + kTailBytes);
@@ -72,6 +71,14 @@ TEST(XnnpackDynamicQuantization, FindsWhatIsNotFinite) {
     }
     x[size] = std::nanf(""); // behind the row
     EXPECT_TRUE(std::isfinite(scale())) << size;
+  }
+}
+
+TEST(XnnpackDynamicQuantization, FindsWhatIsNotFinite) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  find_what_is_not_finite(/*is_unsigned=*/false);
+  if (kHasUnsignedRows) {
+    find_what_is_not_finite(/*is_unsigned=*/true);
   }
 }
 
