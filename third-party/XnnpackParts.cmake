@@ -159,8 +159,18 @@ if(is_old)
   et_xnnpack_part(tiles "${what}" HEADER xnnpack_tiles
     BEFORE operators/fully-connected-nc CALLS "xnn_init_f32_gemm_nr2_config\\(\\)"
     OPTIONS -DET_XNNPACK_COLUMNS=output_channels -DET_XNNPACK_NR2_COLUMNS=output_channels)
+elseif(is_x86)
+  set(tiles)
+  foreach(folder gemm igemm)
+    list(APPEND tiles f32-${folder}/gen/f32-${folder}-8x16-minmax-avx512f-broadcast)
+  endforeach()
+  et_xnnpack_part(tiles "${what}" OWN xnnpack_narrow.c ADDED ${tiles} HEADER xnnpack_narrow
+    BEFORE operators/convolution-nhwc CALLS "xnn_init_f32_igemm_config\\(\\)" OPTIONS -DET_XNNPACK_CONV_TILES)
+  et_xnnpack_part(tiles "${what}" HEADER xnnpack_narrow
+    BEFORE operators/fully-connected-nc CALLS "xnn_init_f32_gemm_nr2_config\\(context->flags\\)"
+    OPTIONS -DET_XNNPACK_LINEAR_TILES)
 else()
-  et_xnnpack_without("${what}" "it has others, and chooses among them by the number of output channels")
+  et_xnnpack_without("${what}" "they are for AVX-512")
 endif()
 
 set(what "reads of groups of weights that are not aligned")
