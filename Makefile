@@ -52,7 +52,7 @@ help:
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
 	@echo "make tidy        clang-tidy on the runtime (minutes); TIDY=runtime/plan for a part"
 	@echo "make xnnpack-check  compile what depends on the version of XNNPACK, for XNNPACK=92a7ad5 or 4ea82e5 (minutes)"
-	@echo "make bench-xnnpack  set up, build both versions of XNNPACK, and measure three models with each (half an hour)"
+	@echo "make bench-xnnpack  set up, build both versions of XNNPACK, and measure three models with each, or BENCH="--models layers" (half an hour)"
 	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
 	@echo "make test-arm    the same, and whole models on more emulated CPUs, compared with eager PyTorch"
 	@echo "make bench-instructions  instructions and microkernels of whole models on emulated aarch64, beside the official delegate"

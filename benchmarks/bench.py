@@ -105,7 +105,7 @@ def _positive(text: str) -> int:
 def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
     """The programs of every engine that can have one, made unless nothing they depend on changed."""
     facts, errors = {}, []
-    where = folder / model.name
+    where = folder / model.name.replace("/", "_")
     where.mkdir(exist_ok=True)
     for name in names:
         target = where / name

@@ -244,7 +244,8 @@ MODELS = [
 
 
 def get(name: str) -> Model:
-    """A whole model, or a single operator of ``cases.py``."""
+    """A whole model, a single operator of ``cases.py``, or a layer of ``layers.py``."""
     import cases
+    import layers
 
-    return next(m for m in (*MODELS, *cases.CASES) if m.name == name)
+    return next(m for m in (*MODELS, *cases.CASES, *layers.LAYERS) if m.name == name)

@@ -1,12 +1,14 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Latency of whole models with two builds of our library, with two versions of XNNPACK, beside the official delegate.
+"""Latency of models and layers with two builds of our library, of two versions of XNNPACK, beside the official one.
 
-All run the same programs, in processes of their own that take turns as in bench.py. A build takes the place of the
-installed library, which must be of the same sources.
+A name is that of a model, of a layer (layers.py), ``layers`` for all of them, or of a model with a number format of
+quantized.py, such as ``minilm:dynamic``. All run the same programs, in processes of their own that take turns as in
+bench.py. A build takes the place of the installed library, which must be of the same sources.
 """
 
 import argparse
 import contextlib
+import json
 import os
 import statistics
 import subprocess
@@ -14,51 +16,92 @@ import sys
 import time
 from pathlib import Path
 
+import layers
 import models
-from bench import ROOT, TOLERANCE, prepare
+import quantized
+from bench import ROOT, TOLERANCE, fingerprint, prepare
 from tabulate import tabulate
 from worker import Worker
 
 OURS, OFFICIAL = "et_xnnpack", "official"
+DEFAULT = ["mobilenet_v2", "resnet50", "minilm"]
+LAYERS = [layer.name for layer in layers.LAYERS]
 BUILT = [ROOT / "build" / f"release-{version}" / "runtime" / "libet_xnnpack.so" for version in ("4ea82e5", "92a7ad5")]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--libraries", nargs="+", type=Path, default=BUILT, metavar="FILE", help="builds of ours")
-    parser.add_argument("--models", nargs="+", default=["mobilenet_v2", "resnet50", "minilm"], metavar="MODEL")
+    parser.add_argument("--models", nargs="+", default=DEFAULT, metavar="MODEL")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each")
     parser.add_argument("--calls", type=int, default=5, help="timed calls in a turn; 2 more warm up")
+    parser.add_argument("--without-official", action="store_true", help="compare builds of ours only")
+    parser.add_argument("--best", action="store_true", help="the least of all calls instead of the median")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs")
     arguments = parser.parse_args()
-    known = {model.name for model in models.MODELS}
+    arguments.models = [n for name in arguments.models for n in (LAYERS if name == "layers" else [name])]
+    known = {model.name for model in models.MODELS} | set(LAYERS)
+    known |= {f"{model}:{scheme}" for model in quantized.MODELS for scheme in quantized.SCHEMES}
     if unknown := set(arguments.models) - known:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}")
 
-    builds = {version_of(library): library for library in arguments.libraries}
+    builds = {}
+    for library in arguments.libraries:
+        whole = version_of(library)
+        version = whole.split(" (")[0]
+        builds[whole if version in builds else version] = library  # the second of a version with all its parts
     if len(builds) < len(arguments.libraries):
         parser.error(f"several of these libraries are {', '.join(builds)}")
     arguments.output.mkdir(parents=True, exist_ok=True)
+    wanted = [OURS] if arguments.without_official else [OURS, OFFICIAL]
     rows, wrong = [], []
+    middle = min if arguments.best else statistics.median
+    workers = {}
+    for version, library in builds.items():
+        with instead(library):
+            workers[version] = (OURS, Worker(OURS))
+    if not arguments.without_official:
+        workers[OFFICIAL] = (OFFICIAL, Worker(OFFICIAL))
     for name in arguments.models:
-        facts, errors = prepare(models.get(name), [OURS, OFFICIAL], arguments.output, fresh=False)
-        for error in errors:
-            print(f"{name}, {error['engine']}: {error['what']}", file=sys.stderr)
-        engines = {version: (OURS, library) for version, library in builds.items()}
-        if OFFICIAL in facts:
-            engines[OFFICIAL] = (OFFICIAL, None)
+        programs = find_programs(name, wanted, arguments.output)
+        engines = {version: pair for version, pair in workers.items() if pair[0] in programs}
         for threads in arguments.threads:
-            times, differences = measure(name, engines, threads, arguments)
-            first = statistics.median(times[next(iter(builds))])
-            cells = [f"{(ms := statistics.median(times[e])):.2f} ({first / ms:.2f}x)" for e in engines]
+            times, differences = measure(name, programs, engines, threads, arguments)
+            first = middle(times[next(iter(builds))])
+            cells = [f"{(ms := middle(times[e])):.3f} ({first / ms:.2f}x)" for e in engines]
             rows.append([name, threads, *cells])
-            wrong += [(name, e) for e, difference in differences.items() if e in builds and difference > TOLERANCE]
-    print("Median ms of a call (times faster than the first)\n")
-    print(tabulate(rows, ["model", "threads", *builds, OFFICIAL], tablefmt="github", disable_numparse=True))
+            print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
+            if ":" not in name:  # numbers of 8 bits are as near as their format allows
+                wrong += [(name, e) for e, difference in differences.items() if e in builds and difference > TOLERANCE]
+    for _, worker in workers.values():
+        worker.close()
+    print(f"{'Least' if arguments.best else 'Median'} ms of a call (times faster than the first)\n")
+    print(tabulate(rows, ["model", "threads", *builds, *wanted[1:]], tablefmt="github", disable_numparse=True))
     for name, engine in wrong:
         print(f"{name}: results of {engine} differ from eager PyTorch", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def find_programs(name: str, wanted: list[str], output: Path) -> dict[str, Path]:
+    """The folder of each engine's program, made unless it is there and nothing that it depends on has changed."""
+    model, _, scheme = name.partition(":")
+    if not scheme:
+        facts, errors = prepare(models.get(model), wanted, output, fresh=False)
+        for error in errors:
+            print(f"{name}, {error['engine']}: {error['what']}", file=sys.stderr)
+        return {engine: output / model.replace("/", "_") / engine for engine in facts}
+    folder = output / "quantized" / model
+    folder.mkdir(parents=True, exist_ok=True)
+    facts, current = {}, fingerprint(OURS) + fingerprint(OFFICIAL)
+    for each in ("fp32", scheme):  # the first writes the inputs
+        notes = folder / f"{each}.json"
+        facts = json.loads(notes.read_text()) if notes.exists() else {}
+        if facts.get("fingerprint") != current:
+            facts = {"fingerprint": current, **quantized.ask(model, each, folder)}
+            notes.write_text(json.dumps(facts))
+    found = {engine: folder / f"{scheme}-{engine}" for engine in wanted}
+    return {engine: where for engine, where in found.items() if "error" not in facts[engine]}
 
 
 @contextlib.contextmanager
@@ -76,29 +119,22 @@ def version_of(library: Path) -> str:
     code = "from executorch.backends import et_xnnpack; print(et_xnnpack.xnnpack_version())"
     with instead(library):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return "XNNPACK " + done.stdout.split()[0]
+    return "XNNPACK " + done.stdout.strip()
 
 
-def measure(model: str, engines: dict, threads: int, arguments) -> tuple[dict, dict]:
+def measure(model: str, programs: dict[str, Path], workers: dict, threads: int, arguments) -> tuple[dict, dict]:
     """The milliseconds of all calls, and the largest difference from eager PyTorch, of each engine."""
-    workers, times, differences = {}, {name: [] for name in engines}, {}
-    try:
-        for name, (engine, library) in engines.items():
-            with instead(library):
-                workers[name] = Worker(engine)
-                folder = arguments.output / model / engine
-                _, differences[name] = workers[name].load(model, folder, threads)
-        order = list(workers)
-        started = time.perf_counter()
-        for i in range(arguments.rounds):
-            if i >= 3 and time.perf_counter() - started > 30:
-                break
-            for name in order:
-                times[name] += workers[name].time(2, arguments.calls)
-            order.append(order.pop(0))
-    finally:
-        for worker in workers.values():
-            worker.close()
+    times, differences = {name: [] for name in workers}, {}
+    for name, (engine, worker) in workers.items():
+        _, differences[name] = worker.load(model.partition(":")[0], programs[engine], threads)
+    order = list(workers)
+    started = time.perf_counter()
+    for i in range(arguments.rounds):
+        if i >= 3 and time.perf_counter() - started > 30:
+            break
+        for name in order:
+            times[name] += workers[name][1].time(2, arguments.calls)
+        order.append(order.pop(0))
     return times, differences
 
 
