@@ -92,6 +92,9 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
       std::any_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point != 0; })) {
     return "XNNPACK takes weights with one scale, or one for each output channel, and zero points of 0.";
   }
+  if (!xnnpack_has(Part::Sums)) {
+    return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
+  }
   if (const Limit limit = scale_limit(node); limit != nullptr) {
     return limit;
   }
@@ -102,6 +105,14 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
       quantize_number(*y.quantization, y.quantized_dtype, clamp->min()) >=
           quantize_number(*y.quantization, y.quantized_dtype, clamp->max());
   return clamps_to_one ? "XNNPACK takes no clamp that leaves a single integer." : nullptr;
+}
+
+Limit nan_limit(Limited op, bool float16, size_t size) {
+  return xnnpack_keeps_nan(op, float16, size) ? nullptr : "This build of XNNPACK loses NaN here, or spreads it.";
+}
+
+Limit denormal_limit() {
+  return xnnpack_has(Part::Denormals) ? nullptr : "This build of XNNPACK takes denormal numbers for 0.";
 }
 
 Limit float16_clamp_limit(const schema::Clamp* clamp) {

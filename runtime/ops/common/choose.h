@@ -6,6 +6,7 @@
 
 #include "common.h"
 #include "runtime/ops/elementwise/row_kernel.h"
+#include "runtime/xnnpack/parts.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -24,6 +25,12 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
 
 // Why XNNPACK does not compute a product with this clamp in Float16.
 Limit float16_clamp_limit(const schema::Clamp* clamp);
+
+// Why XNNPACK does not compute it with the numbers that have no part of ours for it (runtime/xnnpack/parts.h): it would
+// replace NaN. `size` as for xnnpack_keeps_nan().
+Limit nan_limit(Limited op, bool float16, size_t size);
+// The same of elementwise operators, for denormal numbers.
+Limit denormal_limit();
 
 // Whether all operands and results are Float32 and not quantized.
 bool is_float32(const NodeContext& node);

@@ -2,10 +2,15 @@
 #include "xnnpack_kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "common.h"
+#include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/quantize/special.h"
 #include "runtime/kernels/simd/reduced_float.h"
+#include "runtime/xnnpack/parts.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -77,6 +82,7 @@ void XnnpackKernel::run(const KernelArguments& arguments) {
       return;
     }
   }
+  finish(arguments);
 }
 
 Status XnnpackDynamicQuantization::create(bool is_unsigned) {
@@ -89,6 +95,8 @@ Status XnnpackDynamicQuantization::create(bool is_unsigned) {
 }
 
 Status XnnpackDynamicQuantization::reshape(size_t count, size_t size, pthreadpool_t pool) {
+  count_ = count;
+  size_ = size;
   const auto reshape = is_unsigned_ ? xnn_reshape_convert_nc_f32_qdu8 : xnn_reshape_convert_nc_f32_qd8;
   return check_xnn(reshape(operator_.get(), count, size, size, size, pool), "xnn_reshape_convert_nc_f32_qd8");
 }
@@ -99,6 +107,45 @@ Status XnnpackDynamicQuantization::set_up(const void* x, void* y, void* paramete
       is_unsigned_ ? setup_dynamic_quantization(xnn_setup_convert_nc_f32_qdu8, operator_.get(), x, y, to)
                    : setup_dynamic_quantization(xnn_setup_convert_nc_f32_qd8, operator_.get(), x, y, to),
       "xnn_setup_convert_nc_f32_qd8");
+}
+
+bool XnnpackDynamicQuantization::loses_nan() {
+  return !xnnpack_has(Part::Rounding);
+}
+
+void XnnpackDynamicQuantization::remember_columns(
+    const float* scale, size_t columns, size_t groups, const float* bias) {
+  columns_ = columns;
+  nan_columns_.clear();
+  for (size_t i = 0; i < columns; ++i) {
+    const float* const end = scale + (i + 1) * groups;
+    if (std::any_of(end - groups, end, [](float x) { return std::isnan(x); }) ||
+        (bias != nullptr && std::isnan(bias[i]))) {
+      nan_columns_.push_back(i);
+    }
+  }
+}
+
+void XnnpackDynamicQuantization::mend(
+    const void* x, const void* parameters, void* y, size_t y_size, pthreadpool_t pool) const {
+  constexpr size_t kGrain = 1 << 14;
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  const auto* const numbers = static_cast<const float*>(x);
+  const auto* const of_rows = static_cast<const xnn_quantization_params*>(parameters);
+  auto* const results = static_cast<float*>(y);
+  parallel_for(pool, count_, std::max(kGrain / size_, size_t{1}), [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      // A range that is larger than any float makes an infinite scale.
+      if (!std::isfinite(of_rows[i].scale) || has_special(numbers + i * size_, size_)) {
+        std::fill_n(results + i * y_size, y_size, kNaN);
+      }
+      for (const size_t column : nan_columns_) {
+        for (size_t at = column; at < y_size; at += columns_) {
+          results[i * y_size + at] = kNaN;
+        }
+      }
+    }
+  });
 }
 
 XnnpackShape::XnnpackShape(const Shape& shape) : rank(shape.rank), dims(shape.dims) {

@@ -44,6 +44,8 @@ class XnnpackKernel : public Kernel {
   }
   // Takes over new sizes: calls add_step() for each operator in the order in which they run, and add_scratch().
   virtual Status reshape_operators(const NodeContext& node) = 0;
+  // Called behind the operators, at each run().
+  virtual void finish(const KernelArguments&) {}
   // Takes over new addresses. Called by the first run() after reshape(), and when an address changed.
   virtual Status set_up(const KernelArguments& arguments) = 0;
 
@@ -101,9 +103,22 @@ class XnnpackDynamicQuantization {
     return operator_.get();
   }
 
+  // Whether this build of XNNPACK makes numbers of rows or images that hold NaN or infinity, and their products have to
+  // be mended.
+  static bool loses_nan();
+  // Takes over which scales [columns, groups] or numbers of a bias are NaN, and so their columns. `bias`: null if there is none. REQUIRES: loses_nan()
+  void remember_columns(const float* scale, size_t columns, size_t groups, const float* bias);
+  // Makes what a product has made of such rows or images, `y_size` numbers each, NaN, and what it has made of such
+  // columns. `parameters` are those of set_up().
+  // REQUIRES: create() and reshape() succeeded, the product has run
+  void mend(const void* x, const void* parameters, void* y, size_t y_size, pthreadpool_t pool) const;
+
  private:
   bool is_unsigned_ = false;
   OperatorPtr operator_;
+  size_t count_ = 0, size_ = 0; // of the last reshape()
+  size_t columns_ = 0;
+  std::vector<size_t> nan_columns_; // of all results
 };
 
 // Shapes of no axes as XNNPACK takes them.

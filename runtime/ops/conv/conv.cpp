@@ -132,6 +132,20 @@ bool is_large_depthwise(const NodeContext& node) {
   return is_depthwise(node) && weight[1] * weight[2] > kMaxDepthwiseTaps;
 }
 
+// Why XNNPACK does not compute either in Float32, or in Float16: it would lose NaN, or spread it.
+template <typename Attributes>
+Limit special_limit(const NodeContext& node, bool float16) {
+  const Shape& weight = node.input(1).shape;
+  const size_t columns = weight[0] / node.attributes<Attributes>().groups();
+  if (std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node)) {
+    const Window height = window_height<Attributes>(node), width = window_width<Attributes>(node);
+    const bool only_scales = std::max({height.kernel, width.kernel, height.stride, width.stride}) == 1 &&
+        std::max({height.before, height.after, width.before, width.after}) == 0;
+    return nan_limit(Limited::Depthwise, float16, only_scales ? 0 : weight[1] * weight[2]);
+  }
+  return nan_limit(Limited::Conv, float16, columns);
+}
+
 Limit conv2d_limit(const NodeContext& node) {
   if (is_large_depthwise(node)) {
     return "XNNPACK is slow with depthwise windows of more than 25 taps.";
@@ -151,6 +165,9 @@ Limit dynamic_quantization_limit(const NodeContext& node, uint32_t groups) {
       (!node.has_input(2) || node.input(2).quantization == nullptr);
   if (!is_float || weight.quantization == nullptr || weight.quantized_dtype != DType::Int8) {
     return "XNNPACK quantizes images of Float32 for weights of Int8.";
+  }
+  if (!xnnpack_has(Part::Sums)) {
+    return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
   }
   if (groups > 1 && weight.shape[3] == 1) {
     return "XNNPACK has no depthwise convolution that quantizes its images.";
@@ -188,20 +205,21 @@ Choice choose_conv(
       "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
   const bool in_bfloat16 = is_in_bfloat16(node, cpu, options) && fits_low_precision<Attributes>(node) &&
       (conv.in_bfloat16_directly || has_large_weight<Attributes>(node)) && !is_depthwise_conv2d<Attributes>(node);
-  if (options.bfloat16 && in_bfloat16) {
-    return Choice::kernel(conv.in_bfloat16, kForcedBFloat16).in_bfloat16();
+  if (in_bfloat16) {
+    return Choice::kernel(conv.in_bfloat16, options.bfloat16 ? kForcedBFloat16 : kLowPrecision).in_bfloat16();
   }
   const bool is_low_precision = has_low_precision_weight<Attributes>(node);
   if (!node.is_quantized()) {
-    return is_low_precision
-        ? Choice::kernel(in_bfloat16 ? conv.in_bfloat16 : conv.low_precision, kLowPrecision).in_bfloat16(in_bfloat16)
-        : choose_xnnpack_or_kernel(
-              node,
-              options,
-              conv.limit(node),
-              conv.xnnpack,
-              conv.in_float32,
-              float16_clamp_limit(node.attributes<Attributes>().clamp()));
+    if (is_low_precision) {
+      return Choice::kernel(conv.low_precision, kLowPrecision);
+    }
+    Limit limit = conv.limit(node), float16_limit = float16_clamp_limit(node.attributes<Attributes>().clamp());
+    if (limit == nullptr) {
+      limit = special_limit<Attributes>(node, /*float16=*/false);
+      float16_limit = float16_limit != nullptr || !options.float16 ? float16_limit
+                                                                   : special_limit<Attributes>(node, /*float16=*/true);
+    }
+    return choose_xnnpack_or_kernel(node, options, limit, conv.xnnpack, conv.in_float32, float16_limit);
   }
   Limit limit = quantized_limit<Attributes>(node);
   limit = limit != nullptr ? limit : conv.limit(node);

@@ -129,7 +129,18 @@ class XnnpackConv : public XnnpackKernel {
     }
     ETX_RETURN_IF_ERROR(
         product_.load(constants, key, {1, node.input(1).bytes()}, bias, Functions::kName, create(node)));
-    return is_dynamic() ? quantization_.create(format_ == ProductFormat::DynamicUInt8) : Status();
+    if (!is_dynamic()) {
+      return {};
+    }
+    if (XnnpackDynamicQuantization::loses_nan()) {
+      ConstantData added;
+      if (node.has_input(2)) {
+        ETX_ASSIGN_OR_RETURN(added, constants.load(2));
+      }
+      const float* const scale = node.input(1).quantization->scale()->data();
+      quantization_.remember_columns(scale, node.input(1).shape[0], 1, static_cast<const float*>(added.data));
+    }
+    return quantization_.create(format_ == ProductFormat::DynamicUInt8);
   }
 
   bool packs(size_t i) const override {
@@ -153,6 +164,7 @@ class XnnpackConv : public XnnpackKernel {
     ETX_RETURN_IF_ERROR(
         check_xnn(reshape_product(node, &workspace_bytes, &height, &width), "xnn_reshape_convolution2d"));
     const Shape& y = node.output().shape;
+    image_size_ = y.numel(1, 4);
     ETX_CHECK(
         height == y[1] && width == y[2],
         Internal,
@@ -181,6 +193,13 @@ class XnnpackConv : public XnnpackKernel {
             arguments.outputs[0],
             static_cast<const xnn_quantization_params*>(parameters)),
         "xnn_setup_convolution2d");
+  }
+
+  void finish(const KernelArguments& arguments) override {
+    if (is_dynamic() && XnnpackDynamicQuantization::loses_nan()) {
+      const void* const parameters = scratch(arguments, parameters_offset_);
+      quantization_.mend(input(arguments, 0), parameters, arguments.outputs[0], image_size_, arguments.pool);
+    }
   }
 
  private:
@@ -244,6 +263,7 @@ class XnnpackConv : public XnnpackKernel {
   const ProductFormat format_;
   PackedOperator product_;
   XnnpackDynamicQuantization quantization_; // of images, if the format needs it
+  size_t image_size_ = 0; // of results, of the last reshape()
   size_t images_ = 0; // that the operator is made for, if it quantizes them
   size_t quantized_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
 };

@@ -146,19 +146,16 @@ Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& op
     return choose_kernel(node, make_unary, "XNNPACK has no such operator of these integers.");
   }
   const UnaryKind kind = node.attributes<schema::Unary>().kind();
-  const Limit limit = unary_limit(kind) != nullptr ? unary_limit(kind) : operand_limit(node);
+  const Limit float16_limit = kind == UnaryKind::Gelu ? "In Float16 it computes one number at a time." : nullptr;
+  Limit limit = unary_limit(kind) != nullptr ? unary_limit(kind) : operand_limit(node);
+  if (limit == nullptr && kind != UnaryKind::Copy) {
+    limit = denormal_limit();
+  }
   const MakeRow row = make_unary_row(node) == nullptr ? nullptr : make_unary_row;
   if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
     return Choice::elementwise(row, make_unary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
   }
-  return choose_xnnpack_or_kernel(
-             node,
-             options,
-             limit,
-             make_xnnpack_unary,
-             make_unary,
-             kind == UnaryKind::Gelu ? "In Float16 it computes one number at a time." : nullptr)
-      .or_row(row);
+  return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_unary, make_unary, float16_limit).or_row(row);
 }
 
 Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
@@ -172,20 +169,15 @@ Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& o
     }
     return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_binary, make_binary);
   }
-  const Limit limit = binary_limit(node);
+  const bool copies_sign = node.attributes<schema::Binary>().kind() == BinaryKind::Copysign;
+  const Limit float16_limit = copies_sign ? "It has this in Float32 only." : nullptr;
+  Limit limit = binary_limit(node);
+  limit = limit != nullptr ? limit : denormal_limit();
   const MakeRow row = make_binary_row(node) == nullptr ? nullptr : make_binary_row;
   if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
     return Choice::elementwise(row, make_binary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
   }
-  return choose_xnnpack_or_kernel(
-             node,
-             options,
-             limit,
-             make_xnnpack_binary,
-             make_binary,
-             node.attributes<schema::Binary>().kind() == BinaryKind::Copysign ? "It has this in Float32 only."
-                                                                              : nullptr)
-      .or_row(row);
+  return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_binary, make_binary, float16_limit).or_row(row);
 }
 
 } // namespace

@@ -48,6 +48,25 @@ bool batch_matmul_has_low_precision_weight(const NodeContext& node) {
   return node.is_constant(1) && b.quantization == nullptr && is_low_precision(b) && is_large_matrix(b);
 }
 
+// Why XNNPACK does not multiply by so many columns.
+Limit product_limit(const NodeContext& node, size_t columns) {
+  const Limit limit = operand_limit(node);
+  return limit != nullptr ? limit : nan_limit(Limited::Linear, /*float16=*/false, columns);
+}
+
+Limit linear_float16_limit(const NodeContext& node) {
+  if (!is_constant(node)) {
+    return "In Float16 it takes constant weights only.";
+  }
+  const Limit limit = float16_clamp_limit(node.attributes<schema::Linear>().clamp());
+  return limit != nullptr ? limit : nan_limit(Limited::Linear, /*float16=*/true, node.input(1).shape[0]);
+}
+
+Limit batch_matmul_float16_limit(const NodeContext& node) {
+  return node.is_constant(1) ? "It packs a constant operand in Float32 only."
+                             : nan_limit(Limited::Linear, /*float16=*/true, node.output().shape.last());
+}
+
 Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   if (options.bfloat16 && is_in_bfloat16(node, cpu, options)) {
     return Choice::kernel(make_bfloat16_linear, kForcedBFloat16).in_bfloat16();
@@ -59,11 +78,10 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
         : choose_xnnpack_or_kernel(
               node,
               options,
-              operand_limit(node),
+              product_limit(node, node.input(1).shape[0]),
               make_xnnpack_linear,
               make_linear,
-              is_constant(node) ? float16_clamp_limit(node.attributes<schema::Linear>().clamp())
-                                : "In Float16 it takes constant weights only.");
+              options.float16 ? linear_float16_limit(node) : nullptr);
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);
@@ -108,10 +126,11 @@ Choice choose_batch_matmul(const NodeContext& node, const Cpu& cpu, const Choice
   return choose_xnnpack_or_kernel(
       node,
       options,
-      node.is_quantized() ? "XNNPACK multiplies batches of Float32 matrices." : operand_limit(node),
+      node.is_quantized() ? "XNNPACK multiplies batches of Float32 matrices."
+                          : product_limit(node, node.output().shape.last()),
       make_xnnpack_batch_matmul,
       make_batch_matmul,
-      node.is_constant(1) ? "It packs a constant operand in Float32 only." : nullptr);
+      options.float16 ? batch_matmul_float16_limit(node) : nullptr);
 }
 
 } // namespace

@@ -46,6 +46,13 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     const auto create = create_product(node, scale, reinterpret_cast<const uint16_t*>(reduced.data()));
     ETX_RETURN_IF_ERROR(product_.load(constants, key, {1, node.input(1).bytes()}, bias, kCreate, create));
     if (is_dynamic_) {
+      if (XnnpackDynamicQuantization::loses_nan()) {
+        ConstantData added;
+        if (bias.has_value()) {
+          ETX_ASSIGN_OR_RETURN(added, constants.load(3));
+        }
+        quantization_.remember_columns(scale, columns, node.input(2).shape[1], static_cast<const float*>(added.data));
+      }
       return quantization_.create(is_unsigned_);
     }
     return node.has_input(3) ? create_bias(node, constants) : Status();
@@ -58,6 +65,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   Status reshape_operators(const NodeContext& node) override {
     const Shape& x = node.input(0).shape;
     const size_t depth = x.last(), rows = x.numel() / depth;
+    columns_ = node.output().shape.last();
     if (is_dynamic_) {
       ETX_RETURN_IF_ERROR(quantization_.reshape(rows, depth, pool()));
       quantized_offset_ = add_scratch(XnnpackDynamicQuantization::bytes(rows, depth));
@@ -103,6 +111,13 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     return clamp_ == nullptr
         ? Status()
         : check_xnn(xnn_setup_unary_elementwise_nc(clamp_.get(), y, y), "xnn_setup_unary_elementwise_nc");
+  }
+
+  void finish(const KernelArguments& arguments) override {
+    if (is_dynamic_ && XnnpackDynamicQuantization::loses_nan()) {
+      const void* const parameters = scratch(arguments, parameters_offset_);
+      quantization_.mend(input(arguments, 0), parameters, arguments.outputs[0], columns_, arguments.pool);
+    }
   }
 
  private:
@@ -211,6 +226,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   XnnpackDynamicQuantization quantization_;
   Buffer bias_; // that is added behind
   OperatorPtr add_, clamp_;
+  size_t columns_ = 0; // of the last reshape()
   size_t quantized_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
 };
 

@@ -114,8 +114,11 @@ Limit avg_pool2d_limit(const NodeContext& node) {
   if (pool.divisor_override() != 0) {
     return "XNNPACK divides by the number of elements only.";
   }
-  const Limit limit = operand_limit(node);
-  return limit != nullptr ? limit : window_limit(window_height(pool), window_width(pool));
+  if (const Limit limit = operand_limit(node); limit != nullptr) {
+    return limit;
+  }
+  const Limit limit = window_limit(window_height(pool), window_width(pool));
+  return limit != nullptr ? limit : nan_limit(Limited::AvgPool, /*float16=*/false, 0);
 }
 
 Status infer_max_pool2d(const NodeContext& node, Span<TensorType> outputs) {
@@ -212,7 +215,13 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
 }
 
 Choice choose_avg_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  return choose_xnnpack_or_kernel(node, options, avg_pool2d_limit(node), make_xnnpack_avg_pool2d, make_avg_pool2d);
+  return choose_xnnpack_or_kernel(
+      node,
+      options,
+      avg_pool2d_limit(node),
+      make_xnnpack_avg_pool2d,
+      make_avg_pool2d,
+      options.float16 ? nan_limit(Limited::AvgPool, /*float16=*/true, 0) : nullptr);
 }
 
 Choice choose_max_pool2d(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {

@@ -90,6 +90,15 @@ Limit quantized_linear_limit(const NodeContext& node, const Cpu& cpu) {
   if (!attributes.dynamic_quantization() && !cpu.float_by_integer) {
     return "XNNPACK multiplies floats by integers with instructions that this CPU lacks.";
   }
+  if (attributes.dynamic_quantization() && attributes.bits() == 8 && !xnnpack_has(Part::Sums)) {
+    return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
+  }
+  if (!attributes.dynamic_quantization()) {
+    const Limited by_integers = attributes.bits() == 4 ? Limited::Linear4Bit : Limited::Linear8Bit;
+    if (const Limit limit = nan_limit(by_integers, false, node.output().shape.last()); limit != nullptr) {
+      return limit;
+    }
+  }
   if (groups == 1) {
     return nullptr;
   }

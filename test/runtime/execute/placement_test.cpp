@@ -7,6 +7,7 @@
 #include <runtime/base/memory.h>
 
 #include "graph_def.h"
+#include "xnnpack_parts.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -61,6 +62,7 @@ class PlacementTest : public ::testing::Test {
 };
 
 TEST_F(PlacementTest, ElementwiseOperatorsWriteOverWhatNobodyReadsLater) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   const uint32_t x = g_.input({kRows, kSize});
   uint32_t y = product(x);
@@ -73,6 +75,7 @@ TEST_F(PlacementTest, ElementwiseOperatorsWriteOverWhatNobodyReadsLater) {
 }
 
 TEST_F(PlacementTest, KeepsWhatIsReadLater) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   const uint32_t y = product(g_.input({kRows, kSize}));
   const uint32_t z = g_.node(unary(UnaryKind::Abs), {y}, {kRows, kSize});

@@ -118,7 +118,7 @@ TEST(NaN, StaysInAveragePools) {
       };
       const OpCase op(attributes, {with_nan({1, 9, 9, channels})});
       expect_agreement(op);
-      const std::vector<bool> places = nan_places(op.run_in_xnnpack());
+      const std::vector<bool> places = nan_places(op.lacks_part() ? op.run_kernel() : op.run_in_xnnpack());
       EXPECT_NE(std::count(places.begin(), places.end(), true), 0);
     }
   }

@@ -11,6 +11,8 @@
 #include <runtime/kernels/simd/reduced_float.h>
 #include <runtime/xnnpack/library.h>
 
+#include "../xnnpack_parts.h"
+
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
@@ -75,12 +77,6 @@ std::vector<float> narrowed(const std::vector<float>& numbers) {
 bool is_same(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
-
-struct DeleteRuntime {
-  void operator()(xnn_runtime_t runtime) const {
-    xnn_delete_runtime(runtime);
-  }
-};
 
 } // namespace
 
@@ -155,6 +151,11 @@ bool OpCase::in_xnnpack() const {
 
 bool OpCase::in_xnnpack(const TensorType& output) const {
   return choose(output).kind == Choice::Kind::Xnnpack;
+}
+
+bool OpCase::lacks_part() const {
+  StatusOr<TensorType> output = infer();
+  return is_xnnpack_of_executorch() && output.ok() && choose(*output).reason.rfind(kLacksPart, 0) == 0;
 }
 
 bool OpCase::in_float16() const {
@@ -289,6 +290,9 @@ std::vector<float> run_on_any_threads(const OpCase& op, bool float16) {
 }
 
 void expect_agreement(const OpCase& op, float tolerance) {
+  if (op.lacks_part()) {
+    return; // nobody has it computed by XNNPACK
+  }
   ASSERT_TRUE(op.in_xnnpack());
   const std::vector<float> expected = op.run_kernel();
   expect_close(run_on_any_threads(op, /*float16=*/false), expected, tolerance);

@@ -63,6 +63,8 @@ class OpCase {
   bool in_xnnpack() const;
   // With a result of this type, which may be quantized.
   bool in_xnnpack(const TensorType& output) const;
+  // Whether a kernel of ours computes it because XNNPACK is one without our parts.
+  bool lacks_part() const;
   bool in_float16() const;
   // By the kernel that has XNNPACK compute it. `pool`: null for the calling thread.
   // REQUIRES: infer() succeeds. Fails the test if something else goes wrong.
@@ -103,7 +105,7 @@ void expect_types(const OpCase& op, const std::vector<std::string>& types);
 // Expects infer to fail with InvalidProgram and a message with this part.
 void expect_refused(const OpCase& op, const std::string& part);
 // Expects XNNPACK to run the case and to agree with the kernel, NaN with NaN; in float16 where it has
-// that, if float16 holds the numbers.
+// that, if float16 holds the numbers. Expects nothing of one that lacks a part of ours for the case.
 void expect_agreement(const OpCase& op, float tolerance = 1e-5f);
 // Expects values that differ by `tolerance * max(1, |expected|)` at most, NaN only for NaN.
 void expect_close(const std::vector<float>& actual, const std::vector<float>& expected, float tolerance);

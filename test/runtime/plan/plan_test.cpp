@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "sample_graphs.h"
+#include "xnnpack_parts.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -68,6 +69,7 @@ std::string kinds(const Plan& plan) {
 }
 
 TEST(PlanTest, MakesAStepOfEachNode) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   const uint32_t x = g.input({4});
   const uint32_t a = g.xnnpack(x);
@@ -86,6 +88,7 @@ TEST(PlanTest, MakesAStepOfEachNode) {
 }
 
 TEST(PlanTest, GivesViewsTheMemoryOfTheirOperand) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   const uint32_t x = g.input({4});
   const uint32_t v = g.view(g.view(x));
@@ -104,6 +107,7 @@ TEST(PlanTest, GivesViewsTheMemoryOfTheirOperand) {
 }
 
 TEST(PlanTest, ExportsOperandsOfViews) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   const uint32_t a = g.xnnpack(g.input({4}));
   const uint32_t v = g.view(a);
@@ -125,6 +129,7 @@ TEST(PlanTest, NeedsNoStepForViewsAlone) {
 }
 
 TEST(PlanTest, GivesConstantsAndViewsOfThemToSteps) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   const uint32_t x = g.input({4});
   const uint32_t c = g.constant({4}, {1, 2, 3, 4});
@@ -144,6 +149,7 @@ Plan float16_plan_of(const GraphDef& def, bool fuse_elementwise = false) {
 
 // What is beside a product is in Float16, too, if XNNPACK has it: one conversion at each end.
 TEST(PlanTest, ConvertsAroundProductsInFloat16) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   if (!Cpu::get().float16) {
     GTEST_SKIP() << "this CPU has no Float16";
   }
@@ -172,6 +178,7 @@ TEST(PlanTest, ConvertsAroundProductsInFloat16) {
 
 // A kernel rounds constants, but takes a view of one for a tensor, which has to be in Float16.
 TEST(PlanTest, ConvertsViewsOfConstantsToFloat16) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   if (!Cpu::get().float16) {
     GTEST_SKIP() << "this CPU has no Float16";
   }
@@ -189,6 +196,7 @@ TEST(PlanTest, ConvertsViewsOfConstantsToFloat16) {
 }
 
 TEST(PlanTest, ComputesInFloat32WithoutProducts) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   g.output(g.xnnpack(g.xnnpack(g.input({4}))));
   const Plan plan = float16_plan_of(g);
@@ -265,6 +273,7 @@ TEST(PlanFusionTest, JoinsElementwiseNodesThatReadEachOther) {
 }
 
 TEST(PlanFusionTest, LeavesASingleNodeToXnnpack) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   g.output(g.xnnpack(g.kernel(g.xnnpack(g.input({4})))));
   EXPECT_EQ(kinds(plan_of(g, true)), "XKX");
@@ -283,6 +292,7 @@ TEST(PlanFusionTest, ExportsWhatOthersRead) {
 
 // The pass would need a result that is computed from its own.
 TEST(PlanFusionTest, DoesNotJoinAroundAnotherNode) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   const uint32_t a = g.xnnpack(g.input({4}));
   const uint32_t k = g.kernel(a);
@@ -291,6 +301,7 @@ TEST(PlanFusionTest, DoesNotJoinAroundAnotherNode) {
 }
 
 TEST(PlanFusionTest, DoesNotJoinOtherShapes) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   GraphDef g;
   const uint32_t a = g.node(unary(UnaryKind::Neg), {g.input({1})}, {1});
   g.output(g.node(binary(BinaryKind::Add), {a, g.input({4})}, {4}));
@@ -376,6 +387,7 @@ TEST(PlanTest, PlansManyStepsQuickly) {
 }
 
 TEST(PlanTest, SaysWhoComputesWhatAndWhy) {
+  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   const uint32_t x = g.xnnpack(g.input({4}));
   const uint32_t root = g.node(unary(schema::UnaryKind::Sqrt), {g.kernel(x)}, {4});

@@ -189,6 +189,31 @@ TEST(Conv2d, XnnpackKeepsNaN) {
   }
 }
 
+// Windows of as many taps as no microkernel of XNNPACK has.
+TEST(Conv2d, NaNStaysInItsWindow) {
+  const Operand image = tensor({1, 6, 7, 4});
+  for (const auto& [height, width] :
+       {std::pair<size_t, size_t>{1, 1}, {1, 2}, {2, 3}, {1, 5}, {3, 1}, {2, 2}, {4, 4}, {3, 5}}) {
+    for (const uint32_t stride : {1, 2}) {
+      for (const uint32_t border : {0, 1}) {
+        ConvAttributes attributes = groups(4);
+        attributes.stride = Size2D(stride, stride);
+        attributes.padding = Padding2D(border, border, border, border);
+        const Operand window = weight({4, height, width, 1}, std::vector<float>(4 * height * width, 1));
+        SCOPED_TRACE(std::to_string(height) + " x " + std::to_string(width) + ", stride " + std::to_string(stride));
+        for (const size_t place : {0, 9, 17, 41}) {
+          std::vector<float> x(image.type->shape.numel(), 1);
+          std::fill_n(&x[place * 4], 4, std::numeric_limits<float>::quiet_NaN());
+          const OpCase op = conv(attributes, {tensor(image.type->shape, x), window});
+          if (op.in_xnnpack()) {
+            expect_agreement(op);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Conv2d, KernelTakesWhatXnnpackDoesNot) {
   EXPECT_FALSE(conv({}, {kImage, tensor({6, 3, 2, 4})}).in_xnnpack());
   EXPECT_FALSE(conv({}, {kImage, kWeight, tensor({6})}).in_xnnpack());
