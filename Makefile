@@ -13,7 +13,8 @@ BENCH ?=
 SUITE ?=
 # Where pip finds torch, when it should not be the default index. setup.md says when.
 TORCH_INDEX ?=
-# The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had. setup.md has more.
+# The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had; executorch for that in ExecuTorch's
+# package, which builds none. setup.md has more.
 XNNPACK ?= 4ea82e5
 
 venv := .venv
@@ -51,7 +52,7 @@ help:
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
 	@echo "make tidy        clang-tidy on the runtime (minutes); TIDY=runtime/plan for a part"
-	@echo "make xnnpack-check  compile what depends on the version of XNNPACK, for XNNPACK=92a7ad5 or 4ea82e5 (minutes)"
+	@echo "make xnnpack-check  compile what depends on the version of XNNPACK, for XNNPACK=92a7ad5, 4ea82e5 or executorch (minutes)"
 	@echo "make bench-xnnpack  set up, build both versions of XNNPACK, and measure three models with each, or BENCH="--models layers" (half an hour)"
 	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
 	@echo "make test-arm    the same, and whole models on more emulated CPUs, compared with eager PyTorch"
@@ -122,7 +123,7 @@ sanitizers: asan tsan
 
 # XNNPACK stays as it is: compiling it takes longer than all else, and under the thread sanitizer its threads
 # are those of the pool, which is not watched. The presets by themselves compile it, too.
-from_release := -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) \
+from_release := -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) -DET_XNNPACK_XNNPACK_VERSION=$(XNNPACK) \
   -DET_XNNPACK_PREBUILT_XNNPACK=$(CURDIR)/$(build)/third-party/xnnpack
 asan tsan: build
 	$(call say,C++ tests with $@)

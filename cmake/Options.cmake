@@ -15,7 +15,9 @@ option(ET_XNNPACK_BUILD_TESTS "Build the tests" OFF)
 option(ET_XNNPACK_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" OFF)
 set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undefined or thread")
-set(ET_XNNPACK_XNNPACK_VERSION 4ea82e5 CACHE STRING "The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had")
+# The default of all builds; Makefile and pyproject.toml have no other one.
+set(ET_XNNPACK_XNNPACK_VERSION 4ea82e5 CACHE STRING
+  "The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had; executorch for that in ExecuTorch's shared library, which builds none")
 set(ET_XNNPACK_PREBUILT_XNNPACK "" CACHE PATH
   "The folder third-party/xnnpack of another build, whose XNNPACK is used instead of building one")
 set(ET_XNNPACK_FLATC "" CACHE FILEPATH "A flatc of the pinned version to use instead of building one")

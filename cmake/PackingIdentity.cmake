@@ -7,7 +7,8 @@ set(ET_XNNPACK_PACKING_SOURCES
   runtime/kernels/*/*.h runtime/kernels/*/*.cpp runtime/ops/*.h runtime/ops/*.cpp runtime/ops/*/*.h runtime/ops/*/*.cpp
   runtime/weights/checksum.* runtime/weights/constant_reader.* runtime/weights/weights.* runtime/xnnpack/*.h runtime/xnnpack/*.cpp
   serialization/*.fbs
-  third-party/Xnnpack*.cmake third-party/dependencies.json third-party/xnnpack_*.c third-party/xnnpack_*.h)
+  third-party/Xnnpack*.cmake third-party/dependencies.json third-party/xnnpack_*.c third-party/xnnpack_*.h
+  third-party/executorch/xnnpack.h)
 
 if(ROOT)
   list(TRANSFORM ET_XNNPACK_PACKING_SOURCES PREPEND "${ROOT}/")

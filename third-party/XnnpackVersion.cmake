@@ -1,5 +1,5 @@
 # Which XNNPACK is built. ET_XNNPACK_XNNPACK_VERSION (cmake/Options.cmake) asks for one; `auto` takes the newest of the
-# pinned ones that can be had, and keeps to it in this build folder.
+# pinned ones that can be had, and keeps to it in this build folder. With `executorch` none is built.
 
 # The entries of dependencies.json, newest first.
 set(ET_XNNPACK_XNNPACK_PINS xnnpack-92a7ad5 xnnpack)
@@ -36,9 +36,13 @@ function(et_xnnpack_pin_of result folder)
   set(${result} ${pin} PARENT_SCOPE)
 endfunction()
 
-# Sets ET_XNNPACK_XNNPACK_PIN in the caller, and says which version that is and why.
+# Sets ET_XNNPACK_XNNPACK_PIN in the caller, and says which version that is and why. It is empty with `executorch`.
 function(et_xnnpack_choose_xnnpack)
   set(wanted "${ET_XNNPACK_XNNPACK_VERSION}")
+  if(wanted STREQUAL "executorch")
+    set(ET_XNNPACK_XNNPACK_PIN "" PARENT_SCOPE)
+    return()
+  endif()
   set(versions)
   set(asked_for)
   foreach(pin IN LISTS ET_XNNPACK_XNNPACK_PINS)
@@ -50,7 +54,7 @@ function(et_xnnpack_choose_xnnpack)
   endforeach()
   if(NOT wanted STREQUAL "auto" AND NOT asked_for)
     list(JOIN versions ", " versions)
-    message(FATAL_ERROR "ET_XNNPACK_XNNPACK_VERSION is ${wanted}. It can be auto, ${versions}.")
+    message(FATAL_ERROR "ET_XNNPACK_XNNPACK_VERSION is ${wanted}. It can be auto, executorch, ${versions}.")
   endif()
 
   set(given)

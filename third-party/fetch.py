@@ -5,6 +5,7 @@
 
     python3 third-party/fetch.py xnnpack             one dependency
     python3 third-party/fetch.py --all               every dependency, e.g. before going offline
+    python3 third-party/fetch.py --at-hand xnnpack   the same from the cache or an archive only, silently
     python3 third-party/fetch.py --complete FOLDER   a source of XNNPACK that may lack its scripts
 
 Tried in this order: the cache, archives in the folder $ET_XNNPACK_ARCHIVES, Debian's source tarball
@@ -248,7 +249,7 @@ def fetch_git(name: str, pin: dict, folder: Path) -> Path:
     return folder
 
 
-def find(name: str, pin: dict, cache: Path, debian: Debian) -> Path:
+def find(name: str, pin: dict, cache: Path, debian: Debian, only_at_hand: bool = False) -> Path:
     """Folder with the source of one dependency. Raises Unavailable with everything that was tried."""
     sources = cache / "sources"
     project = pin.get("instead_of", name)
@@ -261,6 +262,8 @@ def find(name: str, pin: dict, cache: Path, debian: Debian) -> Path:
 
     tried = []
     for target, item in candidates:
+        if only_at_hand and (item is None or "file" not in item):
+            continue
         if item is None:
             label = f"git {pin['git']} {pin['commit'][:12]}"
         elif "file" in item:
@@ -301,6 +304,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="dependency")
     parser.add_argument("--all", action="store_true", help="every dependency")
+    parser.add_argument("--at-hand", action="store_true", help="download nothing")
     parser.add_argument("--complete", type=Path, metavar="FOLDER", help="a source of XNNPACK")
     options = parser.parse_args()
 
@@ -320,8 +324,10 @@ def main() -> int:
     with exclusive(cache):
         for name in names:
             try:
-                print(find(name, pins[name], cache, debian))
+                print(find(name, pins[name], cache, debian, options.at_hand))
             except Unavailable as tried:
+                if options.at_hand:
+                    return 1
                 if options.all and pins[name].keys() & {"instead_of", "only_for"}:
                     say(f"{name} cannot be had, and nothing else needs it. Tried:\n{tried}")
                     continue

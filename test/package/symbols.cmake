@@ -1,7 +1,7 @@
 # The library defines et_xnnpack_register for others and nothing else, and takes no symbol of
-# XNNPACK or cpuinfo from somebody else's library.
+# XNNPACK or cpuinfo from somebody else's library, unless XNNPACK is that of ExecuTorch's (TAKES is "xnn_").
 #
-#   cmake -DNM=<nm> -DLIBRARY=<file> -P symbols.cmake
+#   cmake -DNM=<nm> -DLIBRARY=<file> [-DTAKES=<prefix>] -P symbols.cmake
 
 set(kind -g)
 if(LIBRARY MATCHES "\\.so$")
@@ -27,6 +27,14 @@ endif()
 
 symbols(undefined --undefined-only)
 list(FILTER undefined INCLUDE REGEX "^(xnn_|cpuinfo_|_ZN3hwy|_ZN11flatbuffers)")
+if(TAKES)
+  set(taken ${undefined})
+  list(FILTER taken INCLUDE REGEX "^${TAKES}")
+  if(NOT taken)
+    message(FATAL_ERROR "${LIBRARY} takes no ${TAKES} from other libraries, so it contains another XNNPACK.")
+  endif()
+  list(REMOVE_ITEM undefined ${taken})
+endif()
 if(undefined)
   message(FATAL_ERROR "${LIBRARY} takes from other libraries: ${undefined}")
 endif()

@@ -1,0 +1,31 @@
+# third-party/executorch/xnnpack.h declares the functions of XNNPACK that the runtime calls and no others, and the
+# library of ExecuTorch's package exports them.
+#
+#   cmake -DNM=<nm> -DHEADER=<file> "-DOBJECTS=<object files of the runtime>" -DLIBRARY=<file> -P functions.cmake
+
+include("${CMAKE_CURRENT_LIST_DIR}/../../third-party/XnnpackFunctions.cmake")
+et_xnnpack_declared_functions(declared)
+et_xnnpack_missing_functions(missing "${NM}" "${LIBRARY}")
+
+set(called)
+foreach(object IN LISTS OBJECTS)
+  execute_process(COMMAND "${NM}" -u "${object}" OUTPUT_VARIABLE symbols ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL " U _?xnn_[a-z0-9_]+" symbols "${symbols}")
+  list(APPEND called ${symbols})
+endforeach()
+list(TRANSFORM called REPLACE " U _?" "")
+list(REMOVE_DUPLICATES called)
+list(SORT called)
+list(SORT declared)
+if(NOT called)
+  message(FATAL_ERROR "The runtime calls nothing of XNNPACK.")
+endif()
+if(NOT called STREQUAL declared)
+  set(more ${declared})
+  list(REMOVE_ITEM more ${called})
+  list(REMOVE_ITEM called ${declared})
+  message(FATAL_ERROR "Declared and not called: ${more}\nCalled and not declared: ${called}")
+endif()
+if(missing)
+  message(FATAL_ERROR "${LIBRARY} does not export: ${missing}")
+endif()
