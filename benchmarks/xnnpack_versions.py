@@ -21,7 +21,7 @@ import models
 import quantized
 from bench import ROOT, TOLERANCE, fingerprint, prepare
 from tabulate import tabulate
-from worker import Worker
+from worker import CPU_TIME, Worker
 
 OURS, OFFICIAL = "et_xnnpack", "official"
 DEFAULT = ["mobilenet_v2", "resnet50", "minilm"]
@@ -37,6 +37,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15, help="turns of each")
     parser.add_argument("--calls", type=int, default=5, help="timed calls in a turn; 2 more warm up")
     parser.add_argument("--without-official", action="store_true", help="compare builds of ours only")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="time of the process, on a busy machine; of all threads"
+    )
     parser.add_argument("--best", action="store_true", help="the least of all calls instead of the median")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs")
     arguments = parser.parse_args()
@@ -58,6 +61,8 @@ def main() -> int:
     rows, wrong = [], []
     middle = min if arguments.best else statistics.median
     workers = {}
+    if arguments.cpu_time:
+        os.environ[CPU_TIME] = "1"
     for version, library in builds.items():
         with instead(library):
             workers[version] = (OURS, Worker(OURS))
