@@ -113,7 +113,13 @@ Status Executable::load_steps(const Sizes& sizes, Weights& weights, pthreadpool_
       }
     }
   }
-  return weights.run(packing, pool);
+  ETX_RETURN_IF_ERROR(weights.run(packing, pool));
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (steps_[s].reads_output()) {
+      read_by_xnnpack_[plan_.root[plan_.steps[s].outputs.front()]] = true;
+    }
+  }
+  return {};
 }
 
 void Executable::find_written_states() {

@@ -40,6 +40,10 @@ class RunnableStep {
   }
   // Whether it reads its input `k` where that is.
   bool reads(size_t k) const;
+  // Whether XNNPACK reads its output 0 again. Known when constants are packed.
+  bool reads_output() const {
+    return kernel_ != nullptr && kernel_->reads_output();
+  }
   // Whether it changes a state in place, for undo().
   void set_writes_state(bool writes_state) {
     writes_state_ = kernel_ != nullptr && writes_state;

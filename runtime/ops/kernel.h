@@ -66,6 +66,11 @@ class Kernel {
   // Gives the memory that the last run() worked on in place its old content.
   // REQUIRES: the arguments are those of that run(), with `undo`
   virtual void undo(const KernelArguments&) {}
+
+  // Whether XNNPACK reads output 0 again, and so may read behind it, as behind what it reads alone. Known after load().
+  virtual bool reads_output() const {
+    return false;
+  }
 };
 
 // Constant input `i` as the kernel wants it, packed unless somebody has.

@@ -55,6 +55,10 @@ class XnnpackBinary : public XnnpackKernel {
   XnnpackBinary(const NodeContext& node, bool float16)
       : XnnpackKernel(float16), datatype_(node.is_quantized() ? xnn_datatype_qint8 : float_type()) {}
 
+  bool reads_output() const override {
+    return clamp_ != nullptr;
+  }
+
  protected:
   Status create_operators(const NodeContext& node, ConstantSource&) override {
     const auto& attributes = node.attributes<schema::Binary>();

@@ -24,6 +24,10 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
                     : is_4bit_ ? RoundedProduct::Int4
                                : RoundedProduct::Int8)) {}
 
+  bool reads_output() const override {
+    return add_ != nullptr || clamp_ != nullptr;
+  }
+
  protected:
   Status create_operators(const NodeContext& node, ConstantSource& constants) override {
     // XNNPACK packs the scales, and reads them even if all is packed already.

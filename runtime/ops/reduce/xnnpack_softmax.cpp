@@ -7,6 +7,11 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 class XnnpackSoftmax : public XnnpackKernel {
+ public:
+  bool reads_output() const override {
+    return true; // which it divides by the sum of the row
+  }
+
  protected:
   Status create_operators(const NodeContext&, ConstantSource&) override {
     ETX_ASSIGN_OR_RETURN(softmax_, create_operator("xnn_create_softmax_nc_f32", [](xnn_operator_t* op) {
