@@ -29,6 +29,8 @@ PROGRAMS = (
     "minilm 8da4w_32",
     "llama_4l_token 8da4w_32",
 )
+#: A linear layer, some rows of which are NaN because a number in them is NaN or infinite. For comparison only.
+SPECIAL_PROGRAMS = ("special_rows 8da4w_32",)
 #: What the CPUs of qemu 7.2 have, and who made them and what they are, as they say: XNNPACK has microkernels for some.
 CPUS = {
     "cortex-a53": ("NEON", 0x41, 0xD03),
@@ -92,7 +94,10 @@ def lower(program: Program) -> dict:
     from executorch.exir import EdgeCompileConfig
 
     model, scheme = program.name.split()
-    module, inputs = quantized.make_module(model), quantized.make_inputs(model)
+    if program.name in SPECIAL_PROGRAMS:
+        module, inputs = _special_rows()
+    else:
+        module, inputs = quantized.make_module(model), quantized.make_inputs(model)
     facts = {"inputs": [], "errors": {}}
     for i, tensor in enumerate(inputs[0]):
         array = tensor.contiguous().numpy()
@@ -110,6 +115,19 @@ def lower(program: Program) -> dict:
         except Exception as error:
             facts["errors"][engine] = str(error).strip().splitlines()[0][:200]
     return facts
+
+
+def _special_rows():
+    """The layer, and its inputs as ``benchmarks/quantized.py`` makes them."""
+    import torch
+
+    torch.manual_seed(0)
+    rows = torch.randn(33, 96) * 3
+    rows[0, 95] = rows[32, 0] = float("nan")
+    rows[1, 3] = float("inf")
+    rows[20, 40] = -float("inf")
+    rows[5] = 0
+    return torch.nn.Linear(96, 40).eval(), [(rows,)] * 5
 
 
 @dataclasses.dataclass(frozen=True)

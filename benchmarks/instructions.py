@@ -9,6 +9,7 @@ Writes instructions.json and instructions.md.
 import argparse
 import bisect
 import collections
+import hashlib
 import json
 import re
 import subprocess
@@ -33,6 +34,7 @@ def main() -> int:
     parser.add_argument("--cpus", nargs="+", default=list(emulated.CPUS), metavar="CPU")
     parser.add_argument("--programs", nargs="+", default=list(emulated.PROGRAMS), metavar="PROGRAM")
     parser.add_argument("--output", type=Path, default=emulated.FOLDER, help="folder of the results")
+    parser.add_argument("--fresh", action="store_true", help="count again what is known of the same libraries")
     arguments = parser.parse_args()
 
     builds = [ROOT / "build" / name for name in arguments.builds]
@@ -43,8 +45,12 @@ def main() -> int:
     for program in emulated.prepare(arguments.programs):
         for cpu in arguments.cpus:
             for library in libraries:
+                key = f"{program.name}|{cpu}|{library.title}"
+                current = hashlib.sha256(library.path.read_bytes()).hexdigest() + program.facts["fingerprint"]
+                if not arguments.fresh and results.get(key, {}).get("fingerprint") == current:
+                    continue
                 print(f"{program.name}, {cpu}, {library.title}", file=sys.stderr, flush=True)
-                results[f"{program.name}|{cpu}|{library.title}"] = count(runner, library, program, cpu, plugin)
+                results[key] = {"fingerprint": current, **count(runner, library, program, cpu, plugin)}
                 path.write_text(json.dumps(results, indent=1))
     titles = [library.title for library in libraries]
     text = report(results, arguments.programs, arguments.cpus, titles)
@@ -114,7 +120,11 @@ def symbols(path: str) -> tuple[list[int], list[tuple[int, str]]]:
                 if match := _SYMBOL.match(line):
                     start, size, name = match.groups()
                     found[int(start, 16)] = (int(size or "0", 16), name)
-        starts = sorted(found)
+        starts, known = [], 0  # where the last function with a size ends: what is in it is a label
+        for start in sorted(found):
+            if start >= known or found[start][0] != 0:
+                starts.append(start)
+                known = max(known, start + found[start][0])
         ends = [*starts[1:], starts[-1] + 1] if starts else []
         # Functions in assembly may have no size.
         functions = [

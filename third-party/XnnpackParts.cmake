@@ -195,3 +195,9 @@ if(is_aarch64)
   et_xnnpack_part(sums "exact sums of 8-bit products" OWN xnnpack_sums.c ADDED ${tiles} HEADER xnnpack_sums
     BEFORE ${operators} CALLS "xnn_init_qs8_qc8w_gemm_config\\(\\)" OPTIONS -DET_XNNPACK_EXACT_SUMS)
 endif()
+
+# Rows for KleidiAI's products, rounded as all others are.
+if(TARGET kleidiai)
+  et_xnnpack_part(kleidiai "rows for KleidiAI" OWN xnnpack_kleidiai.c HEADER xnnpack_kleidiai
+    BEFORE configs/pack-lh-config CALLS xnn_x8_packq_f32qp8_ukernel__aarch64_neon_u2)
+endif()

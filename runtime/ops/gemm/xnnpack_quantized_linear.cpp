@@ -2,6 +2,7 @@
 #include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
+#include "runtime/xnnpack/kleidiai.h"
 #include "xnnpack_linear.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -15,6 +16,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
  public:
   explicit XnnpackQuantizedLinear(const NodeContext& node)
       : is_dynamic_(node.attributes<schema::QuantizedLinear>().dynamic_quantization()),
+        takes_rows_(is_dynamic_ && prefers_kleidiai()),
         is_4bit_(node.attributes<schema::QuantizedLinear>().bits() == 4),
         is_grouped_(node.input(2).shape[1] != 1),
         is_unsigned_(
@@ -41,7 +43,15 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     }
     const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
     PackingKey key(kCreate);
-    key.add(is_dynamic_, is_unsigned_, is_4bit_, node.input(2).shape[1], depth, columns, is_bias_packed(node))
+    key.add(
+           is_dynamic_,
+           takes_rows_,
+           is_unsigned_,
+           is_4bit_,
+           node.input(2).shape[1],
+           depth,
+           columns,
+           is_bias_packed(node))
         .add_bytes(scale, node.input(2).bytes());
     std::optional<PackedOperator::Operand> bias;
     if (is_bias_packed(node)) {
@@ -50,6 +60,9 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     const auto create = create_product(node, scale, reinterpret_cast<const uint16_t*>(reduced.data()));
     ETX_RETURN_IF_ERROR(product_.load(constants, key, {1, node.input(1).bytes()}, bias, kCreate, create));
     if (is_dynamic_) {
+      if (takes_rows_) {
+        return {};
+      }
       if (XnnpackDynamicQuantization::loses_nan()) {
         ConstantData added;
         if (bias.has_value()) {
@@ -70,7 +83,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     const Shape& x = node.input(0).shape;
     const size_t depth = x.last(), rows = x.numel() / depth;
     columns_ = node.output().shape.last();
-    if (is_dynamic_) {
+    if (is_dynamic_ && !takes_rows_) {
       ETX_RETURN_IF_ERROR(quantization_.reshape(rows, depth, pool()));
       quantized_offset_ = add_scratch(XnnpackDynamicQuantization::bytes(rows, depth));
       parameters_offset_ = add_scratch(XnnpackDynamicQuantization::parameter_bytes(rows));
@@ -99,7 +112,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     const void* x = input(arguments, 0);
     void* const y = arguments.outputs[0];
     void* const parameters = scratch(arguments, parameters_offset_);
-    if (is_dynamic_) {
+    if (is_dynamic_ && !takes_rows_) {
       void* const quantized = scratch(arguments, quantized_offset_);
       ETX_RETURN_IF_ERROR(quantization_.set_up(x, quantized, parameters));
       x = quantized;
@@ -118,7 +131,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   }
 
   void finish(const KernelArguments& arguments) override {
-    if (is_dynamic_ && XnnpackDynamicQuantization::loses_nan()) {
+    if (is_dynamic_ && !takes_rows_ && XnnpackDynamicQuantization::loses_nan()) {
       const void* const parameters = scratch(arguments, parameters_offset_);
       quantization_.mend(input(arguments, 0), parameters, arguments.outputs[0], columns_, arguments.pool);
     }
@@ -157,12 +170,22 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
     const float max = is_clamped_behind ? kInfinity : clamp_max(clamp);
     const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
     const size_t group = depth / node.input(2).shape[1];
+    const uint32_t flags = takes_rows_ ? kTakesRows : 0;
     return [=](const void* weight_data, const void* bias_data, xnn_weights_cache_t cache, xnn_operator_t* op) {
       const Address weight(weight_data), bias(bias_data);
       const auto create = [&](auto function, auto... how) {
         return create_with_weights(
-            function, cache, op, depth, columns, depth, columns, how..., weight, bias, min, max, 0u);
+            function, cache, op, depth, columns, depth, columns, how..., weight, bias, min, max, flags);
       };
+#ifdef ET_XNNPACK_KLEIDIAI
+      if (takes_rows_) {
+        if (is_grouped_) {
+          return create(xnn_create_fully_connected_nc_qp8_f32_qb4w, group, kZeroPoint, reduced_scale);
+        }
+        return is_4bit_ ? create(xnn_create_fully_connected_nc_qp8_f32_qc4w, kZeroPoint, scale)
+                        : create(xnn_create_fully_connected_nc_qp8_f32_qc8w, scale);
+      }
+#endif
       if (is_grouped_) {
         return is_unsigned_ ? create(xnn_create_fully_connected_nc_qdu8_f32_qb4w, group, kZeroPoint, reduced_scale)
                             : create(xnn_create_fully_connected_nc_qd8_f32_qb4w, group, kZeroPoint, reduced_scale);
@@ -185,6 +208,15 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
       return reshape_with_workspace(
           function, std::make_tuple(product_.get(), rows), workspace_bytes, std::make_tuple(pool()));
     };
+#ifdef ET_XNNPACK_KLEIDIAI
+    if (takes_rows_) {
+      if (is_grouped_) {
+        return reshape(xnn_reshape_fully_connected_nc_qp8_f32_qb4w);
+      }
+      return is_4bit_ ? reshape(xnn_reshape_fully_connected_nc_qp8_f32_qc4w)
+                      : reshape(xnn_reshape_fully_connected_nc_qp8_f32_qc8w);
+    }
+#endif
     if (is_grouped_) {
       return is_unsigned_ ? reshape(xnn_reshape_fully_connected_nc_qdu8_f32_qb4w)
                           : reshape(xnn_reshape_fully_connected_nc_qd8_f32_qb4w);
@@ -206,6 +238,15 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
       return setup_with_workspace(
           function, std::make_tuple(product_.get(), x, y), workspace, std::make_tuple(parameters));
     };
+#ifdef ET_XNNPACK_KLEIDIAI
+    if (takes_rows_) {
+      if (is_grouped_) {
+        return xnn_setup_fully_connected_nc_qp8_f32_qb4w(product_.get(), x, y, workspace);
+      }
+      return is_4bit_ ? xnn_setup_fully_connected_nc_qp8_f32_qc4w(product_.get(), x, y, workspace)
+                      : xnn_setup_fully_connected_nc_qp8_f32_qc8w(product_.get(), x, y, workspace);
+    }
+#endif
     if (is_grouped_) {
       return is_unsigned_ ? setup(xnn_setup_fully_connected_nc_qdu8_f32_qb4w)
                           : setup(xnn_setup_fully_connected_nc_qd8_f32_qb4w);
@@ -223,6 +264,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
   }
 
   const bool is_dynamic_; // operand 0, by row
+  const bool takes_rows_; // which the product rounds and packs itself
   const bool is_4bit_;
   const bool is_grouped_;
   const bool is_unsigned_; // the rounded rows
