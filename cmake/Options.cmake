@@ -15,7 +15,8 @@ option(ET_XNNPACK_BUILD_TESTS "Build the tests" OFF)
 option(ET_XNNPACK_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" OFF)
 set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undefined or thread")
-# The default of all builds; Makefile and pyproject.toml have no other one.
+# For the Python package alone, pyproject.toml can have another default, in [tool.scikit-build]:
+#   cmake.define.ET_XNNPACK_XNNPACK_VERSION = "executorch"
 set(ET_XNNPACK_XNNPACK_VERSION 4ea82e5 CACHE STRING
   "The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had; executorch for that in ExecuTorch's shared library, which builds none")
 set(ET_XNNPACK_PREBUILT_XNNPACK "" CACHE PATH
