@@ -69,14 +69,8 @@ Status Executable::load(Weights& weights, pthreadpool_t pool) {
   const bool float16 = settings_.force_fp16 && Cpu::get().float16;
   const PlanOptions options{settings_.fuse_elementwise, float16, settings_.winograd_tile, settings_.force_bf16};
   plan_ = make_plan(blob_, view(types), sizes, options, empty_);
-  if (settings_.force_fp16 && plan_.float16_of.empty()) {
-    why_not_float16_ = float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";
-  }
-  if (settings_.force_bf16 &&
-      !std::any_of(plan_.choices.begin(), plan_.choices.end(), [](const Choice& choice) { return choice.bfloat16; })) {
-    why_not_bfloat16_ = Cpu::get().bfloat16 ? "there is none of float32 with a constant that is large enough"
-                                            : "this CPU has no instructions for it";
-  }
+  why_not_float16_ = settings_.force_fp16 ? reason_for_no_float16(plan_) : "";
+  why_not_bfloat16_ = settings_.force_bf16 ? reason_for_no_bfloat16(plan_) : "";
   set_types(std::move(types));
   data_.resize(plan_.root.size());
   input_stages_.resize(blob_.num_inputs());

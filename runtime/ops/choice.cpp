@@ -19,7 +19,8 @@ bool has_float_by_integer() {
 } // namespace
 
 const Cpu& Cpu::get() {
-  static const Cpu cpu{xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_float_by_integer(), has_bfloat16_product()};
+  static const Cpu cpu{
+      xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_float_by_integer(), has_bfloat16_product()};
   return cpu;
 }
 

@@ -223,4 +223,19 @@ Plan make_plan(
   return Planner(blob, types, sizes, options, empty).run();
 }
 
+std::string reason_for_no_float16(const Plan& plan) {
+  if (!plan.float16_of.empty()) {
+    return "";
+  }
+  return Cpu::get().float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";
+}
+
+std::string reason_for_no_bfloat16(const Plan& plan) {
+  if (std::any_of(plan.choices.begin(), plan.choices.end(), [](const Choice& choice) { return choice.bfloat16; })) {
+    return "";
+  }
+  return Cpu::get().bfloat16 ? "there is none of float32 with a constant that is large enough"
+                             : "this CPU has no instructions for it";
+}
+
 } // namespace executorch::backends::et_xnnpack

@@ -55,6 +55,10 @@ Plan make_plan(
     const PlanOptions& options = {},
     const std::vector<bool>& empty = {});
 
+// Why nothing is in Float16, and why no product is in BFloat16, though the options let it; empty if something is.
+std::string reason_for_no_float16(const Plan& plan);
+std::string reason_for_no_bfloat16(const Plan& plan);
+
 // The steps, and for each node who computes it and why, one line each.
 std::string describe(const Plan& plan, const Blob& blob);
 

@@ -112,8 +112,7 @@ Status choose() {
   for (const Isa& isa : kIsas) {
     names += std::string(names.empty() ? "" : ", ") + isa.name;
   }
-  return failure(
-      Error::InvalidArgument, "ET_XNNPACK_ISA is \"%s\", but must be one of: %s", wanted, names.c_str());
+  return failure(Error::InvalidArgument, "ET_XNNPACK_ISA is \"%s\", but must be one of: %s", wanted, names.c_str());
 }
 
 } // namespace

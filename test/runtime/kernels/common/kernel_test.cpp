@@ -208,8 +208,7 @@ Status try_kernel(const PlainCase& plain_case) {
   return status;
 }
 
-void check_kernel(
-    const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance, bool (*is_usable)()) {
+void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance, bool (*is_usable)()) {
   for_each_isa([&] {
     if (is_usable != nullptr && !is_usable()) {
       return;

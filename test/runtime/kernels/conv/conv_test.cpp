@@ -177,7 +177,8 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
       numbers.data<float>()[i] = static_cast<float>(integers.data<int8_t>()[i] - zero_points[k]) * scales[k];
     }
     p.weight_scales = {{scales.data(), count}, {zero_points.data(), count}};
-    check_kernel(low_precision_case(x, integers), reference(x, numbers, bias, o, shape), {2 * tolerance.absolute, 2e-6f});
+    check_kernel(
+        low_precision_case(x, integers), reference(x, numbers, bias, o, shape), {2 * tolerance.absolute, 2e-6f});
   }
 }
 

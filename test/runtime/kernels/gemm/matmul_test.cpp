@@ -189,7 +189,8 @@ MatrixProduct batch_product(size_t batch, size_t rows, size_t depth, size_t colu
   return p;
 }
 
-void check_batch_matmul(const Shape& a_shape, size_t columns, bool transpose_b, LowPrecision precision = {DType::Float32}) {
+void check_batch_matmul(
+    const Shape& a_shape, size_t columns, bool transpose_b, LowPrecision precision = {DType::Float32}) {
   const DType type = precision.type;
   SCOPED_TRACE(a_shape.to_string() + " to " + std::to_string(columns));
   const size_t rank = a_shape.rank, rows = a_shape[rank - 2], depth = a_shape.last();
