@@ -180,16 +180,21 @@ Tensor rounded(Tensor x, DType type) {
   return x;
 }
 
-void for_each_isa(const std::function<void()>& function) {
+void for_each_isa(const std::function<void()>& function, Isas isas) {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
-    for (const BFloat16Isa limit : {BFloat16Isa::None, BFloat16Isa::Dot, BFloat16Isa::Tiles}) {
-      limit_bfloat16_isa(limit);
-      if (bfloat16_isa() == limit) { // else as with the one before
+    limit_bfloat16_isa(BFloat16Isa::Tiles);
+    const BFloat16Isa best = bfloat16_isa();
+    for (const BFloat16Isa level : {BFloat16Isa::None, BFloat16Isa::Dot, BFloat16Isa::Tiles}) {
+      const bool is_wanted =
+          isas == Isas::Vectors ? level == best : isas == Isas::WithBFloat16 || level != BFloat16Isa::None;
+      if (level <= best && is_wanted) {
+        limit_bfloat16_isa(level);
         function();
       }
     }
   }
+  limit_bfloat16_isa(BFloat16Isa::Tiles);
   hwy::SetSupportedTargetsForTest(0);
 }
 
@@ -208,11 +213,8 @@ Status try_kernel(const PlainCase& plain_case) {
   return status;
 }
 
-void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance, bool (*is_usable)()) {
-  for_each_isa([&] {
-    if (is_usable != nullptr && !is_usable()) {
-      return;
-    }
+void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance, Isas isas) {
+  const auto check = [&] {
     for (const size_t threads : kThreads) {
       for (const bool at_end : kEnds) {
         if (!matches(run_once(plain_case, threads, at_end), expected, tolerance)) {
@@ -220,7 +222,8 @@ void check_kernel(const PlainCase& plain_case, const Tensor& expected, Tolerance
         }
       }
     }
-  });
+  };
+  for_each_isa(check, isas);
 }
 
 } // namespace executorch::backends::et_xnnpack::testing

@@ -184,9 +184,13 @@ struct Tolerance {
   float relative = 0;
 };
 
-// Runs the case in every way and compares with what it must give; on instruction sets that `is_usable` refuses not.
+// Which instruction sets of those that this CPU has: each of our kernels', with the best instructions for bfloat16 that go
+// with it; each of those with all instructions for bfloat16; or only those that have some.
+enum class Isas { Vectors, WithBFloat16, OnlyBFloat16 };
+
+// Runs the case in every way and compares with what it must give.
 void check_kernel(
-    const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance = {}, bool (*is_usable)() = nullptr);
+    const PlainCase& plain_case, const Tensor& expected, Tolerance tolerance = {}, Isas isas = Isas::Vectors);
 
 // Runs it once. `threads` 0: without a pool.
 Tensor run_kernel(const PlainCase& plain_case, size_t threads = 0);
@@ -195,7 +199,7 @@ Tensor run_kernel(const PlainCase& plain_case, size_t threads = 0);
 Status try_kernel(const PlainCase& plain_case);
 
 // Calls the function for every instruction set, with kernels made inside using it.
-void for_each_isa(const std::function<void()>& function);
+void for_each_isa(const std::function<void()>& function, Isas isas = Isas::Vectors);
 
 // Row-major position of an element: next() steps through all.
 class Index {

@@ -12,6 +12,10 @@ struct Clamp {
   float min, max;
 };
 
+Isas isas_for(LowPrecision precision) {
+  return precision.rounds_x ? Isas::WithBFloat16 : Isas::Vectors;
+}
+
 // Rows of x, each times all rows of w.
 void check_linear(
     const Shape& x_shape,
@@ -65,7 +69,7 @@ void check_linear(
     p.precision = precision;
     p.min = clamp ? clamp->min : -kInfinity;
     p.max = clamp ? clamp->max : kInfinity;
-    check_kernel(plain_case<LowPrecisionMatMul>(p, inputs, {y.type}, {1}), y, tolerance);
+    check_kernel(plain_case<LowPrecisionMatMul>(p, inputs, {y.type}, {1}), y, tolerance, isas_for(precision));
   }
 }
 
@@ -107,10 +111,12 @@ TEST(LowPrecisionMatMul, RoundsXToTheNearest) {
   const auto product_of = [&](const Tensor& left) {
     return run_kernel(plain_case<LowPrecisionMatMul>(p, {left, w}, {{DType::Float32, {35, 40}}}, {1})).bytes;
   };
-  for_each_isa([&] {
-    const bool rounds = bfloat16_isa() != BFloat16Isa::None;
-    EXPECT_EQ(product_of(x) == product_of(nearest), rounds) << isa_name();
-  });
+  for_each_isa(
+      [&] {
+        const bool rounds = bfloat16_isa() != BFloat16Isa::None;
+        EXPECT_EQ(product_of(x) == product_of(nearest), rounds) << isa_name();
+      },
+      Isas::WithBFloat16);
 }
 
 TEST(LowPrecisionMatMul, RowsOfIntegers) {
@@ -223,7 +229,7 @@ void check_batch_matmul(
     p.columns = columns;
     p.b_transposed = transpose_b;
     p.precision = precision;
-    check_kernel(plain_case<LowPrecisionMatMul>(p, {a, b}, {y.type}, {1}), y, tolerance);
+    check_kernel(plain_case<LowPrecisionMatMul>(p, {a, b}, {y.type}, {1}), y, tolerance, isas_for(precision));
   }
 }
 

@@ -16,14 +16,17 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 using testing::for_each_isa;
+using testing::Isas;
 
 TEST(Isa, ForcedForTests) {
   std::set<std::string> names;
   int count = 0;
-  for_each_isa([&] {
-    names.insert(isa_name());
-    ++count;
-  });
+  for_each_isa(
+      [&] {
+        names.insert(isa_name());
+        ++count;
+      },
+      Isas::WithBFloat16);
   EXPECT_EQ(names.size(), static_cast<size_t>(count));
   EXPECT_EQ(names.count("other"), 0u);
 }
@@ -61,7 +64,7 @@ TEST_F(IsaVariable, Forces) {
     EXPECT_EXIT(std::exit(with(name, name, Error::Ok)), is_forced_or_refused, "") << name;
   }
   std::set<std::string> usable;
-  for_each_isa([&] { usable.insert(isa_name()); });
+  for_each_isa([&] { usable.insert(isa_name()); }, Isas::WithBFloat16);
   EXPECT_EQ(forced, usable);
 }
 
