@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The options force_fp16 and force_bf16, which let a float32 model compute in 16 bits."""
 
+import copy
 import platform
 from pathlib import Path
 
@@ -71,8 +72,8 @@ def program(tmp_path_factory):
     return path
 
 
-def _size(name, most):
-    return torch.export.Dim(name, min=1, max=most)
+def _size(name, most, least=1):
+    return torch.export.Dim(name, min=least, max=most)
 
 
 FLOAT16_MODELS = {
@@ -90,6 +91,7 @@ def test_force_fp16(name, where, tmp_path, capfd):
     torch.manual_seed(0)
     model = make().eval()
     exported = torch.export.export(model, (torch.randn(shape),), dynamic_shapes=(sizes,))
+    exact = copy.deepcopy(model).double()  # eager tanh on a new thread has been 6e-5 off
     options = {"force_fp16": True}
     partitioner = EtXnnpackPartitioner(runtime_options=options if where == "program" else {})
     lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
@@ -108,10 +110,10 @@ def test_force_fp16(name, where, tmp_path, capfd):
     assert log.count("force_fp16") == (not HAS_FLOAT16) == log.count("this CPU has no float16")
     for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
         x = torch.randn(size)
-        expected = model(x)
+        expected = exact(x.double())
         expected = expected if isinstance(expected, tuple) else (expected,)
         for in_float16, in_full, right in zip(half.execute((x,)), full.execute((x,)), expected, strict=True):
-            torch.testing.assert_close(in_full, right)
+            torch.testing.assert_close(in_full, right.float())
             assert in_float16.dtype == torch.float32
             if HAS_FLOAT16:
                 assert not torch.equal(in_float16, in_full)
@@ -169,7 +171,7 @@ class Products(torch.nn.Module):
 
 
 BFLOAT16_MODELS = {
-    "convolutions": (LargeConvolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20), 3: _size("w", 18)}),
+    "convolutions": (LargeConvolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20, 3), 3: _size("w", 18, 3)}),
     "products": (Products, (1, 37, 50), {1: _size("s", 37)}),
 }
 
@@ -207,10 +209,10 @@ def test_force_bf16(name, where, tmp_path, capfd):
 
 
 def test_force_bf16_says_where_it_does_nothing(tmp_path, capfd):
-    lowered = to_edge_transform_and_lower(
-        torch.export.export(Convolutions().eval(), (torch.randn(1, 3, 8, 8),)), partitioner=[EtXnnpackPartitioner()]
-    )
+    model = torch.nn.Conv2d(3, 16, 3).eval()  # too few channels
+    exported = torch.export.export(model, (torch.randn(1, 3, 8, 8),))
     path = tmp_path / "model.pte"
+    lowered = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()])
     path.write_bytes(lowered.to_executorch().buffer)
     with et_xnnpack.load_options(force_bf16=True):
         Runtime.get().load_program(path).load_method("forward")
