@@ -120,8 +120,8 @@ def test_a_second_copy_of_the_library_leaves_the_first_alone(tmp_path):
 
 
 @needs_runtime
-@pytest.mark.parametrize(("isa", "reason"), [("mmx", "but must be one of: scalar"), ("neon,avx2", "but must be one of: scalar")])
-def test_an_unknown_instruction_set_is_an_error_at_load(isa, reason):
+@pytest.mark.parametrize("isa", ["mmx", "neon,avx2"])
+def test_an_unknown_instruction_set_is_an_error_at_load(isa):
     printed = python(
         f"""
         import torch
@@ -134,5 +134,5 @@ def test_an_unknown_instruction_set_is_an_error_at_load(isa, reason):
         """,
         ET_XNNPACK_ISA=isa,
     )
-    assert f'et_xnnpack: cannot load the delegate: ET_XNNPACK_ISA is "{isa}", {reason}' in printed
+    assert f'et_xnnpack: cannot load the delegate: ET_XNNPACK_ISA is "{isa}", but must be one of: scalar' in printed
     assert "0x12" in printed
