@@ -12,10 +12,6 @@ namespace {
 constexpr size_t kBlockBytes = 256 << 10; // of the image that meets all panels
 constexpr size_t kGrain = 1 << 14; // numbers
 
-size_t round_up(size_t count, size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
-
 size_t padded_channels(const ConvParameters& p) {
   return round_up(p.weight[3], bfloat16_tile()->depth_multiple);
 }

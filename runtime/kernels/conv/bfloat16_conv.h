@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "conv.h"
 #include "runtime/kernels/gemm/bfloat16_tile.h"

@@ -58,10 +58,6 @@ constexpr size_t kChunkBytes = 2 << 20, kBlockBytes = 256 << 10;
 constexpr size_t kRoundingGrain = 1 << 14; // numbers
 constexpr size_t kPair = 2 * kBFloat16Rows;
 
-size_t round_up(size_t count, size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
-
 size_t padded_depth(size_t depth) {
   return round_up(depth, bfloat16_tile()->depth_multiple);
 }

@@ -15,6 +15,10 @@ using executorch::runtime::Span;
 // column, one beside the other.
 constexpr size_t kBFloat16Columns = 32;
 
+inline size_t round_up(size_t count, size_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
 inline size_t bfloat16_panel_width(size_t columns) {
   return columns > kBFloat16Columns / 2 ? kBFloat16Columns : kBFloat16Columns / 2;
 }
