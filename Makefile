@@ -15,13 +15,13 @@ SUITE ?=
 TORCH_INDEX ?=
 # The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had; executorch for that in ExecuTorch's
 # package, which builds none. setup.md has more.
-XNNPACK ?= 4ea82e5
+XNNPACK ?= auto
 
 venv := .venv
 bin := $(CURDIR)/$(venv)/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
 stamps := $(venv)/.stamps
-build := build/release$(if $(filter-out 4ea82e5,$(XNNPACK)),-$(XNNPACK))
+build := build/release$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
 flatc := $(CURDIR)/$(build)/third-party/flatc/flatc
 export PATH := $(bin):$(PATH)
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
@@ -34,7 +34,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
 .PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-unpatched \
-  sanitizers asan tsan clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library test-arm bench-instructions wheel lint clean distclean
+  sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -51,11 +51,13 @@ help:
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
+	@echo "make scalar      C++ tests with plain loops in the place of vectors"
 	@echo "make tidy        clang-tidy on the runtime (minutes); TIDY=runtime/plan for a part"
 	@echo "make xnnpack-check  compile what depends on the version of XNNPACK, for XNNPACK=92a7ad5, 4ea82e5 or executorch (minutes)"
 	@echo "make bench-xnnpack  set up, build both versions of XNNPACK, and measure three models with each, or BENCH="--models layers" (half an hour)"
 	@echo "make aarch64     cross-compile for aarch64 Linux, and run the C++ tests under qemu (half an hour)"
-	@echo "make test-arm    the same, and whole models on more emulated CPUs, compared with eager PyTorch"
+	@echo "make arm-check   the library for aarch64 without an XNNPACK of ours, and programs of test/golden under qemu (minutes)"
+	@echo "make test-arm    the same as make aarch64, and whole models on more emulated CPUs, compared with eager PyTorch"
 	@echo "make bench-instructions  instructions and microkernels of whole models on emulated aarch64, beside the official delegate"
 	@echo "make wheel       the wheel for other machines with Linux, in dist/"
 	@echo "make lint        ruff and clang-format (checks only)"
@@ -97,7 +99,7 @@ suite: build $(stamps)/test
 test: unit python-test python-test-unpatched sanitizers clang-check
 	$(call say,All tests passed)
 
-installed := $(stamps)/installed$(if $(filter-out 4ea82e5,$(XNNPACK)),-$(XNNPACK))
+installed := $(stamps)/installed$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
 build: $(installed)
 
 unit: build
@@ -130,6 +132,14 @@ asan tsan: build
 	@cmake --preset $@ $(from_release) > build/$@.log || { cat build/$@.log; exit 1; }
 	@cmake --build --preset $@ | tools/progress
 	@ctest --preset $@ --progress
+
+# The reference for all vectors: loops over one number at a time.
+scalar: build
+	$(call say,C++ tests without vectors)
+	@cmake --preset release -B build/scalar $(from_release) -DET_XNNPACK_ISAS=scalar -DET_XNNPACK_BUILD_PYTHON=OFF > build/scalar.log || \
+	  { cat build/scalar.log; exit 1; }
+	@cmake --build build/scalar --target et_xnnpack_tests | tools/progress
+	@ET_XNNPACK_ISA=scalar ctest --test-dir build/scalar --output-on-failure --no-tests=error --progress -j 2 -E '^(package|Microkernels)'
 
 # Everything of ours: the libraries, the Python module and the tests.
 clang: build
@@ -169,7 +179,7 @@ xnnpack-check: $(stamps)/requirements
 	$(call say,What XNNPACK $(XNNPACK) changes)
 	@mkdir -p build
 	@cmake --preset release -B build/check-$(XNNPACK) -DET_XNNPACK_XNNPACK_VERSION=$(XNNPACK) -DPython_EXECUTABLE=$(bin)/python \
-	  $(addprefix -DET_XNNPACK_FLATC=,$(wildcard $(CURDIR)/build/release/third-party/flatc/flatc)) \
+	  $(addprefix -DET_XNNPACK_FLATC=,$(firstword $(wildcard $(CURDIR)/build/release*/third-party/flatc/flatc))) \
 	  > build/check-$(XNNPACK).log 2>&1 || { cat build/check-$(XNNPACK).log; exit 1; }
 	@grep 'XNNPACK' build/check-$(XNNPACK).log
 	@cmake --build build/check-$(XNNPACK) --target et_xnnpack_schema_files et_xnnpack_packing_hash | tools/progress
@@ -189,7 +199,7 @@ bench-xnnpack: build $(stamps)/examples $(stamps)/benchmarks
 AARCH64 ?= aarch64
 AARCH64_CPUS ?= max cortex-a53
 AARCH64_TESTS ?= *
-aarch64_build := build/$(AARCH64)$(if $(filter-out 4ea82e5,$(XNNPACK)),-$(XNNPACK))
+aarch64_build := build/$(AARCH64)$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
 aarch64_package := build/aarch64-package
 aarch64_targets := et_xnnpack et_xnnpack_run_program
 aarch64-library: $(stamps)/requirements $(aarch64_package)/executorch
@@ -214,6 +224,19 @@ aarch64: aarch64-library
 	done; \
 	[ -z "$$failed" ] || { echo "the output is in $(aarch64_build)-*.log"; exit 1; }
 
+# What of it takes minutes: the blobs of test/golden, with the XNNPACK of ExecuTorch's package, so that none is built.
+arm-check: aarch64_build := build/arm-check
+arm-check: override XNNPACK := executorch
+arm-check: aarch64_targets := et_xnnpack_golden_tests
+arm-check: aarch64-library
+	$(call say,Golden programs for aarch64)
+	@for cpu in $(AARCH64_CPUS); do \
+	  echo "$$cpu:"; \
+	  QEMU_CPU=$$cpu tools/run-aarch64 $(aarch64_build)/test/runtime/et_xnnpack_golden_tests > $(aarch64_build)-$$cpu.log 2>&1 || \
+	    { cat $(aarch64_build)-$$cpu.log; exit 1; }; \
+	  grep '^\[  PASSED' $(aarch64_build)-$$cpu.log; \
+	done
+
 # And whole models as more CPUs: those that benchmarks/emulated.py lists, or ARM="--cpus max --programs 'minilm fp32'".
 ARM ?=
 test-arm: aarch64 build $(stamps)/examples $(stamps)/benchmarks
@@ -224,7 +247,7 @@ bench-instructions: build $(stamps)/examples $(stamps)/benchmarks
 	@$(MAKE) --no-print-directory aarch64-library XNNPACK=4ea82e5
 	@$(MAKE) --no-print-directory aarch64-library XNNPACK=92a7ad5
 	$(call say,Instructions and microkernels on emulated CPUs)
-	@$(bin)/python benchmarks/instructions.py --builds $(AARCH64) $(AARCH64)-92a7ad5 $(BENCH)
+	@$(bin)/python benchmarks/instructions.py --builds $(AARCH64)-4ea82e5 $(AARCH64)-92a7ad5 $(BENCH)
 
 # ExecuTorch for aarch64, of which only the libraries are used.
 $(aarch64_package)/executorch: requirements.txt | $(stamps)/requirements

@@ -17,7 +17,7 @@ option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" OFF)
 set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undefined or thread")
 # For the Python package alone, pyproject.toml can have another default, in [tool.scikit-build]:
 #   cmake.define.ET_XNNPACK_XNNPACK_VERSION = "executorch"
-set(ET_XNNPACK_XNNPACK_VERSION 4ea82e5 CACHE STRING
+set(ET_XNNPACK_XNNPACK_VERSION auto CACHE STRING
   "The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had; executorch for that in ExecuTorch's shared library, which builds none")
 set(ET_XNNPACK_PREBUILT_XNNPACK "" CACHE PATH
   "The folder third-party/xnnpack of another build, whose XNNPACK is used instead of building one")
@@ -26,10 +26,10 @@ set(ET_XNNPACK_FLATC "" CACHE FILEPATH "A flatc of the pinned version to use ins
 set(ET_XNNPACK_OPS "" CACHE STRING
   "Operators of the runtime: families (folders of runtime/ops) and operators of the schema; empty for all")
 set(ET_XNNPACK_ISAS "" CACHE STRING
-  "Instruction sets of our kernels beside what the compiler's options promise anyway: avx2;avx512; empty for all")
+  "Instruction sets of our kernels beside what the compiler's options promise anyway: avx2;avx512, which empty means; scalar")
 foreach(isa IN LISTS ET_XNNPACK_ISAS)
-  if(NOT isa MATCHES "^(avx2|avx512|none)$")
-    message(FATAL_ERROR "ET_XNNPACK_ISAS has '${isa}', must be avx2 or avx512, or none.")
+  if(NOT isa MATCHES "^(avx2|avx512|scalar|none)$")
+    message(FATAL_ERROR "ET_XNNPACK_ISAS has '${isa}', must be avx2, avx512 or scalar, or none.")
   endif()
 endforeach()
 

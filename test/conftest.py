@@ -10,6 +10,7 @@ sys.path[:0] = [str(here), str(here.parent / "benchmarks")]
 
 import faster_export  # noqa: E402
 import pytest  # noqa: E402
+import torch  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -21,6 +22,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if not config.getoption("unpatched"):
         faster_export.patch_torch()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        torch.set_num_threads(1)  # the processes share the cores
 
 
 def pytest_collection_modifyitems(items):

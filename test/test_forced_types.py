@@ -2,6 +2,7 @@
 """The options force_fp16 and force_bf16, which let a float32 model compute in 16 bits."""
 
 import copy
+import dataclasses
 import platform
 from pathlib import Path
 
@@ -83,45 +84,6 @@ FLOAT16_MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", FLOAT16_MODELS)
-@pytest.mark.parametrize("where", ["load", "program"])
-def test_force_fp16(name, where, tmp_path, capfd):
-    """Where the CPU has float16 results differ from those in float32, but not by much."""
-    make, shape, sizes = FLOAT16_MODELS[name]
-    torch.manual_seed(0)
-    model = make().eval()
-    exported = torch.export.export(model, (torch.randn(shape),), dynamic_shapes=(sizes,))
-    exact = copy.deepcopy(model).double()  # eager tanh on a new thread has been 6e-5 off
-    options = {"force_fp16": True}
-    partitioner = EtXnnpackPartitioner(runtime_options=options if where == "program" else {})
-    lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
-    path = tmp_path / "model.pte"
-    path.write_bytes(lowered.to_executorch().buffer)
-
-    def load():
-        return Runtime.get().load_program(path).load_method("forward")
-
-    with et_xnnpack.load_options(force_fp16=False):
-        full = load()
-    assert "force_fp16" not in capfd.readouterr().err
-    with et_xnnpack.load_options(**(options if where == "load" else {})):
-        half = load()
-    log = capfd.readouterr().err
-    assert log.count("force_fp16") == (not HAS_FLOAT16) == log.count("this CPU has no float16")
-    for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
-        x = torch.randn(size)
-        expected = exact(x.double())
-        expected = expected if isinstance(expected, tuple) else (expected,)
-        for in_float16, in_full, right in zip(half.execute((x,)), full.execute((x,)), expected, strict=True):
-            torch.testing.assert_close(in_full, right.float())
-            assert in_float16.dtype == torch.float32
-            if HAS_FLOAT16:
-                assert not torch.equal(in_float16, in_full)
-                assert (in_float16 - in_full).abs().max() < 1e-2 * in_full.abs().max()
-            else:
-                assert torch.equal(in_float16, in_full)
-
-
 def test_force_fp16_says_where_it_does_nothing(tmp_path, capfd):
     class Sum(torch.nn.Module):
         def forward(self, x):
@@ -176,15 +138,33 @@ BFLOAT16_MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", BFLOAT16_MODELS)
+@dataclasses.dataclass(frozen=True)
+class Forced:
+    """An option, whether the CPU can do it, what is said if not, and how far results may be from float32."""
+
+    option: str
+    is_possible: bool
+    complaint: str
+    tolerance: float  # of the largest result
+
+
+FLOAT16 = Forced("force_fp16", HAS_FLOAT16, "this CPU has no float16", 1e-2)
+BFLOAT16 = Forced("force_bf16", HAS_BFLOAT16, "this CPU has no instructions for it", 2e-2)
+CASES = [
+    *(pytest.param(FLOAT16, *model, id=f"fp16-{name}") for name, model in FLOAT16_MODELS.items()),
+    *(pytest.param(BFLOAT16, *model, id=f"bf16-{name}") for name, model in BFLOAT16_MODELS.items()),
+]
+
+
+@pytest.mark.parametrize("forced, make, shape, sizes", CASES)
 @pytest.mark.parametrize("where", ["load", "program"])
-def test_force_bf16(name, where, tmp_path, capfd):
-    """Where the CPU has products of bfloat16 results differ from those in float32, but not by much."""
-    make, shape, sizes = BFLOAT16_MODELS[name]
+def test_results_differ_where_the_cpu_has_the_type(forced, make, shape, sizes, where, tmp_path, capfd):
+    """Where the CPU has the 16-bit type results differ from those in float32, but not by much."""
     torch.manual_seed(0)
     model = make().eval()
     exported = torch.export.export(model, (torch.randn(shape),), dynamic_shapes=(sizes,))
-    options = {"force_bf16": True}
+    exact = copy.deepcopy(model).double()  # eager tanh on a new thread has been 6e-5 off
+    options = {forced.option: True}
     partitioner = EtXnnpackPartitioner(runtime_options=options if where == "program" else {})
     lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
     path = tmp_path / "model.pte"
@@ -193,19 +173,22 @@ def test_force_bf16(name, where, tmp_path, capfd):
     def load():
         return Runtime.get().load_program(path).load_method("forward")
 
-    with et_xnnpack.load_options(force_bf16=False):
+    with et_xnnpack.load_options(**{forced.option: False}):
         full = load()
-    assert "force_bf16" not in capfd.readouterr().err
+    assert forced.option not in capfd.readouterr().err
     with et_xnnpack.load_options(**(options if where == "load" else {})):
-        rounded = load()
+        narrow = load()
     log = capfd.readouterr().err
-    assert log.count("force_bf16") == (not HAS_BFLOAT16) == log.count("this CPU has no instructions for it")
+    assert log.count(forced.option) == (not forced.is_possible) == log.count(forced.complaint)
     for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
         x = torch.randn(size)
-        (in_bfloat16,), (in_full,), right = rounded.execute((x,)), full.execute((x,)), model(x)
-        torch.testing.assert_close(in_full, right)
-        assert torch.equal(in_bfloat16, in_full) == (not HAS_BFLOAT16)
-        assert (in_bfloat16 - in_full).abs().max() < 2e-2 * in_full.abs().max()
+        expected = exact(x.double())
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for in_narrow, in_full, right in zip(narrow.execute((x,)), full.execute((x,)), expected, strict=True):
+            torch.testing.assert_close(in_full, right.float())
+            assert in_narrow.dtype == torch.float32
+            assert torch.equal(in_narrow, in_full) == (not forced.is_possible)
+            assert (in_narrow - in_full).abs().max() < forced.tolerance * in_full.abs().max()
 
 
 def test_force_bf16_says_where_it_does_nothing(tmp_path, capfd):

@@ -1,5 +1,6 @@
-# third-party/executorch/xnnpack.h declares the functions of XNNPACK that the runtime calls and no others, and the
-# library of ExecuTorch's package exports them.
+# third-party/executorch/xnnpack.h and runtime/xnnpack/rounded_rows.h declare the functions of XNNPACK that the runtime
+# calls and no others, and the library of ExecuTorch's package exports them. Built with an XNNPACK that lacks those of the
+# second, the runtime calls none of these.
 #
 #   cmake -DNM=<nm> -DHEADER=<file> "-DOBJECTS=<object files of the runtime>" -DLIBRARY=<file> -P functions.cmake
 
@@ -11,6 +12,13 @@ execute_process(COMMAND "${NM}" -u ${OBJECTS} OUTPUT_VARIABLE symbols ERROR_QUIE
 string(REGEX MATCHALL " U _?xnn_[a-z0-9_]+" called "${symbols}")
 list(TRANSFORM called REPLACE " U _?" "")
 list(REMOVE_DUPLICATES called)
+et_xnnpack_functions_of_unsigned_rows(unsigned)
+if(NOT unsigned)
+  message(FATAL_ERROR "runtime/xnnpack/rounded_rows.h declares nothing.")
+endif()
+if(called MATCHES "_qdu8")
+  list(APPEND declared ${unsigned})
+endif()
 list(SORT called)
 list(SORT declared)
 if(NOT called)

@@ -7,13 +7,19 @@ set(common "-DCHECKOUT=${PROJECT_SOURCE_DIR}" "-Dexecutorch_DIR=${executorch_DIR
   -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -DHWY_COMPILE_ONLY_STATIC"
   "-DET_XNNPACK_FLATC=${ET_XNNPACK_FLATC_EXECUTABLE}"
   "-DXNNPACK_LIBRARIES=$<TARGET_FILE_DIR:XNNPACK>" "-DXNNPACK_INCLUDE=$<TARGET_PROPERTY:XNNPACK,INTERFACE_INCLUDE_DIRECTORIES>")
+# The tree's own XNNPACK, where its header is at hand.
+set(xnnpack xnnpack_archives)
+if(newer_xnnpack AND TARGET executorch::backend_xnnpack)
+  set(xnnpack xnnpack)
+  list(APPEND common "-DXNNPACK=${newer_xnnpack}")
+endif()
 set(before)
-foreach(tree plain xnnpack shared)
+foreach(tree plain ${xnnpack} shared)
   set(options -DTREE=${tree} -DET_XNNPACK_OPS=)
   if(tree STREQUAL "shared") # and with some operators only
     set(options -DTREE=${tree} "-DET_XNNPACK_OPS=Softmax\\;gemm\\;move")
   endif()
-  if(NOT tree STREQUAL "xnnpack")
+  if(NOT tree MATCHES "^xnnpack")
     list(APPEND options "-DET_XNNPACK_PREBUILT_XNNPACK=$<TARGET_FILE_DIR:XNNPACK>")
   endif()
   add_test(NAME package.in_tree.${tree}

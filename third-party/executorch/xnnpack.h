@@ -15,6 +15,7 @@
 #define XNN_FLAG_TRANSPOSE_B XNN_FLAG_TRANSPOSE_WEIGHTS
 #define XNN_FLAG_FP32_STATIC_WEIGHTS 0x00000008
 #define XNN_FLAG_KEEP_DIMS 0x00000040
+#define XNN_FLAG_NO_BROADCAST 0x00001000 /* tells versions apart */
 
 #include <stdbool.h>
 #include <stddef.h>
