@@ -11,6 +11,8 @@ from torch.export.graph_signature import ExportGraphSignature, OutputKind, Outpu
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
+from .caches import add_sizes, write_out_cache_updates
+from .integers import merge_integers
 from .private.shape_env import own_sizes
 from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
 
@@ -33,6 +35,9 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     state, constants = dict(program.state_dict), dict(program.constants)
     _clone_sources(graph, signature)
     _clone_states(graph, signature)
+    merge_integers(graph, signature)
+    write_out_cache_updates(graph)
+    _name_results(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
             _split_to_slices(graph, node)
@@ -44,6 +49,13 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     prepared = with_module(program, module, signature, state, constants)
     return_tuples(prepared)
     return prepared
+
+
+def _name_results(graph: Graph, signature: ExportGraphSignature) -> None:
+    """Has the signature name the results as they are now."""
+    for i, (spec, result) in enumerate(zip(signature.output_specs, graph.output_node().args[0], strict=True)):
+        if isinstance(spec.arg, TensorArgument) and isinstance(result, FxNode) and spec.arg.name != result.name:
+            signature.output_specs[i] = OutputSpec(spec.kind, TensorArgument(name=result.name), spec.target)
 
 
 def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
@@ -104,7 +116,7 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
     starts = [0]
     with graph.inserting_before(node):
         for size in sizes:
-            starts.append(_add(graph, starts[-1], size))
+            starts.append(add_sizes(graph, starts[-1], size))
     for user in list(node.users):
         index = user.args[1]
         user.target = _aten.slice.Tensor
@@ -133,12 +145,3 @@ def _to_quotient(node: FxNode) -> None:
         node.target = operator.truediv
         node.args = (node.args[0], 1)
         node.meta["val"] = node.args[0].meta["val"] / 1
-
-
-def _add(graph: Graph, a, b):
-    """The sum of two sizes, which are nodes where they depend on an input."""
-    if not isinstance(a, FxNode) and not isinstance(b, FxNode):
-        return a + b
-    result = graph.call_function(operator.add, (a, b))
-    result.meta["val"] = sum(i.meta["val"] if isinstance(i, FxNode) else i for i in (a, b))
-    return result

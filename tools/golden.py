@@ -41,6 +41,7 @@ ENOUGH = 16_000  # characters
 
 SAMPLES = """
     attention_grouped attention_bool_mask_broadcast attention_dynamic_causal
+    attention_cached attention_cached_integers
     image_and_vector_channels_last size_from_other_input zero_size
     conv2d_bn_relu6 conv2d_groups conv2d_dynamic_size conv2d_runtime_depthwise conv_transpose2d_output_padding conv1d
     gelu relu6 leaky_relu add_broadcast squared_difference prelu clamp_special

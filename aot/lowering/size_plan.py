@@ -225,6 +225,10 @@ def _shape_conditions(graph: Graph) -> Iterator:
             sizes = graph.values[node.inputs[1]].shape
             for window in zip(x, a.start, sizes, a.step, strict=True):
                 yield from _inside(*window)
+        elif node.is_a(schema.Attention) and not isinstance(a.start, int):
+            axis = -3 if a.by_token else -2
+            yield sympy.Ge(a.start, 0)
+            yield sympy.Ge(graph.values[node.inputs[1]].shape[axis], a.start + x[axis])
         elif node.is_a(schema.Reshape):
             yield sympy.Eq(dims.numel(x), dims.numel(a.shape))
 

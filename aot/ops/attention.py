@@ -5,7 +5,9 @@ import math
 
 from ...serialization import schema
 from ...serialization.schema import DType
+from .quantize import dequantize
 from .registry import op
+from .shape import slice_axis
 
 
 def _check_shapes(c, query, key, value, enable_gqa):
@@ -36,8 +38,62 @@ def attention(c, query, key, value, attn_mask, dropout_p, is_causal, scale, enab
     _check_shapes(c, query, key, value, enable_gqa)
     if attn_mask is not None:
         c.require(attn_mask.rank <= query.rank, "the mask has a higher rank than query")
+    attributes = schema.Attention(scale=_scale_of(c, scale, query), causal=bool(is_causal))
+    return c.node(attributes, query, key, value, attn_mask, shape=c.out.shape)
+
+
+def _scale_of(c, scale, query):
     if scale is None:
         scale = 1 / math.sqrt(c.require_static(query.shape[-1], "the size of a head"))
     c.require(isinstance(scale, (int, float)), "the scale must not depend on an input size")
-    attributes = schema.Attention(scale=float(scale), causal=bool(is_causal))
-    return c.node(attributes, query, key, value, attn_mask, shape=c.out.shape)
+    return float(scale)
+
+
+def _cached(c, query, key, value, start, mask, dropout, is_causal, scale, by_token=True, scales=()):
+    """Attention to a cache that is filled up to the last row of query."""
+    c.require(dropout == 0, "attention with dropout is for training only")
+    c.require(mask is None or not is_causal, "attention takes a mask or is causal, not both")
+    axis = 1 if by_token else 2
+    heads, groups = (c.require_static(x.shape[3 - axis], "the number of heads") for x in (query, key))
+    c.require(groups > 0 and heads % groups == 0, "the number of heads of key must divide that of query")
+    c.require(key.shape[:-1] == value.shape[:-1], "key and value must have the same sizes but in the last axis")
+    if mask is None and not is_causal:
+        filled = start + query.shape[axis]
+        key, value, *scales = (slice_axis(c, x, axis, 0, filled) for x in (key, value, *scales))
+    attributes = schema.Attention(
+        scale=_scale_of(c, scale, query), causal=is_causal, start=start if is_causal else 0, by_token=by_token
+    )
+    return c.node(
+        attributes, query, key, value, *([mask, *scales] if scales or mask is not None else []), shape=c.out.shape
+    )
+
+
+@op("llama.custom_sdpa.default", preserve=True)
+def custom_sdpa(c, query, key, value, start_pos, attn_mask, drpout_p, is_causal, scale):
+    return _cached(c, query, key, value, start_pos, attn_mask, drpout_p, is_causal, scale)
+
+
+@op("llama.custom_quantized_sdpa.default", preserve=True, dtypes=(DType.Float32, DType.Int8))
+def custom_quantized_sdpa(
+    c,
+    query,
+    key,
+    value,
+    start_pos,
+    attn_mask,
+    drpout_p,
+    is_causal,
+    scale,
+    q_zero_points,
+    q_scales,
+    k_zero_points,
+    k_scales,
+    v_zero_points,
+    v_scales,
+    is_seq_at_dim_2,
+):
+    scales = (q_scales, q_zero_points, k_scales, k_zero_points, v_scales, v_zero_points)
+    c.require(all(x is not None for x in scales), "a scale or zero point is missing")
+    query = dequantize(c, query, q_scales, c.cast(q_zero_points, DType.Int32))
+    by_token = not is_seq_at_dim_2
+    return _cached(c, query, key, value, start_pos, attn_mask, drpout_p, is_causal, scale, by_token, scales[2:])

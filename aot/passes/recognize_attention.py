@@ -66,6 +66,12 @@ def _attention(r: Rewriter, node: Node) -> Value | None:
     return r.node(schema.Attention(scale=scale, causal=False), *(r[i] for i in operands), shape=shape)
 
 
+def _is_plain(node: Node) -> bool:
+    """Whether it is attention as frontends have it, not an operator of language models that says how far a cache is."""
+    attributes = node.attributes
+    return not attributes.by_token and attributes.start == 0 and len(node.inputs) <= 4
+
+
 def _ungrouped(r: Rewriter, x: Value, queries: Value) -> Value | None:
     """The heads of key or value before each was repeated for a group of queries."""
     if x.rank < 3 or x.shape[-3] != queries.shape[-3]:
@@ -87,6 +93,8 @@ def _ungrouped(r: Rewriter, x: Value, queries: Value) -> Value | None:
 
 def _grouped(r: Rewriter, attention: Value) -> Value | None:
     node = r.producer(attention)
+    if not _is_plain(node):
+        return None
     query, key, value, *mask = (None if i is None else r.values[i] for i in node.inputs)
     found = [_ungrouped(r, x, query) for x in (key, value)]
     if None in found or found[0].shape[-3] != found[1].shape[-3]:
@@ -107,6 +115,8 @@ def _seen(mask: Value) -> np.ndarray | None:
 def _without_mask(r: Rewriter, attention: Value) -> Value | None:
     """The same with ``causal`` instead of a constant mask that says just that, or all positions."""
     node = r.producer(attention)
+    if not _is_plain(node):
+        return None
     query, key, value, *masks = (None if i is None else r.values[i] for i in node.inputs)
     seen = _seen(masks[0]) if masks and masks[0] is not None else None
     if seen is None:

@@ -50,6 +50,27 @@ def signature_text(operator: OpOverload) -> str:
     return str(operator._schema)
 
 
+def functionalized(node: FxNode) -> tuple[OpOverload, dict[str, object]] | None:
+    """The operator that writes to operands which ``node`` stands for, made a function by PyTorch, and its arguments.
+
+    The results of ``node`` are that of the operator and, in their order, the new contents of what it writes to. None if
+    it writes to a view of something: PyTorch passes what the view is of, and how to make it.
+    """
+    if node.target is not torch.ops.higher_order.auto_functionalized_v2:
+        return None
+    target, arguments = node.args[0], dict(node.kwargs)
+    bases = arguments.pop("_all_bases")
+    for parameter in target._schema.arguments:
+        if parameter.alias_info is not None:
+            index = arguments.pop(f"_{parameter.name}_base_index", None)
+            if index is None:
+                return None
+            arguments[parameter.name] = bases[index]
+    written = [p.name for p in target._schema.arguments if p.alias_info is not None]
+    is_whole = not any(name.startswith("_") for name in arguments)
+    return (target, arguments) if is_whole and [arguments[n] for n in written] == list(bases) else None
+
+
 # Values -----------------------------------------------------------------------------------
 
 
@@ -172,6 +193,7 @@ __all__ = [
     "OpOverload",
     "copied",
     "fake_of",
+    "functionalized",
     "has_aliases",
     "is_fake",
     "is_mutable",

@@ -4,7 +4,14 @@
 import torch
 
 
-def _attention(a, query, key, value, mask=None):
+def _attention(a, query, key, value, mask=None, *scales):
+    if scales:
+        key, value = (
+            (x.float() - zero_point.float()) * scale
+            for x, scale, zero_point in zip((key, value), scales[::2], scales[1::2], strict=True)
+        )
+    if a.by_token:
+        query, key, value = (x.transpose(-2, -3) for x in (query, key, value))
     if query.dim() > 2 and query.shape[-3] != key.shape[-3]:
         group = query.shape[-3] // key.shape[-3]
         key, value = (x.repeat_interleave(group, -3) for x in (key, value))
@@ -14,11 +21,12 @@ def _attention(a, query, key, value, mask=None):
     elif mask is not None:
         scores = scores + mask
     if a.causal:
-        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1 + a.start)
         scores = scores.masked_fill(future, float("-inf"))
     weights = torch.softmax(scores, -1)
     empty = (scores == float("-inf")).all(-1, keepdim=True)
-    return weights.masked_fill(empty, 0) @ value
+    y = weights.masked_fill(empty, 0) @ value
+    return y.transpose(-2, -3).contiguous() if a.by_token else y
 
 
 def _rotary_embedding(a, x, cos, sin):

@@ -274,8 +274,11 @@ AttributesDef recurrent(schema::RecurrentKind kind, bool reverse) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateRecurrent(b, kind, reverse); });
 }
 
-AttributesDef attention(float scale, bool causal) {
-  return attributes([=](FlatBufferBuilder& b) { return schema::CreateAttention(b, scale, causal); });
+AttributesDef attention(float scale, bool causal, int64_t start, bool by_token) {
+  return attributes([=](FlatBufferBuilder& b) {
+    const schema::Size first(start);
+    return schema::CreateAttention(b, scale, causal, &first, by_token);
+  });
 }
 
 AttributesDef rotary_embedding(bool pairs) {

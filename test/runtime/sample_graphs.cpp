@@ -132,6 +132,10 @@ GraphDef attend() {
   const uint32_t masked = g.node(attention(0.25f), {turned, key, value, mask}, {4, length, 6});
   const uint32_t causal = g.node(attention(0.25f, true), {query, key, value}, {4, length, 6});
   g.output(g.node(binary(BinaryKind::Sub), {masked, causal}, {4, length, 6}));
+  const int64_t start = g.ranged(DimOp::InputInt, 4, 0, 0, 9, 2);
+  g.inputs.push_back({kNone, {}});
+  const uint32_t keys = g.input({20, 2, 8}), tokens = g.input({length, 4, 8});
+  g.output(g.node(attention(0.25f, true, start, true), {tokens, keys, keys}, {length, 4, 8}));
   return g;
 }
 

@@ -6,9 +6,10 @@ import math
 
 import torch
 import torch.nn.functional as F
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401 - registers operators
 from torch import nn
 
-from . import BATCH, LENGTH, Argument, Sample, Size, bools, new, rand
+from . import ANY_OPERATOR, BATCH, LENGTH, Argument, Sample, Size, bools, integers, new, rand
 
 _attention = F.scaled_dot_product_attention
 _KEYS = Size("keys", 13, (13, 13, 5, 1, 8, 2, 13))
@@ -80,6 +81,29 @@ def _turn_a_part(x):
     return torch.cat([_turn_halves(x[..., :6]), x[..., 6:]], -1)
 
 
+def _cached(start, causal, scale=None):
+    def attend(q, k, v, mask=None):
+        return torch.ops.llama.custom_sdpa(q, k, v, start, mask, 0.0, causal, scale)
+
+    return attend
+
+
+def _cached_integers(q, q_scale, q_zero, k, k_scale, k_zero, v, v_scale, v_zero):
+    scales = q_zero, q_scale, k_zero, k_scale, v_zero, v_scale
+    return torch.ops.llama.custom_quantized_sdpa(q, k, v, 7, None, 0.0, True, None, *scales)
+
+
+def _by_token(length=LENGTH, batch=2):
+    return rand(batch, length, 6, 8), rand(batch, 30, 2, 8), rand(batch, 30, 2, 8)
+
+
+def _integers(*shape):
+    def int8(*shape):
+        return integers(*shape, low=-128, high=127, dtype=torch.int8)
+
+    return int8(*shape), rand(*shape[:-1], 1, low=0.01, high=0.02), int8(*shape[:-1], 1)
+
+
 def _qkv(leading, length=5, keys=6, size=8, value_size=8, kv_leading=None):
     kv = leading if kv_leading is None else kv_leading
     return rand(*leading, length, size), rand(*kv, keys, size), rand(*kv, keys, value_size)
@@ -111,6 +135,18 @@ SAMPLES = [
     Sample("attention_dynamic", _attention, *_qkv((BATCH, 2), LENGTH, _KEYS)),
     Sample("attention_dynamic_mask", _masked, *_qkv((BATCH, 2), LENGTH, _KEYS), rand(LENGTH, _KEYS)),
     Sample("attention_dynamic_causal", _option(is_causal=True), *_qkv((BATCH, 2), LENGTH, LENGTH)),
+    Sample("attention_cached", _cached(5, True), *_by_token(), config=ANY_OPERATOR),
+    Sample("attention_cached_one", _cached(29, True, 0.5), *_by_token(1), config=ANY_OPERATOR),
+    Sample("attention_cached_all", _cached(3, False), *_by_token(), config=ANY_OPERATOR),
+    Sample("attention_cached_mask", _cached(0, False), *_by_token(5), rand(5, 30), config=ANY_OPERATOR),
+    Sample(
+        "attention_cached_integers",
+        _cached_integers,
+        *_integers(2, LENGTH, 6, 8),
+        *_integers(2, 30, 2, 8),
+        *_integers(2, 30, 2, 8),
+        config=ANY_OPERATOR,
+    ),
     Sample("self_attention", new(SelfAttention), rand(2, 7, 16)),
     Sample("self_attention_dynamic", new(SelfAttention), rand(BATCH, LENGTH, 16)),
     Sample("rotary_halves", _turn_halves, rand(BATCH, 3, LENGTH, 8)),

@@ -19,28 +19,39 @@ struct AttentionParameters {
   std::optional<Shape> mask; // broadcasts to [..., rows, keys], with query's heads
   bool mask_is_bool = false; // true: may look at the key; else Float32, added to the scores
   float scale = 1; // of the scores
-  bool causal = false; // a row sees no key behind its own position
+  bool causal = false; // row i sees keys 0 to start + i
+  size_t start = 0;
+  bool by_token = false; // axes -2 and -3 in memory are swapped, but not those of the mask
+  bool is_int8 = false; // key and value, whose last axis is not empty
 };
 
-// Inputs: query, key, value, and the mask or nothing, dense. Output: softmax(query key^T scale + mask) value,
-// [..., rows, value width]; zeros for a row that sees nothing.
+// Inputs: query, key, value, and the mask or nothing, dense; of an Int8 key and value their scale and zero point, one for
+// each row: scale of key, zero point of key, those of value. Output: softmax(query key^T scale + mask) value,
+// [..., rows, value width]; zeros for a row that sees nothing. What no row may look at is not read, 256 keys at a time:
+// masks are looked at first.
 class Attention {
  public:
   size_t reshape(const AttentionParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments) const;
 
  private:
-  void run_few(const AttentionProblem& problem, float* scratch, pthreadpool_t pool) const;
+  size_t scratch_of_rows(size_t num_threads);
+  // Blocks of keys up to the last one that any row sees.
+  size_t visible_blocks(const AttentionProblem& problem) const;
+  void run_few(const AttentionProblem& problem, size_t parts, float* scratch, pthreadpool_t pool) const;
 
   const AttentionBlocks blocks_ = attention_blocks();
   const AttentionFewRows few_rows_ = attention_few_rows();
   AttentionProblem problem_;
   bool few_ = false; // rows
   AttentionFewRows::Sizes sizes_;
-  size_t parts_ = 0, parts_offset_ = 0;
+  size_t parts_offset_ = 0;
   size_t heads_ = 0; // of keys, over all batches
   size_t block_rows_ = 0;
   size_t scratch_per_thread_ = 0;
+  const FindVisibleKeys find_visible_keys_ = find_visible_keys();
+  size_t mask_rows_ = 0; // 0: the keys of its rows are not told apart
+  size_t visible_keys_offset_ = 0; // bytes
 };
 
 } // namespace executorch::backends::et_xnnpack

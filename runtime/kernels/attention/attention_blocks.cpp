@@ -10,7 +10,6 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "runtime/kernels/gemm/product-inl.h"
 #include "score-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,21 +29,46 @@ constexpr size_t kPaddedRows = (kRows + kLanes - 1) / kLanes * kLanes;
 struct Layout {
   explicit Layout(const AttentionProblem& p, size_t rows) {
     const size_t padded_rows = round_up(rows, kRows);
-    value_stride = round_up(p.value_width, kLanes);
+    packs_values = p.value.width % kLanes != 0 && p.value.scale == nullptr;
+    value_stride = round_up(p.value.width, kLanes);
     query = 0;
-    keys = query + round_up(padded_rows * p.width + kLanes, kAligned);
-    values = keys + round_up(kKeys * p.width + kLanes, kAligned);
-    scores = values + (value_stride == p.value_width ? 0 : kKeys * value_stride);
+    keys = query + round_up(padded_rows * p.query.width + kLanes, kAligned);
+    values = keys + round_up(kKeys * p.key.width + kLanes, kAligned);
+    float_keys = values + (packs_values ? kKeys * value_stride : 0);
+    float_values = float_keys + (p.key.scale == nullptr ? 0 : kTile * round_up(p.key.width, kAligned));
+    scores = float_values + (p.value.scale == nullptr ? 0 : kKeys * round_up(p.value.width, kAligned));
     output = scores + kRows * kKeys;
     highest = output + round_up(padded_rows * value_stride, kAligned);
     total = highest + padded_rows / kRows * kPaddedRows;
     end = round_up(total + padded_rows / kRows * kPaddedRows, kAligned);
   }
-  size_t value_stride, query, keys, values, scores, output, highest, total, end;
+  bool packs_values;
+  size_t value_stride, query, keys, values, float_keys, float_values, scores, output, highest, total, end;
 };
 
 size_t attention_scratch(const AttentionProblem& problem, size_t rows) {
   return Layout(problem, rows).end;
+}
+
+// Packs rows [begin, begin + rows) for panels of kRows. Those of several query heads may not have one distance.
+void pack_queries(const AttentionProblem& p, size_t head, size_t begin, size_t rows, float* to) {
+  const float* const data = static_cast<const float*>(p.query.data);
+  const size_t width = p.query.width;
+  const bool is_dense = p.query.head == p.rows * p.query.token;
+  for (size_t r = 0; r < rows; r += kRows) {
+    const size_t panel = std::min(kRows, rows - r), row = begin + r;
+    if (is_dense || row % p.rows + panel <= p.rows) {
+      const float* const from = data + p.row_offset(p.query, head, row);
+      pack(from, p.query.token, panel, width, kRows, p.scale, to + r * width);
+      continue;
+    }
+    for (size_t i = 0; i < kRows; ++i) {
+      const float* const from = i < panel ? data + p.row_offset(p.query, head, row + i) : nullptr;
+      for (size_t c = 0; c < width; ++c) {
+        to[r * width + c * kRows + i] = from == nullptr ? 0 : from[c] * p.scale;
+      }
+    }
+  }
 }
 
 template <MaskKind kMask>
@@ -52,69 +76,69 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
   const Floats f;
   const size_t rows = end - begin;
   const Layout layout(p, rows);
-  const size_t value_stride = layout.value_stride;
-  const bool pack_values = value_stride != p.value_width;
+  const size_t output_stride = layout.value_stride, width = p.query.width;
   float* query = scratch + layout.query;
   float* key_tiles = scratch + layout.keys;
   float* scores = scratch + layout.scores;
   float* output = scratch + layout.output;
   float* highest = scratch + layout.highest;
   float* total = scratch + layout.total;
-  const float* keys = p.key + head * p.keys * p.width;
-  const float* all_values = p.value + head * p.keys * p.value_width;
 
-  for (size_t r = 0; r < rows; r += kRows) {
-    const float* from = p.query + (head * p.rows_per_head() + begin + r) * p.width;
-    pack(from, p.width, std::min(kRows, rows - r), p.width, kRows, p.scale, query + r * p.width);
-  }
+  pack_queries(p, head, begin, rows, query);
   std::fill(highest, total, kLowest);
   std::fill(total, scratch + layout.end, 0.0f);
 
-  // Causal rows see no key behind their own position.
-  const auto keys_of = [&p](size_t row) { return p.causal ? std::min(p.keys, row % p.rows + 1) : p.keys; };
-  size_t last = 0;
-  for (size_t r = begin; r < end && last < p.keys; ++r) {
-    last = std::max(last, keys_of(r));
-  }
-  for (size_t k0 = 0; k0 < last; k0 += kKeys) {
-    const size_t block = std::min(kKeys, last - k0);
+  uint16_t seen[AttentionBlocks::kMaxRows];
+  bool has_output[AttentionBlocks::kMaxRows] = {}; // of the panel that begins with a row
+  for (size_t k0 = 0; k0 < p.keys; k0 += kKeys) {
+    size_t block = 0; // keys of this one that any row sees
+    for (size_t r = 0; r < rows; ++r) {
+      const size_t visible = p.visible(head, begin + r, k0, std::min(kKeys, p.keys - k0));
+      seen[r] = static_cast<uint16_t>(visible);
+      block = std::max(block, visible);
+    }
+    if (block == 0) {
+      continue;
+    }
     for (size_t k = 0; k < block; k += kTile) {
       // The last tile may be narrower.
       const size_t count = std::min(kTile, block - k);
-      pack(keys + (k0 + k) * p.width, p.width, count, p.width, round_up(count, kLanes), 1, key_tiles + k * p.width);
+      const FloatRows keys = float_rows(p.key, head, k0 + k, count, scratch + layout.float_keys);
+      pack(keys.data, keys.stride, count, width, round_up(count, kLanes), 1, key_tiles + k * width);
     }
-    const float* values = all_values + k0 * p.value_width;
-    if (pack_values) {
-      float* packed = scratch + layout.values;
+    FloatRows values = float_rows(p.value, head, k0, block, scratch + layout.float_values);
+    if (layout.packs_values) {
+      float* const packed = scratch + layout.values;
       for (size_t k = 0; k < block; ++k) {
-        std::copy_n(values + k * p.value_width, p.value_width, packed + k * value_stride);
-        std::fill(packed + k * value_stride + p.value_width, packed + (k + 1) * value_stride, 0.0f);
+        std::copy_n(values.data + k * values.stride, p.value.width, packed + k * output_stride);
+        std::fill(packed + k * output_stride + p.value.width, packed + (k + 1) * output_stride, 0.0f);
       }
-      values = packed;
+      values = {packed, output_stride};
     }
 
     for (size_t r0 = 0; r0 < rows; r0 += kRows) {
       const size_t panel = std::min(kRows, rows - r0);
       size_t visible = 0;
       for (size_t r = 0; r < panel; ++r) {
-        visible = std::max(visible, keys_of(begin + r0 + r));
+        visible = std::max<size_t>(visible, seen[r0 + r]);
       }
-      if (visible <= k0) {
+      if (visible == 0) {
         continue;
       }
-      visible = std::min(visible - k0, block);
+      const bool is_first = !has_output[r0];
+      has_output[r0] = true;
 
       with_rows(panel, [&](auto r_tag) HWY_ATTR {
         constexpr size_t R = decltype(r_tag)::value;
         const auto scores_of = [&](auto n_tag, size_t k) HWY_ATTR {
           constexpr size_t N = decltype(n_tag)::value;
           multiply<R, N>(
-              query + r0 * p.width,
+              query + r0 * width,
               Constant<kRows>(),
               Constant<1>(),
-              key_tiles + k * p.width,
+              key_tiles + k * width,
               N * kLanes,
-              p.width,
+              width,
               nullptr,
               scores + k,
               kKeys);
@@ -133,18 +157,15 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
       // What has been summed up so far is multiplied with this.
       HWY_ALIGN float keep[kPaddedRows];
       HWY_ALIGN float base[kPaddedRows] = {};
-      size_t seen[kRows];
       for (size_t r = 0; r < panel; ++r) {
         const size_t row = begin + r0 + r;
-        const size_t limit = keys_of(row);
-        seen[r] = limit <= k0 ? 0 : std::min(limit - k0, visible);
         const RowMask mask = row_mask<kMask>(p, head, row, k0);
-        base[r] = highest_score<kMask>(scores + r * kKeys, seen[r], mask, panel_highest[r]);
+        base[r] = highest_score<kMask>(scores + r * kKeys, seen[r0 + r], mask, panel_highest[r]);
       }
       for (size_t r = 0; r < panel; r += kLanes) {
         const Vector top = hn::Load(f, base + r);
         const Vector finite = hn::IfThenZeroElse(hn::Eq(top, hn::Set(f, kLowest)), top);
-        if (k0 > 0) {
+        if (!is_first) {
           const Vector factor = exp_nonpositive(hn::Sub(hn::Load(f, panel_highest + r), finite));
           hn::Store(factor, f, keep + r);
           hn::Store(hn::Mul(hn::Load(f, panel_total + r), factor), f, panel_total + r);
@@ -153,7 +174,7 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
         hn::Store(finite, f, base + r);
       }
       for (size_t r = 0; r < panel; ++r) {
-        panel_total[r] += weights_of(scores + r * kKeys, seen[r], visible, base[r]);
+        panel_total[r] += weights_of(scores + r * kKeys, seen[r0 + r], visible, base[r]);
       }
 
       with_rows(panel, [&](auto r_tag) HWY_ATTR {
@@ -164,15 +185,15 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
               scores,
               Constant<1>(),
               Constant<kKeys>(),
-              values + c,
-              value_stride,
+              values.data + c,
+              values.stride,
               visible,
-              k0 == 0 ? nullptr : keep,
-              output + r0 * value_stride + c,
-              value_stride);
+              is_first ? nullptr : keep,
+              output + r0 * output_stride + c,
+              output_stride);
         };
-        for (size_t c = 0; c < value_stride; c += kTile) {
-          if (value_stride - c >= kTile) {
+        for (size_t c = 0; c < output_stride; c += kTile) {
+          if (output_stride - c >= kTile) {
             add_values(Constant<kVectors>(), c);
           } else {
             add_values(Constant<1>(), c);
@@ -183,13 +204,13 @@ void attend(const AttentionProblem& p, size_t head, size_t begin, size_t end, fl
   }
 
   for (size_t r = 0; r < rows; ++r) {
-    float* to = p.output + (head * p.rows_per_head() + begin + r) * p.value_width;
-    const float* from = output + r * value_stride;
+    float* to = p.output_data + p.row_offset(p.output, head, begin + r);
+    const float* from = output + r * output_stride;
     const float sum = total[r / kRows * kPaddedRows + r % kRows];
     const bool empty = sum == 0;
     const Vector factor = hn::Set(f, empty ? 0 : 1 / sum);
-    for (size_t c = 0; c < p.value_width; c += kLanes) {
-      const size_t count = std::min(kLanes, p.value_width - c);
+    for (size_t c = 0; c < p.value.width; c += kLanes) {
+      const size_t count = std::min(kLanes, p.value.width - c);
       const Vector y = empty ? hn::Zero(f) : hn::Mul(hn::LoadU(f, from + c), factor);
       if (count == kLanes) {
         hn::StoreU(y, f, to + c);

@@ -2,6 +2,7 @@
 #include "attention_problem.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/kernels/simd/isa.h"
 
@@ -10,7 +11,6 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "runtime/kernels/gemm/product-inl.h"
 #include "score-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 // What attention_part writes for each row: the sum of weighted values, then the highest score and the
 // sum of weights.
 size_t part_highest(const AttentionProblem& p) {
-  return round_up(p.value_width, kAligned);
+  return round_up(p.value.width, kAligned);
 }
 size_t part_row(const AttentionProblem& p) {
   return part_highest(p) + kAligned;
@@ -31,15 +31,15 @@ size_t part_row(const AttentionProblem& p) {
 
 AttentionFewRows::Sizes attention_few_sizes(const AttentionProblem& p) {
   AttentionFewRows::Sizes sizes;
-  sizes.part_keys = kKeys;
   sizes.part = p.rows_per_head() * part_row(p);
-  sizes.scratch = p.rows_per_head() * (round_up(p.width, kAligned) + kKeys);
+  sizes.scratch = p.rows_per_head() * (round_up(p.query.width, kAligned) + kKeys);
   return sizes;
 }
 
 // A vector of scores: the products of a query and each of `count` keys. REQUIRES: zeros behind the query, 1 to kLanes
 // keys
-HWY_INLINE Vector score_keys(const float* query, const float* keys, size_t width, size_t count) {
+template <typename T>
+HWY_INLINE Vector score_keys(const float* query, const T* keys, size_t stride, size_t width, size_t count) {
   const Floats f;
   Vector sum[kLanes];
   HWY_UNROLL(16)
@@ -51,7 +51,7 @@ HWY_INLINE Vector score_keys(const float* query, const float* keys, size_t width
     const Vector q = hn::Load(f, query + c);
     HWY_UNROLL(16)
     for (size_t i = 0; i < kLanes; ++i) {
-      sum[i] = hn::MulAdd(hn::LoadU(f, keys + i * width + c), q, sum[i]);
+      sum[i] = hn::MulAdd(load(keys + i * stride + c), q, sum[i]);
     }
   }
   for (size_t c = whole; c < width; c += kLanes) {
@@ -60,7 +60,7 @@ HWY_INLINE Vector score_keys(const float* query, const float* keys, size_t width
     HWY_UNROLL(16)
     for (size_t i = 0; i < kLanes; ++i) {
       if (i < count) {
-        sum[i] = hn::MulAdd(hn::LoadN(f, keys + i * width + c, rest), q, sum[i]);
+        sum[i] = hn::MulAdd(load_some(keys + i * stride + c, rest), q, sum[i]);
       }
     }
   }
@@ -75,11 +75,38 @@ HWY_INLINE Vector score_keys(const float* query, const float* keys, size_t width
   return sum[0];
 }
 
-// to[r * stride + j] = sum over k of weights[r * kKeys + k] * values[k * width + j] for N vectors, or
-// with kPartial for `rest` columns.
-template <size_t R, size_t N, bool kPartial>
+// What stands for integers: the scale of each, and its zero point, `stride` apart.
+struct Scales {
+  const float* scale = nullptr;
+  const int8_t* zero_point = nullptr;
+  size_t stride = 0;
+};
+
+Scales scales_of(const AttentionRows& x, size_t offset) {
+  return x.scale == nullptr ? Scales()
+                            : Scales{x.scale + offset / x.width, x.zero_point + offset / x.width, x.token / x.width};
+}
+
+// The scores of `count` keys that are integers, of the products of a query, whose sum is `total`, with these.
+void scale_scores(const Scales& keys, size_t count, float total, float* scores) {
+  for (size_t k = 0; k < count; ++k) {
+    scores[k] =
+        (scores[k] - static_cast<float>(keys.zero_point[k * keys.stride]) * total) * keys.scale[k * keys.stride];
+  }
+}
+
+// to[r * to_stride + j] = sum over k of weights[r * kKeys + k] * values[k * stride + j] for N vectors, or
+// with kPartial for `rest` columns. Of integers the zero points are subtracted.
+template <size_t R, size_t N, bool kPartial, typename T>
 HWY_INLINE void weigh_columns(
-    const float* weights, const float* values, size_t width, size_t count, size_t rest, float* to, size_t stride) {
+    const float* weights,
+    const T* values,
+    size_t stride,
+    const Scales& scales,
+    size_t count,
+    size_t rest,
+    float* to,
+    size_t to_stride) {
   const Floats f;
   Vector sum[R][N];
   for (size_t r = 0; r < R; ++r) {
@@ -87,11 +114,14 @@ HWY_INLINE void weigh_columns(
       sum[r][n] = hn::Zero(f);
     }
   }
-  for (size_t k = 0; k < count; ++k, values += width) {
+  for (size_t k = 0; k < count; ++k, values += stride) {
     Vector v[N];
     HWY_UNROLL(4)
     for (size_t n = 0; n < N; ++n) {
-      v[n] = kPartial ? hn::LoadN(f, values, rest) : hn::LoadU(f, values + n * kLanes);
+      v[n] = kPartial ? load_some(values, rest) : load(values + n * kLanes);
+      if constexpr (sizeof(T) == 1) {
+        v[n] = hn::Sub(v[n], hn::Set(f, scales.zero_point[k * scales.stride]));
+      }
     }
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
@@ -104,69 +134,114 @@ HWY_INLINE void weigh_columns(
   }
   for (size_t r = 0; r < R; ++r) {
     for (size_t n = 0; n < N; ++n) {
-      hn::StoreU(sum[r][n], f, to + r * stride + n * kLanes);
+      hn::StoreU(sum[r][n], f, to + r * to_stride + n * kLanes);
     }
   }
 }
 
-template <size_t R>
-void weigh_values(const float* weights, const float* values, size_t width, size_t count, float* to, size_t stride) {
+template <size_t R, typename T>
+void weigh_values(
+    const float* weights,
+    const T* values,
+    const AttentionRows& rows,
+    const Scales& scales,
+    size_t count,
+    float* to,
+    size_t to_stride) {
   constexpr size_t N = R * 4 <= kRows ? 4 : 2;
+  const size_t width = rows.width, stride = rows.token;
   size_t c = 0;
   for (; c + N * kLanes <= width; c += N * kLanes) {
-    weigh_columns<R, N, false>(weights, values + c, width, count, 0, to + c, stride);
+    weigh_columns<R, N, false>(weights, values + c, stride, scales, count, 0, to + c, to_stride);
   }
   for (; c + kLanes <= width; c += kLanes) {
-    weigh_columns<R, 1, false>(weights, values + c, width, count, 0, to + c, stride);
+    weigh_columns<R, 1, false>(weights, values + c, stride, scales, count, 0, to + c, to_stride);
   }
   if (c < width) {
-    weigh_columns<R, 1, true>(weights, values + c, width, count, width - c, to + c, stride);
+    weigh_columns<R, 1, true>(weights, values + c, stride, scales, count, width - c, to + c, to_stride);
   }
 }
 
-template <MaskKind kMask>
+// `T` is float or, of keys and values with scales, int8_t.
+template <MaskKind kMask, typename T>
 void attend_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
-  const size_t rows = p.rows_per_head(), count = end - begin;
-  const size_t query_stride = round_up(p.width, kAligned);
+  const size_t rows = p.rows_per_head();
+  const size_t query_stride = round_up(p.query.width, kAligned);
+  size_t seen[AttentionFewRows::kMaxRows];
+  size_t count = 0; // keys that any row sees
+  for (size_t r = 0; r < rows; ++r) {
+    seen[r] = p.visible(head, r, begin, end - begin);
+    count = std::max(count, seen[r]);
+  }
+  if (count == 0) {
+    for (size_t r = 0; r < rows; ++r) {
+      float* const to = part + r * part_row(p) + part_highest(p);
+      to[0] = kLowest;
+      to[1] = 0;
+    }
+    return;
+  }
   float* const query = scratch;
   float* const scores = scratch + rows * query_stride;
-  const float* const keys = p.key + (head * p.keys + begin) * p.width;
-  const float* const values = p.value + (head * p.keys + begin) * p.value_width;
+  const size_t key_offset = p.key.offset(head, begin), value_offset = p.value.offset(head, begin);
+  const T* const keys = static_cast<const T*>(p.key.data) + key_offset;
+  const T* const values = static_cast<const T*>(p.value.data) + value_offset;
+  const Scales value_scales = scales_of(p.value, value_offset);
   for (size_t r = 0; r < rows; ++r) {
-    const float* const from = p.query + (head * rows + r) * p.width;
+    const float* const from = static_cast<const float*>(p.query.data) + p.row_offset(p.query, head, r);
     float* const to = query + r * query_stride;
-    std::transform(from, from + p.width, to, [&p](float q) { return q * p.scale; });
-    std::fill(to + p.width, to + query_stride, 0.0f);
+    std::transform(from, from + p.query.width, to, [&p](float q) { return q * p.scale; });
+    std::fill(to + p.query.width, to + query_stride, 0.0f);
   }
   // A tile of keys stays in the cache for all rows.
   for (size_t k = 0; k < count; k += kLanes) {
     for (size_t r = 0; r < rows; ++r) {
-      const Vector tile =
-          score_keys(query + r * query_stride, keys + k * p.width, p.width, std::min(kLanes, count - k));
-      hn::StoreU(tile, kFloats, scores + r * kKeys + k);
+      const T* const tile = keys + k * p.key.token;
+      const Vector products =
+          score_keys(query + r * query_stride, tile, p.key.token, p.key.width, std::min(kLanes, count - k));
+      hn::StoreU(products, kFloats, scores + r * kKeys + k);
     }
   }
   for (size_t r = 0; r < rows; ++r) {
-    const float top = highest_score<kMask>(scores + r * kKeys, count, row_mask<kMask>(p, head, r, begin), kLowest);
+    float* const row = scores + r * kKeys;
+    if constexpr (sizeof(T) == 1) {
+      const float* const q = query + r * query_stride;
+      scale_scores(scales_of(p.key, key_offset), seen[r], std::accumulate(q, q + p.query.width, 0.0f), row);
+    }
+    const float top = highest_score<kMask>(row, seen[r], row_mask<kMask>(p, head, r, begin), kLowest);
     float* const to = part + r * part_row(p) + part_highest(p);
     to[0] = top;
-    to[1] = weights_of(scores + r * kKeys, count, count, top == kLowest ? 0 : top);
+    to[1] = weights_of(row, seen[r], count, top == kLowest ? 0 : top);
+    if constexpr (sizeof(T) == 1) {
+      for (size_t k = 0; k < seen[r]; ++k) {
+        row[k] *= value_scales.scale[k * value_scales.stride];
+      }
+    }
   }
+  const auto weigh = [&](auto r_tag) HWY_ATTR {
+    weigh_values<decltype(r_tag)::value>(scores, values, p.value, value_scales, count, part, part_row(p));
+  };
   switch (rows) {
     case 1:
-      return weigh_values<1>(scores, values, p.value_width, count, part, part_row(p));
+      return weigh(Constant<1>());
     case 2:
-      return weigh_values<2>(scores, values, p.value_width, count, part, part_row(p));
+      return weigh(Constant<2>());
     case 3:
-      return weigh_values<3>(scores, values, p.value_width, count, part, part_row(p));
+      return weigh(Constant<3>());
     default:
-      return weigh_values<4>(scores, values, p.value_width, count, part, part_row(p));
+      return weigh(Constant<4>());
   }
 }
 
-// Keys [begin, end) of a head for all rows of it. REQUIRES: kMaxRows rows at most, not causal, kKeys keys at most
+// Keys [begin, end) of a head for all rows of it. REQUIRES: kMaxRows rows at most; a block of keys, or what is left
 void attention_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
-  with_mask(p, [&](auto kind) { attend_part<decltype(kind)::value>(p, head, begin, end, scratch, part); });
+  with_mask(p, [&](auto kind) {
+    if (p.key.scale != nullptr) {
+      attend_part<decltype(kind)::value, int8_t>(p, head, begin, end, scratch, part);
+    } else {
+      attend_part<decltype(kind)::value, float>(p, head, begin, end, scratch, part);
+    }
+  });
 }
 
 // Joins the parts of one row, `stride` floats apart; their highest scores become their weights.
@@ -184,19 +259,21 @@ void join_parts(const AttentionProblem& p, float* parts, size_t count, size_t st
     total += weight * parts[i * stride + at + 1];
   }
   if (total == 0) {
-    std::fill_n(to, p.value_width, 0.0f);
+    std::fill_n(to, p.value.width, 0.0f);
     return;
   }
-  for (size_t c = 0; c < p.value_width; c += kLanes) {
+  for (size_t c = 0; c < p.value.width; c += kLanes) {
     Vector sum = hn::Zero(f);
     for (size_t i = 0; i < count; ++i) {
-      sum = hn::MulAdd(hn::Set(f, parts[i * stride + at]), hn::LoadU(f, parts + i * stride + c), sum);
+      if (parts[i * stride + at] != 0) { // else there may be no values
+        sum = hn::MulAdd(hn::Set(f, parts[i * stride + at]), hn::LoadU(f, parts + i * stride + c), sum);
+      }
     }
     sum = hn::Mul(sum, hn::Set(f, 1 / total));
-    if (p.value_width - c >= kLanes) {
+    if (p.value.width - c >= kLanes) {
       hn::StoreU(sum, f, to + c);
     } else {
-      hn::StoreN(sum, f, to + c, p.value_width - c);
+      hn::StoreN(sum, f, to + c, p.value.width - c);
     }
   }
 }

@@ -1,38 +1,64 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/base/shape.h"
 
 namespace executorch::backends::et_xnnpack {
 
+// A row of numbers for each token and head, somewhere in a tensor.
+struct AttentionRows {
+  const void* data = nullptr; // float, or int8_t if there are scales
+  size_t width = 0;
+  size_t heads = 1; // of one batch
+  size_t token = 0, head = 0, batch = 0; // elements from one to the next
+  // Of integers, for each row: its numbers are (integer - zero_point) * scale.
+  const float* scale = nullptr;
+  const int8_t* zero_point = nullptr;
+
+  // Element with which the row begins; heads are counted over all batches.
+  size_t offset(size_t head_of_all, size_t token_of_head) const {
+    return head_of_all / heads * batch + head_of_all % heads * head + token_of_head * token;
+  }
+};
+
 // What the instruction-set variants of attention share. The `group` query heads that use one
-// key head lie behind one another, so to the inner loops they are one head with
-// group * rows rows.
+// key head are to the inner loops one head with group * rows rows.
 struct AttentionProblem {
-  const float* query = nullptr;
-  const float* key = nullptr;
-  const float* value = nullptr;
+  static constexpr size_t kBlockKeys = 256; // taken at a time
+
+  AttentionRows query, key, value, output;
   const void* mask = nullptr;
-  float* output = nullptr;
+  float* output_data = nullptr; // rows as `output` says
 
   size_t rows = 0; // of one query head
   size_t keys = 0;
-  size_t width = 0;
-  size_t value_width = 0;
   size_t group = 1;
   float scale = 1;
   bool causal = false;
+  size_t start = 0; // of causal rows: the last key that the first one sees
 
   bool mask_is_bool = false;
   size_t mask_key_stride = 0;
   std::array<size_t, kMaxRank> mask_strides{}; // for the axes of query_shape
-  Shape query_shape; // only with a mask
+  Shape query_shape; // [..., heads, rows, width], only with a mask
+  // For each row of the mask and block of keys how many of these there are up to the last one that may be looked at;
+  // null: not known.
+  const uint16_t* visible_keys = nullptr;
 
   size_t rows_per_head() const {
     return group * rows;
+  }
+  size_t blocks() const {
+    return (keys + kBlockKeys - 1) / kBlockKeys;
+  }
+  // Where row `row` of key head `head` is.
+  size_t row_offset(const AttentionRows& x, size_t head, size_t row) const {
+    return x.offset(head * group + row / rows, row % rows);
   }
   // Element of the mask for the first key of row `row` of key head `head`.
   size_t mask_offset(size_t head, size_t row) const {
@@ -45,10 +71,29 @@ struct AttentionProblem {
     }
     return offset;
   }
+  // Of `count` keys from `first` on, the beginning of a block, how many there are up to the last one that this row
+  // may look at.
+  size_t visible(size_t head, size_t row, size_t first, size_t count) const {
+    if (causal) {
+      const size_t end = start + row % rows + 1;
+      count = end <= first ? 0 : std::min(count, end - first);
+    }
+    if (visible_keys != nullptr && count > 0) {
+      const size_t mask_row = mask_offset(head, row) / keys;
+      count = std::min<size_t>(count, visible_keys[mask_row * blocks() + first / kBlockKeys]);
+    }
+    return count;
+  }
 };
+
+// Finds out what `visible_keys` are, for rows [begin, end) of the mask. REQUIRES: it has an element for each key
+using FindVisibleKeys = void (*)(const AttentionProblem& problem, size_t begin, size_t end, uint16_t* to);
+FindVisibleKeys find_visible_keys();
 
 // For blocks of query rows, with the instructions of this CPU.
 struct AttentionBlocks {
+  static constexpr size_t kMaxRows = 240;
+
   // Floats of scratch memory for a block of so many rows.
   size_t (*scratch)(const AttentionProblem& problem, size_t rows);
   // Computes rows [begin, end) of the query rows that share key head `head`.
@@ -56,13 +101,13 @@ struct AttentionBlocks {
 };
 AttentionBlocks attention_blocks();
 
-// For few rows for each key head, without a causal mask: their keys are taken in parts.
+// For few rows for each key head: their keys are taken in parts of kBlockKeys.
 struct AttentionFewRows {
   static constexpr size_t kMaxRows = 4;
 
-  // Keys of a part, and floats of its results and of the scratch memory of a thread.
+  // Floats of the results of a part, and of the scratch memory of a thread.
   struct Sizes {
-    size_t part_keys = 1, part = 0, scratch = 0;
+    size_t part = 0, scratch = 0;
   };
   Sizes (*sizes)(const AttentionProblem& problem);
   // Writes to `part` what keys [begin, end) of head `head` give.

@@ -14,17 +14,62 @@
 #include <type_traits>
 
 #include "attention_problem.h"
+#include "runtime/kernels/gemm/product-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-constexpr size_t kKeys = 256; // taken at a time
+constexpr size_t kKeys = AttentionProblem::kBlockKeys;
 constexpr size_t kAligned = 16; // floats that take 64 bytes
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 enum class MaskKind { None, Float, Bool };
+
+// A vector of numbers that may be integers.
+HWY_INLINE Vector load(const float* from) {
+  return hn::LoadU(kFloats, from);
+}
+HWY_INLINE Vector load(const int8_t* from) {
+  const hn::Rebind<int8_t, Floats> bytes;
+  const hn::RebindToSigned<Floats> words;
+  return hn::ConvertTo(kFloats, hn::PromoteTo(words, hn::LoadU(bytes, from)));
+}
+HWY_INLINE Vector load_some(const float* from, size_t count) {
+  return hn::LoadN(kFloats, from, count);
+}
+HWY_INLINE Vector load_some(const int8_t* from, size_t count) {
+  const hn::Rebind<int8_t, Floats> bytes;
+  const hn::RebindToSigned<Floats> words;
+  return hn::ConvertTo(kFloats, hn::PromoteTo(words, hn::LoadN(bytes, from, count)));
+}
+
+// Rows of floats.
+struct FloatRows {
+  const float* data = nullptr;
+  size_t stride = 0;
+};
+
+// `count` rows of head `head` from token `first` on, where they are, or written to `to` if they are integers.
+inline FloatRows float_rows(const AttentionRows& x, size_t head, size_t first, size_t count, float* to) {
+  const size_t begin = x.offset(head, first);
+  if (x.scale == nullptr) {
+    return {static_cast<const float*>(x.data) + begin, x.token};
+  }
+  const size_t stride = round_up(x.width, kAligned);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = begin + i * x.token;
+    const int8_t* const from = static_cast<const int8_t*>(x.data) + at;
+    const Vector scale = hn::Set(kFloats, x.scale[at / x.width]);
+    const Vector zero_point = hn::Set(kFloats, x.zero_point[at / x.width]);
+    for (size_t c = 0; c < x.width; c += kLanes) {
+      const Vector q = x.width - c >= kLanes ? load(from + c) : load_some(from + c, x.width - c);
+      hn::StoreU(hn::Mul(hn::Sub(q, zero_point), scale), kFloats, to + i * stride + c);
+    }
+  }
+  return {to, stride};
+}
 
 // What one row of scores is masked with.
 struct RowMask {

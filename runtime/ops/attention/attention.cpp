@@ -1,5 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <cinttypes>
 #include <cmath>
+#include <utility>
 
 #include "attention_kernel.h"
 #include "runtime/ops/common/choose.h"
@@ -35,36 +37,88 @@ Status check_mask(const TensorType& mask, const Shape& scores) {
   return {};
 }
 
-Status infer_attention(const NodeContext& node, Span<TensorType> outputs) {
-  ETX_RETURN_IF_ERROR(node.check_operands(3, 1));
-  for (size_t i = 0; i < 3; ++i) {
-    ETX_CHECK(
-        node.input(i).dtype == DType::Float32,
-        InvalidProgram,
-        "input %zu is %s, but must be Float32",
-        i,
-        node.input(i).to_string().c_str());
-  }
-  const float scale = node.attributes<schema::Attention>().scale();
-  ETX_CHECK(std::isfinite(scale), InvalidProgram, "the scale is %g, but must be finite", static_cast<double>(scale));
-  const Shape& query = node.input(0).shape;
-  const Shape& key = node.input(1).shape;
-  const Shape& value = node.input(2).shape;
-  const size_t rank = query.rank;
+Status check_number(const NodeContext& node, size_t i, DType dtype) {
   ETX_CHECK(
-      rank >= 2 && key.rank == rank && value.rank == rank && query[rank - 1] == key[rank - 1] &&
-          key[rank - 2] == value[rank - 2] && leading_axes_match(query, key, value),
+      node.input(i).dtype == dtype,
+      InvalidProgram,
+      "input %zu is %s, but must be %s",
+      i,
+      node.input(i).to_string().c_str(),
+      name_of(dtype));
+  return {};
+}
+
+// That key and value are floats, or integers with a scale and a zero point for each row.
+Status check_keys(const NodeContext& node) {
+  const bool is_int8 = node.input(1).dtype == DType::Int8;
+  for (size_t i = 1; i < 3; ++i) {
+    ETX_RETURN_IF_ERROR(check_number(node, i, is_int8 ? DType::Int8 : DType::Float32));
+  }
+  for (size_t i = 4; i < 8; ++i) {
+    ETX_CHECK(
+        node.has_input(i) == is_int8,
+        InvalidProgram,
+        "input %zu, a scale or zero point, is %s",
+        i,
+        is_int8 ? "missing" : "not one of integers");
+    if (is_int8) {
+      ETX_RETURN_IF_ERROR(check_number(node, i, i % 2 == 0 ? DType::Float32 : DType::Int8));
+      Shape rows = node.input(i < 6 ? 1 : 2).shape;
+      ETX_CHECK(rows.rank > 0 && rows.last() > 0, InvalidProgram, "key and value are empty integers");
+      rows[rows.rank - 1] = 1;
+      ETX_RETURN_IF_ERROR(check_shape(node, i, rows));
+    }
+  }
+  return {};
+}
+
+// That causal rows have a place among the keys.
+Status check_start(const NodeContext& node, size_t rows, size_t keys) {
+  const auto& attributes = node.attributes<schema::Attention>();
+  const int64_t start = node.sizes().resolve(attributes.start());
+  ETX_CHECK(
+      start == 0 || (attributes.causal() && start > 0 && rows <= keys && static_cast<uint64_t>(start) <= keys - rows),
+      InvalidProgram,
+      "%zu rows from position %" PRId64 " are not among %zu keys, or not causal",
+      rows,
+      start,
+      keys);
+  return {};
+}
+
+Status infer_attention(const NodeContext& node, Span<TensorType> outputs) {
+  ETX_RETURN_IF_ERROR(node.check_operands(3, 5));
+  ETX_RETURN_IF_ERROR(check_number(node, 0, DType::Float32));
+  ETX_RETURN_IF_ERROR(check_keys(node));
+  const auto& attributes = node.attributes<schema::Attention>();
+  const float scale = attributes.scale();
+  ETX_CHECK(std::isfinite(scale), InvalidProgram, "the scale is %g, but must be finite", static_cast<double>(scale));
+  const size_t rank = node.input(0).shape.rank;
+  Shape shapes[3];
+  for (size_t i = 0; i < 3; ++i) {
+    shapes[i] = node.input(i).shape;
+    const size_t axes = attributes.by_token() ? 3 : 2;
+    ETX_CHECK(shapes[i].rank == rank && rank >= axes, InvalidProgram, "query, key and value do not match in rank");
+    if (attributes.by_token()) {
+      std::swap(shapes[i][rank - 2], shapes[i][rank - 3]);
+    }
+  }
+  const Shape &query = shapes[0], &key = shapes[1], &value = shapes[2];
+  ETX_CHECK(
+      query[rank - 1] == key[rank - 1] && key[rank - 2] == value[rank - 2] && leading_axes_match(query, key, value),
       InvalidProgram,
       "query %s, key %s and value %s do not match",
-      query.to_string().c_str(),
-      key.to_string().c_str(),
-      value.to_string().c_str());
+      node.input(0).shape.to_string().c_str(),
+      node.input(1).shape.to_string().c_str(),
+      node.input(2).shape.to_string().c_str());
+  ETX_RETURN_IF_ERROR(check_start(node, query[rank - 2], key[rank - 2]));
   Shape y = query;
   y[rank - 1] = key[rank - 2];
   ETX_RETURN_IF_ERROR(check_size({DType::Float32, y}));
   if (node.has_input(3)) {
     ETX_RETURN_IF_ERROR(check_mask(node.input(3), y));
   }
+  y = node.input(0).shape;
   y[rank - 1] = value[rank - 1];
   return set_output(outputs, DType::Float32, y);
 }

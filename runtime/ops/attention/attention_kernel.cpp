@@ -16,6 +16,9 @@ AttentionParameters attention_parameters(const NodeContext& node) {
   }
   parameters.scale = attributes.scale();
   parameters.causal = attributes.causal();
+  parameters.start = static_cast<size_t>(node.sizes().resolve(attributes.start()));
+  parameters.by_token = attributes.by_token();
+  parameters.is_int8 = node.input(1).dtype == DType::Int8;
   return parameters;
 }
 

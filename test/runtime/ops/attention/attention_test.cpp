@@ -48,6 +48,52 @@ TEST(Attention, Refuses) {
   expect_refused(attention({tensor({1, 16}), tensor({7, 16}), tensor({7, 24}), tensor({5, 7})}), "does not broadcast");
 }
 
+OpCase cached(std::vector<Operand> operands, bool causal, int64_t start, bool by_token) {
+  const auto attributes = [=](Builder& builder) {
+    const schema::Size first(start);
+    return schema::CreateAttention(builder, 0.5f, causal, &first, by_token);
+  };
+  return OpCase(attributes, std::move(operands));
+}
+
+std::vector<Operand> integers() {
+  const Operand key = typed(DType::Int8, {2, 7, 4, 16}), value = typed(DType::Int8, {2, 7, 4, 24});
+  const Operand scale = tensor({2, 7, 4, 1}), zero_point = typed(DType::Int8, {2, 7, 4, 1});
+  return {tensor({2, 5, 8, 16}), key, value, absent(), scale, zero_point, scale, zero_point};
+}
+
+TEST(Attention, ReadsCaches) {
+  const Operand query = tensor({2, 5, 8, 16}), key = tensor({2, 7, 4, 16}), value = tensor({2, 7, 4, 24});
+  expect_shape(cached({query, key, value}, true, 2, true), {2, 5, 8, 24});
+  expect_shape(cached({query, key, value, tensor({5, 7})}, false, 0, true), {2, 5, 8, 24});
+  expect_shape(cached(integers(), true, 0, true), {2, 5, 8, 24});
+  expect_shape(cached({kQuery, kKey, kValue}, true, 1, false), {2, 8, 5, 24});
+}
+
+TEST(Attention, RefusesCaches) {
+  const Operand query = tensor({2, 5, 8, 16}), key = tensor({2, 7, 4, 16}), value = tensor({2, 7, 4, 24});
+  expect_refused(cached({query, key, value}, true, 3, true), "5 rows from position 3 are not among 7 keys");
+  expect_refused(cached({query, key, value}, false, 1, true), "or not causal");
+  expect_refused(cached({tensor({8, 16}), tensor({7, 16}), tensor({7, 24})}, true, 0, true), "do not match in rank");
+  expect_refused(cached({query, key, value}, true, 0, false), "do not match");
+  expect_refused(cached({query, key, value, tensor({8, 7})}, false, 0, true), "does not broadcast");
+  std::vector<Operand> operands = integers();
+  operands[7] = absent();
+  expect_refused(cached(operands, true, 0, true), "input 7, a scale or zero point, is missing");
+  operands = integers();
+  operands[2] = value;
+  expect_refused(cached(operands, true, 0, true), "input 2 is Float32");
+  operands = integers();
+  operands[4] = tensor({2, 7, 4, 16});
+  expect_refused(cached(operands, true, 0, true), "input 4");
+  operands = integers();
+  operands[5] = tensor({2, 7, 4, 1});
+  expect_refused(cached(operands, true, 0, true), "input 5 is Float32");
+  expect_refused(
+      cached({query, key, value, absent(), tensor({2, 7, 4, 1})}, true, 0, true),
+      "input 4, a scale or zero point, is not one");
+}
+
 OpCase rotary(std::vector<Operand> operands) {
   const auto attributes = [&](Builder& builder) { return schema::CreateRotaryEmbedding(builder, true); };
   return OpCase(attributes, std::move(operands));
