@@ -20,7 +20,7 @@ from . import ops
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .custom_ops import custom_op, needs_custom_op
 from .fold_float64 import fold_float64
-from .lowering import Support, is_size, target_name, try_group
+from .lowering import Support, is_size, reads_or_checks_integer, target_name, try_group
 from .placeholders import Placeholders
 from .prepare import prepare
 from .private.executorch import method_being_lowered
@@ -262,7 +262,11 @@ class EtXnnpackPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         # Before anything looks at shapes: the order of strides, for one, is found by comparing sizes.
         keep_ranges(exported_program.graph_module)
-        computing = [n for n in exported_program.graph.nodes if n.op == "call_function" and not is_size(n)]
+        computing = [
+            node
+            for node in exported_program.graph.nodes
+            if node.op == "call_function" and not is_size(node) and not reads_or_checks_integer(node)
+        ]
         groups, reasons = self._stable_groups(exported_program, computing)
         grouped = {node for group in groups for node in group}
         refusals = []

@@ -30,6 +30,20 @@ def is_size(node: FxNode) -> bool:
     return isinstance(value, (int, bool, torch.SymInt, torch.SymBool))
 
 
+def reads_or_checks_integer(node: FxNode) -> bool:
+    """Whether it only gives an integer of an input to the program, or checks one.
+
+    ExecuTorch does that before the delegate is called, which gets the integers as arguments.
+    """
+    if node.op != "call_function":
+        return False
+    name = target_name(node)
+    if name in ("aten.select_copy.int", "aten.select.int"):
+        readers = {target_name(user) for user in node.users}
+        return readers == {"aten._local_scalar_dense.default"} and node.args[0].op == "placeholder"
+    return name == "aten._assert_scalar.default"
+
+
 def is_wide_scale(node: FxNode) -> bool:
     """Whether it makes float64 of float32 for dequantization alone, whose scales are float32 here."""
     if node.op != "call_function" or not target_name(node).endswith(

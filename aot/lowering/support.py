@@ -14,7 +14,7 @@ from .. import ops
 from ..ir import Value
 from .dtypes import dtype_reason
 from .lower import Lowering
-from .nodes import is_size, is_wide_scale, target_name
+from .nodes import is_size, is_wide_scale, reads_or_checks_integer, target_name
 from .unsupported import explain
 
 
@@ -97,6 +97,8 @@ class Support(Lowering):
             return f"a node of kind {node.op} is not an operator"
         if reason := self._refuse(node):
             return reason
+        if reads_or_checks_integer(node):
+            return "it reads or checks an integer, which ExecuTorch does before it calls the delegate"
         if node.target is operator.getitem:
             source = node.args[0]
             reason = self.reason(source)

@@ -2,16 +2,19 @@
 """A small model through ExecuTorch's own exporter of language models: prefill and decode beside eager PyTorch."""
 
 import json
+import sys
 
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.backends.et_xnnpack import export_llm
 from executorch.examples.models.llama import export_llama_lib
 from executorch.examples.models.llama.llama_transformer import construct_transformer
 from executorch.examples.models.llama.model_args import ModelArgs
+from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.extension.llm.export.config import llm_config
 from executorch.runtime import Runtime
+from omegaconf import OmegaConf
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
@@ -25,6 +28,18 @@ PARAMS = {
     "hidden_dim": 160,
     "norm_eps": 1e-5,
     "rope_theta": 500000.0,
+}
+#: What may be left outside: the position is read off its tensor and checked.
+INTEGERS = {
+    "aten::_assert_scalar",
+    "aten::_local_scalar_dense",
+    "aten::select_copy",
+    "aten::sym_size",
+    "executorch_prim::add",
+    "executorch_prim::et_copy_index",
+    "executorch_prim::ge",
+    "executorch_prim::le",
+    "executorch_prim::lt",
 }
 #: Lengths of the calls that fill the cache: prefill and decode up to the last position, and all but one at once.
 CALLS = ((7, 12, 1, 1, 3, 2, 1, 1, 1, 1, 1, 1), (31, 1), (1,) * 4, (2, 30))
@@ -48,40 +63,57 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
-def config(folder, quantized):
-    c = llm_config.LlmConfig()
-    c.base.model_class = llm_config.ModelType("llama3")
-    c.base.checkpoint = str(folder / "model.pth")
-    c.base.params = str(folder / "params.json")
-    c.base.metadata = '{"get_bos_id": 1, "get_eos_ids": [2]}'
-    c.model.use_kv_cache = True
-    c.model.use_sdpa_with_kv_cache = False
-    c.model.enable_dynamic_shape = True
-    c.export.max_seq_length = c.export.max_context_length = CONTEXT
-    c.export.output_dir = str(folder)
-    c.export.output_name = str(folder / f"quantized_{quantized}.pte")
-    c.backend.xnnpack.enabled = True
-    if quantized:
-        c.quantization.qmode, c.quantization.group_size, c.quantization.embedding_quantize = "8da4w", 32, "8,0"
-    return c
+#: Options of the exporter beyond those that all have.
+VARIANTS = {
+    "plain": {},
+    "8da4w": {"quantization.qmode": "8da4w", "quantization.group_size": 32, "quantization.embedding_quantize": "'8,0'"},
+    "custom": {"model.use_sdpa_with_kv_cache": True},
+    "int8_cache": {"model.use_sdpa_with_kv_cache": True, "model.quantize_kv_cache": True},
+}
+#: How near to eager; with integers one activation that is rounded the other way moves what follows.
+COSINE = {"8da4w": 0.995, "int8_cache": 0.995}
 
 
-@pytest.mark.parametrize("quantized", (False, True), ids=("float32", "8da4w"))
-def test_runs_like_eager_up_to_the_end_of_the_cache(checkpoint, monkeypatch, quantized):
-    partitioners = []
+def options(folder, variant):
+    """As on the command line."""
+    all_options = {
+        "base.model_class": "llama3",
+        "base.checkpoint": folder / "model.pth",
+        "base.params": folder / "params.json",
+        "base.metadata": '\'{"get_bos_id": 1, "get_eos_ids": [2]}\'',
+        "model.use_kv_cache": True,
+        "model.use_sdpa_with_kv_cache": False,
+        "model.enable_dynamic_shape": True,
+        "export.max_seq_length": CONTEXT,
+        "export.max_context_length": CONTEXT,
+        "export.output_name": folder / f"{variant}.pte",
+        "hydra.run.dir": folder,
+        **VARIANTS[variant],
+    }
+    return [f"{name}={value}" for name, value in all_options.items()]
 
-    def partitioner(**_):
-        partitioners.append(EtXnnpackPartitioner())
-        return partitioners[-1]
 
-    # The exporter has no hook for another partitioner.
-    monkeypatch.setattr(export_llama_lib, "get_xnnpack_partitioner", partitioner)
-    c = config(checkpoint, quantized)
-    program = export_llama_lib._export_llama(c).export_program.buffer
-    (report,) = (p.report for p in partitioners)
-    assert len(report.delegated) == 1, str(report)
-    assert {r.target for r in report.refusals} <= {"aten.select_copy.int", "aten._assert_scalar.default"}, str(report)
-    eager = export_llama_lib._prepare_for_llama_export(c).model.eval()
+def eager_model(folder, variant):
+    """What the exporter exports."""
+    c = OmegaConf.structured(llm_config.LlmConfig)
+    chosen = [o for o in options(folder, variant) if not o.startswith("hydra.")]
+    c = OmegaConf.merge(c, OmegaConf.from_dotlist([o.replace("'", "") if "embedding" in o else o for o in chosen]))
+    c.base.metadata = None
+    return export_llama_lib._prepare_for_llama_export(OmegaConf.to_object(c)).model.eval()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_runs_like_eager_up_to_the_end_of_the_cache(checkpoint, monkeypatch, capsys, variant):
+    monkeypatch.setattr(sys, "argv", ["export_llm", *options(checkpoint, variant)])
+    export_llm.main()
+    assert "in 1 delegate call" in capsys.readouterr().out
+    program = (checkpoint / f"{variant}.pte").read_bytes()
+    (plan,) = deserialize_pte_binary(program).program.execution_plan
+    outside = {operator.name for operator in plan.operators}
+    assert outside <= INTEGERS, outside
+    steps = [type(i.instr_args).__name__ for chain in plan.chains for i in chain.instructions]
+    assert steps.count("DelegateCall") == 1 and len(steps) < 25, steps
+    eager = eager_model(checkpoint, variant)
     generator = torch.Generator().manual_seed(3)
     for lengths in CALLS:
         method = Runtime.get().load_program(program).load_method("forward")
@@ -91,9 +123,8 @@ def test_runs_like_eager_up_to_the_end_of_the_cache(checkpoint, monkeypatch, qua
             (actual,) = method.execute(inputs)
             with torch.no_grad():
                 expected = eager(inputs[0], {"input_pos": inputs[1]}).reshape(actual.shape)
-            if quantized:
-                # One activation that is rounded the other way moves what follows.
-                assert torch.cosine_similarity(actual.flatten(), expected.flatten(), 0) > 0.995
+            if variant in COSINE:
+                assert torch.cosine_similarity(actual.flatten(), expected.flatten(), 0) > COSINE[variant]
             else:
                 torch.testing.assert_close(actual, expected, atol=1e-4, rtol=1e-4)
             position += length
