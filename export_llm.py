@@ -7,7 +7,7 @@
 
 import sys
 
-from .aot import EtXnnpackPartitioner
+from .aot.partitioner import EtXnnpackPartitioner
 from .aot.private.export_llm import partitioner_of_exporter, run_exporter
 
 _ENABLED = "backend.xnnpack.enabled"
