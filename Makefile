@@ -27,7 +27,7 @@ export PATH := $(bin):$(PATH)
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 # Folders too: their time changes when a file comes or goes.
-sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py \
+sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py __main__.py \
 	$(shell find aot serialization runtime test/runtime test/xnnpack test/package cmake third-party \
 	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
 

@@ -284,6 +284,7 @@ class EtXnnpackPartitioner(Partitioner):
             method=method_being_lowered() or "forward",
         )
         self._add(report)
+        self.decided(exported_program, groups, report)
         if self.require_full_delegation and not report.is_full:
             raise NotFullyDelegated(report)
         specs = ReportedSpecs(self.delegation_spec.compile_specs)
@@ -301,6 +302,10 @@ class EtXnnpackPartitioner(Partitioner):
             _tag_states(exported_program)
             keep_output_last(exported_program.graph_module)
         return PartitionResult(exported_program, tags)
+
+    def decided(self, program: ExportedProgram, groups: list[list[FxNode]], report: Report) -> None:
+        """Called with each method, the nodes of its delegate calls and the report, for subclasses that look closer.
+        They change nothing."""
 
     def _add(self, report: Report) -> None:
         """Has ``self.report`` cover one more method of the program that is being lowered."""

@@ -61,7 +61,8 @@ if(ET_XNNPACK_EDITABLE)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/editable_init.py.in" "${PROJECT_BINARY_DIR}/__init__.py" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/__init__.py" DESTINATION .)
 else()
-  install(FILES "${PROJECT_SOURCE_DIR}/__init__.py" "${PROJECT_SOURCE_DIR}/export_llm.py" DESTINATION .)
+  install(FILES "${PROJECT_SOURCE_DIR}/__init__.py" "${PROJECT_SOURCE_DIR}/__main__.py" "${PROJECT_SOURCE_DIR}/export_llm.py"
+    DESTINATION .)
   foreach(folder aot serialization)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/" DESTINATION ${folder}
       FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE

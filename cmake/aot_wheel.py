@@ -42,7 +42,7 @@ def generate_schema(flatc: str, folder: Path) -> list[Path]:
 
 def package_files(version: str, generated: Path) -> dict[str, bytes]:
     """What is installed, by the path in the package."""
-    files = {"__init__.py": (ROOT / "__init__.py").read_bytes()}
+    files = {name: (ROOT / name).read_bytes() for name in ("__init__.py", "__main__.py")}
     for folder in ("aot", "serialization"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             files[path.relative_to(ROOT).as_posix()] = path.read_bytes()

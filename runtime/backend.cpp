@@ -374,6 +374,10 @@ std::string EtXnnpackBackend::xnnpack_version() const {
   return et_xnnpack::xnnpack_version();
 }
 
+std::string EtXnnpackBackend::instruction_set() const {
+  return check_isa().ok() ? isa_name() : "";
+}
+
 Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {
   return report(guarded([&] { return open_blob(blob); }).status(), "verify");
 }

@@ -56,6 +56,9 @@ class Inspector : public executorch::runtime::BackendInterface {
   // The version of XNNPACK that computes, and what of ours it is built with: "92a7ad5 (packing denormals)".
   virtual std::string xnnpack_version() const = 0;
 
+  // The instructions that kernels of ours run on here: "avx512", "neonbf16"; empty where ET_XNNPACK_ISA is wrong.
+  virtual std::string instruction_set() const = 0;
+
   // What went wrong in the last call of any function of the backend that failed on this
   // thread; empty if none did.
   virtual const std::string& last_error() const = 0;

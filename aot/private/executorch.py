@@ -3,12 +3,13 @@
 
 import functools
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from executorch.exir._serialize._named_data_store import NamedDataStore, NamedDataStoreOutput
-from executorch.exir._serialize._program import deserialize_pte_binary
+from executorch.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
 from executorch.exir.backend import backend_api
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.schema import Program
 from executorch.exir.tracer import _default_decomposition_table
 from torch.fx import Node as FxNode
 
@@ -67,12 +68,54 @@ def named_data(items: Iterable[tuple[str, bytes, str | None]], alignment: int) -
     return store.get_named_data_store_output()
 
 
+def read_program(data: bytes) -> tuple[Program, dict[str, int]]:
+    """What a ``.pte`` says, with the blobs of delegates in place, and the sizes of its named data in bytes.
+
+    Nothing public reads a ``.pte``. Raises whatever ExecuTorch does for a file that is none.
+    """
+    file = deserialize_pte_binary(data)
+    named = file.named_data
+    sizes = {} if named is None else {k: len(named.buffers[e.buffer_index]) for k, e in named.pte_data.items()}
+    return file.program, sizes
+
+
+def rewrite_program(data: bytes, change: Callable[[Program], None]) -> bytes:
+    """A ``.pte`` after ``change`` of what ``read_program`` reads, which nothing public can do either."""
+    file = deserialize_pte_binary(data)
+    change(file.program)
+    return bytes(serialize_pte_binary(file, extract_delegate_segments=True))
+
+
 def delegate_blobs(program: bytes, backend: str) -> list[bytes]:
     """What the delegates of a backend get, in the order of methods. Nothing public reads a ``.pte``."""
-    program = deserialize_pte_binary(program).program
+    program, _ = read_program(program)
     return [
         program.backend_delegate_data[delegate.processed.index].data
         for plan in program.execution_plan
         for delegate in plan.delegates
         if delegate.id == backend
     ]
+
+
+def load_program(path: str, data_path: str | None = None, etdump: bool = False):
+    """A program with ``load_method(name)``, whose methods have ``call(inputs, clone_outputs=False)``.
+
+    That of the documented ``Runtime`` copies its outputs and checks more: a delegate is only part of the time.
+    """
+    from executorch.extension.pybindings import portable_lib
+
+    return portable_lib._load_program(path, enable_etdump=etdump, data_path=data_path)
+
+
+def pool_size() -> int:
+    """The number of threads of ExecuTorch's pool, which its documented ``Runtime`` does not tell."""
+    from executorch.extension.pybindings import portable_lib
+
+    return portable_lib._threadpool_get_thread_count()
+
+
+def set_pool_size(threads: int) -> None:
+    """Before a program is loaded: those that are may hold on to the pool. ``Runtime`` has nothing for it."""
+    from executorch.extension.pybindings import portable_lib
+
+    portable_lib._unsafe_reset_threadpool(threads)

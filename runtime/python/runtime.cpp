@@ -15,6 +15,7 @@
 #include <executorch/runtime/backend/interface.h>
 
 #include "../et_xnnpack.h"
+#include "limits.h"
 
 namespace py = pybind11;
 
@@ -22,6 +23,8 @@ namespace {
 
 using executorch::backends::et_xnnpack::Inspector;
 using executorch::backends::et_xnnpack::kBackendName;
+using executorch::backends::et_xnnpack::Limits;
+using executorch::backends::et_xnnpack::measure_limits;
 using executorch::runtime::BackendOption;
 using executorch::runtime::CompileSpec;
 using executorch::runtime::Error;
@@ -122,6 +125,15 @@ PYBIND11_MODULE(_runtime, module) {
        [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
   module.def("is_available", [] { return backend().is_available(); });
   module.def("xnnpack_version", [] { return backend().xnnpack_version(); });
+  module.def("instruction_set", [] { return backend().instruction_set(); });
+  module.def("limits", [](size_t threads) {
+    py::gil_scoped_release release;
+    const Limits found = measure_limits(threads);
+    return std::map<std::string, double>{
+        {"flop_per_second", found.flop_per_second},
+        {"bytes_read_per_second", found.bytes_read_per_second},
+        {"bytes_copied_per_second", found.bytes_copied_per_second}};
+  });
   module.def("verify", [](std::string_view blob) { check(backend().verify(bytes_of(blob))); });
   module.def("inspect", [](std::string_view blob) {
     std::string text;

@@ -61,9 +61,18 @@ def test_it_has_the_python_files_of_the_package_and_a_record_of_all(wheel):
     assert sorted(names) == sorted(line.split(",")[0] for line in record.splitlines())
     ours = {name.removeprefix(f"{PACKAGE}/") for name in names if name.startswith(PACKAGE)}
     sources = {path.relative_to(ROOT).as_posix() for f in ("aot", "serialization") for path in (ROOT / f).rglob("*.py")}
-    generated = {"serialization/schema_generated.py", "serialization/schema.schema.json", "_version.py", "__init__.py"}
+    generated = {
+        "serialization/schema_generated.py",
+        "serialization/schema.schema.json",
+        "_version.py",
+        "__init__.py",
+        "__main__.py",
+    }
     assert ours == sources | generated
     assert any(name.endswith("/licenses/LICENSE") for name in names)
+    with zipfile.ZipFile(wheel) as archive:
+        scripts = archive.read(next(name for name in names if name.endswith("/entry_points.txt"))).decode()
+    assert "et-xnnpack=executorch.backends.et_xnnpack.aot.cli.main:main" in scripts.replace(" ", "")
 
 
 def test_the_schema_is_that_of_the_compiled_package(wheel):

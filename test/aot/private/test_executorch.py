@@ -3,7 +3,7 @@
 
 import pytest
 import torch
-from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner, is_available
 from executorch.backends.et_xnnpack.aot.custom_ops import needs_custom_op
 from executorch.backends.et_xnnpack.aot.private import executorch as private
 from executorch.exir import to_edge, to_edge_transform_and_lower
@@ -103,3 +103,43 @@ def test_programs_give_the_blobs_of_a_backend():
     program = lowered.to_executorch().buffer
     assert private.delegate_blobs(program, "EtXnnpackBackend") == [delegate.processed_bytes]
     assert private.delegate_blobs(program, "XnnpackBackend") == []
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("program") / "model.pte"
+    lowered = to_edge_transform_and_lower(exported(nn.Linear(4, 64)), partitioner=[EtXnnpackPartitioner()])
+    path.write_bytes(lowered.to_executorch().buffer)
+    return path
+
+
+def test_programs_are_read_and_rewritten(program):
+    read, named = private.read_program(program.read_bytes())
+    assert [plan.name for plan in read.execution_plan] == ["forward"]
+    assert sorted(named.values()) == [4 * 4 * 64]  # the bias lies in the blob
+    (delegate,) = read.execution_plan[0].delegates
+    assert read.backend_delegate_data[delegate.processed.index].data[4:8] == b"ETX1"
+
+    def rename(program):
+        program.execution_plan[0].name = "other"
+
+    again, named_again = private.read_program(private.rewrite_program(program.read_bytes(), rename))
+    assert again.execution_plan[0].name == "other"
+    assert named_again == named
+
+
+@pytest.mark.skipif(not is_available(), reason="without the compiled part")
+def test_programs_are_loaded_and_called(program, tmp_path):
+    loaded = private.load_program(str(program), etdump=True)
+    (result,) = loaded.load_method("forward").call((torch.rand(3, 4),), clone_outputs=False)
+    assert result.shape == (3, 64)
+    loaded.write_etdump_result_to_file(str(tmp_path / "etdump"))
+    assert (tmp_path / "etdump").stat().st_size > 0
+
+
+def test_the_pool_has_a_size():
+    before = private.pool_size()
+    private.set_pool_size(3)
+    assert private.pool_size() == 3
+    private.set_pool_size(before)
+    assert private.pool_size() == before

@@ -1,0 +1,272 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""A delegate of et_xnnpack: its graph, weights and costs from the blob, its plan from the runtime."""
+
+import dataclasses
+import functools
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...serialization import schema
+from ...serialization import schema_generated as generated
+from ...serialization.arrays import NUMPY_DTYPES
+from ..cost import Cost
+from ..traits.table import TRAITS
+
+_NAMES = {value: name for name, value in vars(generated.Attributes).items() if isinstance(value, int)}
+_DIM_OPS = {value: name for name, value in vars(generated.DimOp).items() if isinstance(value, int)}
+_PLAN = "plan for this CPU:"
+_FUSED = "row of a pass with the others of this step"
+_STEP = re.compile(r"step (\d+)(?:: (to \w+))?$")
+_CHOICE = re.compile(r"(?:  )?node (\d+) (\w+): ([^.]*)\. ?(.*)$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    id: int
+    dtype: str
+    sizes: tuple[int, ...]  #: those that the runtime plans for: of dynamic ones the largest
+    is_dynamic: bool
+    bytes: int  #: in memory
+    key: str | None = None  #: of a weight in the named data
+    stored_bytes: int | None = None  #: of a constant, in the program
+    quantized: bool = False
+    digest: str | None = None  #: of the content of a constant
+
+    @property
+    def is_constant(self) -> bool:
+        return self.stored_bytes is not None
+
+    @property
+    def type(self) -> str:
+        return f"{self.dtype}{list(self.sizes)}{' quantized' if self.quantized else ''}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Who computes a node, and why."""
+
+    step: int | None  #: None for a view, which runs no code
+    by: str  #: "XNNPACK", "kernel", "row", "fused pass", "view", ...
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    index: int
+    op: str
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int, ...]
+    debug_handle: int
+    attributes: str  #: as text; empty without the runtime
+    cost: Cost
+    choice: Choice | None
+
+    @property
+    def name(self) -> str:
+        """As in events and messages."""
+        return f"{self.index} {self.op}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """A step that is no node: to Float16 and back."""
+
+    step: int
+    to: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Blob:
+    values: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int, ...]
+    states: tuple[tuple[str, int], ...]  #: name and value
+    text: str | None  #: the graph, as ``et_xnnpack.inspect`` prints it
+    plan: str | None
+
+    @property
+    def constants(self) -> list[Value]:
+        return [value for value in self.values if value.is_constant]
+
+    def cost_together(self, nodes: Sequence[int]) -> Cost:
+        """Of nodes that one pass computes: what one of them makes for another costs no traffic."""
+        if len(nodes) == 1:
+            return self.nodes[nodes[0]].cost
+        made = {value for i in nodes for value in self.nodes[i].outputs}
+        read = {value for i in nodes for value in self.nodes[i].inputs if value is not None}
+        others = {value for node in self.nodes if node.index not in nodes for value in node.inputs}
+        kept = {value for value in made if value in others or value in self.outputs}
+        moved = sum(self.values[v].stored_bytes or self.values[v].bytes for v in read - made)
+        return Cost(
+            sum(self.nodes[i].cost.flop for i in nodes),
+            moved + sum(self.values[value].bytes for value in kept or list(made)[-1:]),
+        )
+
+    @functools.cached_property
+    def live_bytes(self) -> list[int]:
+        """While each node runs, the bytes of the values inside the delegate that have been or are being made and that
+        it or a later node reads. Without scratch memory and padding."""
+        border = {*self.inputs, *self.outputs, *(value for _, value in self.states)}
+        root = list(range(len(self.values)))  # a view lies where its operand is
+        for node in self.nodes:
+            if node.choice is not None and node.choice.by == "view" and node.inputs and node.inputs[0] is not None:
+                for output in node.outputs:
+                    root[output] = root[node.inputs[0]]
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for node in self.nodes:
+            for value in node.outputs:
+                first.setdefault(root[value], node.index)
+                last[root[value]] = node.index
+            for value in node.inputs:
+                if value is not None:
+                    last[root[value]] = node.index
+        change = [0] * (len(self.nodes) + 1)
+        outside = {root[value] for value in border if value is not None}
+        for value, begin in first.items():
+            if value not in outside and not self.values[value].is_constant:
+                change[begin] += self.values[value].bytes
+                change[last[value] + 1] -= self.values[value].bytes
+        found, now = [], 0
+        for step in change[:-1]:
+            now += step
+            found.append(now)
+        return found
+
+
+def read_blob(data: bytes, named: Mapping[str, int]) -> Blob:
+    """Raises ValueError unless the runtime takes the blob; where there is no runtime the plan is left out."""
+    from ... import inspect, is_available
+
+    text = inspect(data) if is_available() else None
+    graph = generated.GraphT.InitFromObj(generated.Graph.GetRootAs(data))
+    sizes = _Sizes(graph)
+    values = tuple(_value(i, value, sizes, named) for i, value in enumerate(graph.values or []))
+    lines = [] if text is None else text.splitlines()
+    plan_at = lines.index(_PLAN) if _PLAN in lines else len(lines)
+    written = [line for line in lines[:plan_at] if line.startswith("%")]
+    choices = _choices(lines[plan_at + 1 :])
+    nodes = []
+    for i, node in enumerate(graph.nodes or []):
+        op = _NAMES[node.attributesType]
+        inputs = tuple(None if j == schema.NONE else int(j) for j in _list(node.inputs))
+        outputs = tuple(int(j) for j in _list(node.outputs))
+        attributes = _attributes(written[i]) if written else ""
+        choice = choices.get(i)
+        is_view = choice is not None and choice.by == "view"
+        cost = Cost() if is_view else _cost(op, node.attributes, inputs, outputs, values)
+        nodes.append(Node(i, op, inputs, outputs, node.debugHandle, attributes, cost, choice))
+    return Blob(
+        values,
+        tuple(nodes),
+        tuple(None if i.value == schema.NONE else i.value for i in graph.inputs or []),
+        tuple(o.value for o in graph.outputs or []),
+        tuple((s.name.decode(), s.value) for s in graph.states or []),
+        None if text is None else "\n".join(lines[:plan_at]).rstrip() + "\n",
+        None if text is None else "\n".join(lines[plan_at + 1 :]) + "\n",
+    )
+
+
+def _list(vector) -> list:
+    return [] if vector is None else list(vector)
+
+
+class _Sizes:
+    """The numbers that sizes have where the runtime plans."""
+
+    def __init__(self, graph):
+        planned = {r.expr: r.planned for r in graph.ranges or []}
+        values: list[int] = []
+        for i, expr in enumerate(graph.exprs or []):
+            values.append(planned[i] if i in planned else self._compute(graph, expr, values))
+        self._values = values
+
+    def __call__(self, size: int) -> int:
+        return size if size >= 0 else self._values[-1 - size]
+
+    def _compute(self, graph, expr, known: list[int]) -> int:
+        op, a, b = _DIM_OPS[expr.op], expr.a, expr.b
+        if op == "Const":
+            return a
+        if op == "InputDim":
+            size = graph.values[graph.inputs[a].value].dims[b].value
+            return size if size >= 0 else 1
+        if op == "InputInt":
+            return 0
+        if op == "Scale":
+            return int(float(known[a]) * float(np.int64(b).view(np.float64)))
+        x, y = known[a], known[b]
+        return {
+            "Add": lambda: x + y,
+            "Mul": lambda: x * y,
+            "FloorDiv": lambda: x // y if y else 0,
+            "Mod": lambda: x % y if y else 0,
+            "Min": lambda: min(x, y),
+            "Max": lambda: max(x, y),
+        }[op]()
+
+
+def _value(i: int, value, sizes: _Sizes, named: Mapping[str, int]) -> Value:
+    dims = [dim.value for dim in value.dims or []]
+    found = tuple(sizes(dim) for dim in dims)
+    dtype = schema.DType(value.dtype)
+    size = math.prod(found) * NUMPY_DTYPES[dtype].itemsize
+    key, stored, digest = None, None, None
+    if value.constant is not None:
+        key = None if value.constant.key is None else value.constant.key.decode()
+        in_blob = 0 if value.constant.data is None else len(value.constant.data)
+        half = 2 if value.constant.storage else 1  # stored in 16 bits
+        stored = in_blob if key is None else named.get(key, size // half)
+        digest = key or hashlib.sha256(bytes(_list(value.constant.data))).hexdigest()
+    is_quantized = value.quantization is not None
+    return Value(i, dtype.name, found, min(dims, default=0) < 0, size, key, stored, is_quantized, digest)
+
+
+def _attributes(line: str) -> str:
+    """What stands between the operands and the debug handle."""
+    return line.partition(" = ")[2].partition(")")[2].rpartition(" @")[0].strip()
+
+
+def _choices(lines: list[str]) -> dict[int, Choice]:
+    found, step = {}, None
+    for line in lines:
+        if match := _STEP.match(line):
+            step = int(match[1])
+        elif match := _CHOICE.match(line):
+            by, reason = ("fused pass", f"A {_FUSED}.") if match[3] == _FUSED else (match[3], match[4])
+            found[int(match[1])] = Choice(step if line.startswith(" ") else None, by, reason)
+    return found
+
+
+def conversions(blob: Blob) -> list[Conversion]:
+    matches = (_STEP.match(line) for line in (blob.plan or "").splitlines())
+    return [Conversion(int(match[1]), match[2]) for match in matches if match and match[2]]
+
+
+def _cost(op: str, attributes, inputs, outputs, values: tuple[Value, ...]) -> Cost:
+    def shape(k: int) -> tuple[int, ...]:
+        return values[inputs[k]].sizes
+
+    moved = sum(values[i].stored_bytes if values[i].is_constant else values[i].bytes for i in inputs if i is not None)
+    moved += sum(values[i].bytes for i in outputs)
+    out = math.prod(values[outputs[0]].sizes)
+    if op in ("Linear", "QuantizedLinear", "BatchMatMul"):
+        flop = 2 * out * shape(0)[-1]
+    elif op == "Conv2d":
+        flop = 2 * out * math.prod(shape(1)[1:])
+    elif op == "ConvTranspose2d":
+        flop = 2 * math.prod(shape(0)) * math.prod(shape(1)[:-1]) // attributes.groups
+    elif op == "Attention":
+        flop = 2 * math.prod(shape(0)[:-1]) * shape(1)[-2] * (shape(0)[-1] + shape(2)[-1])
+    elif op == "Recurrent":
+        flop = 2 * math.prod(shape(0)[:2]) * math.prod(shape(1))
+    elif TRAITS[schema.ATTRIBUTES[op]].moves is True:
+        flop = 0
+    else:
+        flop = max(math.prod(values[i].sizes) for i in (*inputs, *outputs) if i is not None)
+    return Cost(flop, moved)

@@ -1,0 +1,202 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""``et-xnnpack diff``"""
+
+import dataclasses
+import difflib
+
+import click
+
+from .errors import ExitCode
+from .execute import data_option, option_option
+from .inspect import blob_of
+from .output import count, emit, heading, json_option, say, size
+from .run import input_options, inputs_of
+
+_LINES = 20  # of one kind that are listed
+
+
+@click.command(short_help="What differs between two programs, and where results differ first.")
+@click.argument("a", metavar="A.pte")
+@click.argument("b", metavar="B.pte")
+@click.option("--method", "method_name", help="This method only.")
+@click.option("--results/--no-results", default=True, help="Whether both are run and their results compared.")
+@input_options
+@click.option("--atol", default=1e-4, show_default=True, help="Absolute tolerance of results.")
+@click.option("--rtol", default=1e-3, show_default=True, help="Relative tolerance of results.")
+@option_option
+@data_option
+@json_option
+def diff(
+    a, b, method_name, results, files, seed, high, shapes, atol, rtol, options, data_path, as_json
+):  # fmt: skip
+    """Compares two programs: methods, operators outside of delegates, and for delegates of et_xnnpack graphs,
+    weights and plans, node by node. Then runs both with the same inputs; where results differ by more than the
+    tolerances, it looks for the first node that does, by running both once more with all values inside of the
+    delegates as results. Exits with 1 if anything differs.
+    """
+    from . import program as programs
+
+    first, second = programs.read(a), programs.read(b)
+    names = [m.name for m in first.methods], [m.name for m in second.methods]
+    if method_name is not None:
+        names = [first.method(method_name).name], [second.method(method_name).name]
+    data = {
+        "a": a,
+        "b": b,
+        "only_in_a": [n for n in names[0] if n not in names[1]],
+        "only_in_b": [n for n in names[1] if n not in names[0]],
+        "methods": {},
+    }
+    for name in names[0]:
+        if name in names[1]:
+            one, other = first.method(name), second.method(name)
+            found = compare_methods(first, one, second, other)
+            if results and not found["interface"]:
+                found["results"] = _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, data_path)
+            data["methods"][name] = found
+    data["same"] = not (data["only_in_a"] or data["only_in_b"] or any(map(_differs, data["methods"].values())))
+    emit(as_json, data, lambda: _print(data))
+    if not data["same"]:
+        raise click.exceptions.Exit(ExitCode.NO)
+
+
+def _differs(method: dict) -> bool:
+    parts = any(delegate[part] for delegate in method["delegates"] for part in ("graph", "weights", "plan"))
+    results = method.get("results")
+    return bool(method["interface"] or method["operators"] or parts or (results and not results["is_close"]))
+
+
+def compare_methods(first, one, second, other) -> dict:
+    """What differs between two methods but for results."""
+    interface = []
+    for kind in ("inputs", "outputs"):
+        types = [[getattr(m.values[i], "type", m.values[i]) for i in getattr(m, kind)] for m in (one, other)]
+        if types[0] != types[1]:
+            interface.append(f"{kind}: {', '.join(types[0])} became {', '.join(types[1])}")
+    calls = [[d.backend for d in m.delegates] for m in (one, other)]
+    operators = []
+    if calls[0] != calls[1]:
+        operators.append(f"delegates: {', '.join(calls[0]) or 'none'} became {', '.join(calls[1]) or 'none'}")
+    for name in sorted({*one.operators, *other.operators}):
+        numbers = one.operators.get(name, 0), other.operators.get(name, 0)
+        if numbers[0] != numbers[1]:
+            operators.append(f"{name}: {numbers[0]} became {numbers[1]}")
+    delegates = []
+    for x, y in zip(one.delegates, other.delegates, strict=False):
+        if x.backend != y.backend:
+            continue
+        blobs = blob_of(first, x), blob_of(second, y)
+        if None in blobs:
+            found = {"graph": [] if x.data == y.data else ["its bytes differ"], "weights": [], "plan": []}
+        else:
+            found = compare_blobs(*blobs)
+        if x.specs != y.specs:
+            found["plan"].insert(0, f"options: {x.specs} became {y.specs}")
+        delegates.append({"delegate": x.index, "backend": x.backend, **found})
+    return {"interface": interface, "operators": operators, "delegates": delegates}
+
+
+def matching_nodes(a, b) -> list[tuple[int, int]]:
+    """Pairs of nodes that do the same with operands of the same types, in their order."""
+    lines = [_signatures(blob) for blob in (a, b)]
+    blocks = difflib.SequenceMatcher(None, *lines, autojunk=False).get_matching_blocks()
+    return [(block.a + k, block.b + k) for block in blocks for k in range(block.size)]
+
+
+def _signatures(blob) -> list[str]:
+    """Nodes without their numbers."""
+
+    def type_of(i):
+        return "none" if i is None else blob.values[i].type + (" const" if blob.values[i].is_constant else "")
+
+    return [
+        f"{', '.join(map(type_of, node.outputs))} = {node.op}({', '.join(map(type_of, node.inputs))}) {node.attributes}"
+        for node in blob.nodes
+    ]
+
+
+def compare_blobs(a, b) -> dict[str, list[str]]:
+    """Graphs, weights and plans of two delegates as lines of text."""
+    lines = [_signatures(blob) for blob in (a, b)]
+    graph = [
+        line for line in difflib.unified_diff(*lines, lineterm="", n=0) if not line.startswith(("---", "+++", "@@"))
+    ]
+    weights, plan = [], []
+    for i, j in matching_nodes(a, b):
+        x, y = a.nodes[i], b.nodes[j]
+        for k, operands in enumerate(zip(x.inputs, y.inputs, strict=True)):
+            if None not in operands:
+                v, w = a.values[operands[0]], b.values[operands[1]]
+                if v.digest != w.digest:
+                    weights.append(f"{x.name}, operand {k}: {v.type} has other content")
+        if (x.choice is None) != (y.choice is None):
+            continue
+        if x.choice is not None and (x.choice.by, x.choice.reason) != (y.choice.by, y.choice.reason):
+            plan.append(f"{x.name}: {x.choice.by}. {x.choice.reason} became {y.choice.by}. {y.choice.reason}")
+    sizes = [sum(v.stored_bytes for v in blob.constants) for blob in (a, b)]
+    if sizes[0] != sizes[1]:
+        weights.append(f"{size(sizes[0])} in all became {size(sizes[1])}")
+    return {"graph": graph, "weights": weights, "plan": plan}
+
+
+def _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, data_path) -> dict:
+    from . import tensors
+    from .execute import Loaded
+    from .probe import first_difference
+
+    inputs = inputs_of(one, files, shapes, high, seed)
+    outputs = [
+        Loaded(path, m.name, None, options, data_path, operators=list(m.operators)).call(inputs)
+        for path, m in ((a, one), (b, other))
+    ]
+    differences = tensors.compare(outputs[1], outputs[0], atol, rtol)
+    is_close = all(d.is_close for d in differences)
+    found = {"is_close": is_close, "differences": [dataclasses.asdict(d) for d in differences], "first": None}
+    if not is_close:
+        found["first"] = first_difference(a, one, b, other, inputs, atol, rtol, options, data_path)
+    return found
+
+
+def _print(data) -> None:
+    if data["same"]:
+        say(f"{data['a']} and {data['b']} are the same")
+        return
+    for key, path in (("only_in_a", data["a"]), ("only_in_b", data["b"])):
+        if data[key]:
+            say(f"only {path} has: {', '.join(data[key])}")
+    for name, method in data["methods"].items():
+        heading(f"method {name}: {'differs' if _differs(method) else 'is the same'}")
+        _lines("interface", method["interface"])
+        _lines("outside", method["operators"])
+        for delegate in method["delegates"]:
+            for part in ("graph", "weights", "plan"):
+                _lines(f"delegate {delegate['delegate']}, {part}", delegate[part])
+        if results := method.get("results"):
+            _print_results(results)
+
+
+def _print_results(results) -> None:
+    for k, difference in enumerate(results["differences"]):
+        verdict = "is close" if difference["is_close"] else "DIFFERS"
+        say(f"  out {k} {verdict}: {_far(difference)}")
+    first = results["first"]
+    if first is not None:
+        say(f"  first: {first['a']} of delegate {first['delegate']}, {first['b']} in the other: {_far(first)}")
+    elif not results["is_close"]:
+        say("  first: not found, no value inside of the delegates that both have differs")
+
+
+def _far(difference) -> str:
+    if difference["largest"] is None:
+        return f"{difference['expected_type']} became {difference['type']}"
+    return f"by {difference['largest']:.3g}, {difference['relative']:.3g} of the largest number"
+
+
+def _lines(title: str, lines: list[str]) -> None:
+    if not lines:
+        return
+    say(f"  {title}: {count(len(lines), 'difference')}")
+    for line in lines[:_LINES]:
+        say(f"    {line}")
+    if len(lines) > _LINES:
+        say(f"    and {len(lines) - _LINES} more (--json has all)")

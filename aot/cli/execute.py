@@ -1,0 +1,90 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Loads and calls methods, with options of the command line."""
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+
+import click
+
+from .errors import ExitCode, Failure, failed, first_line, reason_in, runtime_log
+
+
+def parse_options(ctx, param, values: Sequence[str]) -> dict[str, bool | int | str]:
+    """``NAME=VALUE`` of the command line."""
+    found = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"takes NAME=VALUE, not {text!r}")
+        found[name] = {"true": True, "false": False}.get(value.lower(), int(value) if value.isdecimal() else value)
+    return found
+
+
+option_option = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=parse_options,
+    help="An option of the runtime, such as force_fp16=true; docs/options-and-profiling.md has all.",
+)
+data_option = click.option("--data", "data_path", metavar="FILE.ptd", help="Weights that lie outside the program.")
+
+
+def import_runtime() -> None:
+    """What loading and memory are measured without: importing libraries, which say something about themselves."""
+    with runtime_log():
+        from executorch.extension.pybindings import portable_lib  # noqa: F401
+
+        from ... import is_available
+
+        is_available()
+
+
+class Loaded:
+    """A method, with what keeps it alive. Ends the command with one line if it does not load."""
+
+    def __init__(
+        self,
+        path: str,
+        method: str,
+        threads: int | None = None,
+        options: Mapping[str, bool | int | str] | None = None,
+        data_path: str | None = None,
+        etdump: bool = False,
+        operators: Sequence[str] = (),
+    ):
+        from ... import is_available, load_options
+        from ..private.executorch import load_program, set_pool_size
+
+        import_runtime()
+        if any(name.startswith("quantized_decomposed.") for name in operators):
+            with contextlib.suppress(ImportError):
+                import executorch.kernels.quantized  # noqa: F401
+        if threads is not None:
+            with runtime_log():
+                set_pool_size(threads)
+        context = load_options(**options) if options and is_available() else contextlib.nullcontext()
+        log: list[str] = []
+        try:
+            with runtime_log() as log, context:
+                started = time.perf_counter()
+                self.program = load_program(str(path), data_path, etdump)
+                self.method = self.program.load_method(method)
+                self.load_seconds = time.perf_counter() - started
+        except (RuntimeError, ValueError) as error:
+            failed(f"{path}: method {method} does not load: {reason_in(log) or first_line(error)}")
+        self._name = f"{path}: method {method}"
+
+    def call(self, inputs: Sequence[object]) -> list[object]:
+        """One call; results are copies."""
+        log: list[str] = []
+        try:
+            with runtime_log() as log:
+                return list(self.method.call(tuple(inputs), clone_outputs=True))
+        except (RuntimeError, ValueError) as error:
+            raise Failure(f"{self._name} fails: {reason_in(log) or first_line(error)}", ExitCode.FAILED) from error
+
+    def write_etdump(self, path: str) -> None:
+        self.program.write_etdump_result_to_file(str(path))

@@ -1,0 +1,82 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What commands print: text for people, JSON for tools."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+import click
+
+#: Every command has it.
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def emit(as_json: bool, data: object, text: Callable[[], None]) -> None:
+    """Prints ``data`` as JSON, or calls ``text``, which prints the same for people."""
+    if as_json:
+        click.echo(json.dumps(data, indent=1, default=str))
+    else:
+        text()
+
+
+def say(text: str = "") -> None:
+    """One paragraph, without styles: names may hold brackets."""
+    click.echo(text)
+
+
+def heading(text: str) -> None:
+    click.secho(text, bold=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], indent: int = 0) -> None:
+    """Columns whose name begins with ``>`` are numbers, on the right. Only a terminal has a width."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(box=None, pad_edge=False, show_edge=False, header_style="dim")
+    for name in columns:
+        found.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
+    for row in rows:
+        found.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    is_terminal = click.get_text_stream("stdout").isatty()
+    console = Console(width=None if is_terminal else 200, highlight=False, force_terminal=is_terminal)
+    with console.capture() as captured:
+        console.print(Padding(found, (0, 0, 0, indent), expand=False))
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def size(number: float) -> str:
+    """Bytes, as 1.23 MB."""
+    return _scaled(number, "B")
+
+
+def flop(number: float) -> str:
+    """Operations, as 1.23 GFLOP."""
+    return _scaled(number, "FLOP")
+
+
+def _scaled(number: float, unit: str) -> str:
+    for prefix in ("", "k", "M", "G"):
+        if abs(number) < 1000:
+            return f"{number:.3g} {prefix}{unit}" if prefix or number % 1 else f"{number:.0f} {unit}"
+        number /= 1000
+    return f"{number:.3g} T{unit}"
+
+
+def share(part: float, whole: float) -> str:
+    """In percent, with as many digits as say something."""
+    if whole == 0:
+        return "0 %"
+    percent = 100 * part / whole
+    return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
+
+
+def type_text(dtype: str, sizes: Iterable[object]) -> str:
+    """``Float32[1, 3, 224, 224]``"""
+    return f"{dtype}[{', '.join(map(str, sizes))}]"

@@ -1,0 +1,70 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""The time of each operator, from an ETDump."""
+
+import dataclasses
+import re
+import statistics
+
+from ..cost import Cost
+from .program import Method
+
+_CALLS = ("DELEGATE_CALL", "OPERATOR_CALL", "Method::execute", "Program::load_method", "Method::init")
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """One operator, inside of a delegate or not."""
+
+    name: str  #: "12 Conv2d", or an operator of ExecuTorch
+    delegate: int | None  #: the delegate call that it is in, in the order of calls
+    nodes: tuple[int, ...]  #: of ours: those that one pass computes
+    milliseconds: float  #: the median
+    cost: Cost | None = None
+
+
+def read(path: str, method: Method) -> list[Event]:
+    """Those of a method in their order, with costs where the delegate is ours."""
+    from executorch.devtools import Inspector
+
+    inspector = Inspector(etdump_path=path)
+    events: list[Event] = []
+    inside: list[Event] = []
+    call = 0
+    for block in inspector.event_blocks:
+        if block.name != "Execute":
+            continue
+        for event in block.events:
+            milliseconds = statistics.median(event.perf_data.raw) if event.perf_data and event.perf_data.raw else 0.0
+            if event.is_delegated_op:
+                inside.append(Event(event.name, None, _nodes(event), milliseconds))
+            elif event.name == "DELEGATE_CALL":
+                calls = inside or [Event(f"all of delegate call {call}", None, (), milliseconds)]
+                events += [dataclasses.replace(e, delegate=call) for e in calls]
+                inside, call = [], call + 1
+            elif event.name not in _CALLS:
+                events.append(Event(event.name.removeprefix("native_call_"), None, (), milliseconds))
+    return [_with_cost(event, method) for event in events]
+
+
+def _nodes(event) -> tuple[int, ...]:
+    """``12 Conv2d``, with the others of a pass in the metadata: ``with 13 Unary, 14 Binary``."""
+    texts = [event.name]
+    for data in event.delegate_debug_metadatas or []:
+        text = data.decode(errors="replace") if isinstance(data, bytes) else str(data)
+        if text.startswith("with "):
+            texts += text.removeprefix("with ").split(", ")
+            break
+    matches = (re.match(r"(\d+) \w+$", text) for text in texts)
+    return tuple(int(match[1]) for match in matches if match)
+
+
+def _with_cost(event: Event, method: Method) -> Event:
+    if event.delegate is None or not event.nodes:
+        return event
+    delegates = [i.delegate for i in method.instructions if i.kind == "delegate"]
+    if event.delegate >= len(delegates):
+        return event
+    blob = method.delegates[delegates[event.delegate]].blob
+    if blob is None or max(event.nodes) >= len(blob.nodes):
+        return event
+    return dataclasses.replace(event, cost=blob.cost_together(event.nodes))

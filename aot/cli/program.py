@@ -1,0 +1,208 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""A ``.pte`` file, as far as ExecuTorch's schema tells: methods, delegates of any backend, weights, memory."""
+
+import collections
+import dataclasses
+import functools
+import math
+from pathlib import Path
+
+import torch
+from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, Tensor
+
+from ..private.executorch import read_program
+from .blob import Blob, read_blob
+from .errors import first_line, unreadable
+
+OURS = "EtXnnpackBackend"
+#: PyTorch's names for ExecuTorch's; the others are the same in small letters.
+_DTYPES = {"BYTE": "uint8", "CHAR": "int8", "SHORT": "int16", "INT": "int32", "LONG": "int64"}
+_DTYPES |= {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """An argument that is no tensor, and its value in the example of the export."""
+
+    kind: str
+    value: int | float | bool
+
+    @property
+    def type(self) -> str:
+        return f"{self.kind}, {self.value} at export"
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorInfo:
+    dtype: str
+    sizes: tuple[int, ...]
+    is_dynamic: bool
+    bytes: int
+    pool: int | None  #: the buffer of the memory plan that it lies in
+    offset: int | None
+    is_constant: bool
+
+    @property
+    def type(self) -> str:
+        return f"{self.dtype}{list(self.sizes)}{' (at most)' if self.is_dynamic else ''}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Delegate:
+    index: int
+    backend: str
+    data: bytes
+    specs: dict[str, str]
+    calls: int  #: how many instructions call it
+    named: dict[str, int]
+
+    @functools.cached_property
+    def blob(self) -> Blob | None:
+        """Of ours alone. Raises ValueError if the runtime does not take it."""
+        return read_blob(self.data, self.named) if self.backend == OURS else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Instruction:
+    kind: str  #: "delegate", "operator" or another one of ExecuTorch's
+    name: str  #: of the operator or the backend
+    delegate: int | None
+    arguments: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    name: str
+    values: tuple[TensorInfo | Number | str, ...]  #: of what is neither tensor nor number the kind
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    delegates: tuple[Delegate, ...]
+    instructions: tuple[Instruction, ...]
+    pools: tuple[int, ...]  #: bytes of each buffer that is planned
+
+    @property
+    def operators(self) -> dict[str, int]:
+        """How often each operator is called outside of delegates."""
+        names = collections.Counter(i.name for i in self.instructions if i.kind == "operator")
+        return dict(names.most_common())
+
+    @functools.cached_property
+    def live_bytes(self) -> list[int]:
+        """While each instruction runs, the bytes of planned tensors that are in use."""
+        first, last = {}, {}
+        for at, instruction in enumerate(self.instructions):
+            for i in instruction.arguments:
+                first.setdefault(i, at)
+                last[i] = at
+        ends = len(self.instructions) - 1
+        for i in self.inputs:
+            first[i] = 0
+            last.setdefault(i, 0)
+        last.update(dict.fromkeys(self.outputs, ends))
+        found = [0] * len(self.instructions)
+        for i, begin in first.items():
+            info = self.values[i]
+            if isinstance(info, TensorInfo) and info.pool is not None:
+                for at in range(begin, last[i] + 1):
+                    found[at] += info.bytes
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    path: Path
+    bytes: int
+    methods: tuple[Method, ...]
+    named: dict[str, int]  #: bytes by key
+    constant_bytes: int  #: of tensors outside of delegates
+
+    def method(self, name: str | None) -> Method:
+        """The one of that name; without a name ``forward``, or the only one."""
+        names = [method.name for method in self.methods]
+        wanted = name or ("forward" if "forward" in names else names[0])
+        for method in self.methods:
+            if method.name == wanted:
+                return method
+        unreadable(f"{self.path}: has no method {wanted!r}, but {', '.join(names)}")
+
+
+def read(path: str | Path) -> Program:
+    """Ends the command with one line for a file that is no program."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        unreadable(f"{path}: {error.strerror}")
+    if data[4:8] not in (b"ET12", b"ET11", b"ET13"):
+        unreadable(f"{path}: is no program of ExecuTorch (.pte)")
+    try:
+        program, named = read_program(data)
+    except Exception as error:
+        unreadable(f"{path}: is damaged, or of another ExecuTorch: {first_line(error)}")
+    methods = tuple(_method(program, plan, named) for plan in program.execution_plan)
+    if not methods:
+        unreadable(f"{path}: has no method")
+    return Program(path, len(data), methods, named, sum(len(buffer.storage) for buffer in program.constant_buffer))
+
+
+def _method(program, plan, named: dict[str, int]) -> Method:
+    arguments = [instruction.instr_args for chain in plan.chains for instruction in chain.instructions]
+    calls = collections.Counter(a.delegate_index for a in arguments if isinstance(a, DelegateCall))
+    delegates = tuple(
+        Delegate(
+            i,
+            delegate.id,
+            bytes(program.backend_delegate_data[delegate.processed.index].data),
+            {spec.key: _text(spec.value) for spec in delegate.compile_specs},
+            calls[i],
+            named,
+        )
+        for i, delegate in enumerate(plan.delegates)
+    )
+    return Method(
+        plan.name,
+        tuple(_info(value.val) for value in plan.values),
+        tuple(plan.inputs),
+        tuple(plan.outputs),
+        delegates,
+        tuple(_instruction(plan, a) for a in arguments),
+        tuple(plan.non_const_buffer_sizes[1:]),
+    )
+
+
+def _instruction(plan, arguments) -> Instruction:
+    if isinstance(arguments, DelegateCall):
+        backend = plan.delegates[arguments.delegate_index].id
+        return Instruction("delegate", backend, arguments.delegate_index, tuple(arguments.args))
+    if isinstance(arguments, KernelCall):
+        operator = plan.operators[arguments.op_index]
+        name = operator.name.replace("::", ".") + (f".{operator.overload}" if operator.overload else "")
+        return Instruction("operator", name, None, tuple(arguments.args))
+    return Instruction(type(arguments).__name__, type(arguments).__name__, None, ())
+
+
+def _info(value) -> TensorInfo | str:
+    if isinstance(value, (Int, Double, Bool)):
+        kind = type(value).__name__.lower()
+        return Number(kind, getattr(value, f"{kind}_val"))
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    dtype = _DTYPES.get(value.scalar_type.name, value.scalar_type.name.lower())
+    where = value.allocation_info
+    return TensorInfo(
+        dtype,
+        tuple(value.sizes),
+        value.shape_dynamism != 0,
+        math.prod(value.sizes) * getattr(getattr(torch, dtype, None), "itemsize", 1),
+        None if where is None else where.memory_id,
+        None if where is None else where.memory_offset,
+        value.data_buffer_idx > 0 and where is None,
+    )
+
+
+def _text(value: bytes) -> str:
+    try:
+        text = bytes(value).decode()
+    except UnicodeDecodeError:
+        return f"{len(value)} bytes"
+    return text if text.isprintable() else f"{len(value)} bytes"

@@ -1,0 +1,146 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Tensors from files, random ones, and how far results are from others."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from .errors import first_line, unreadable
+from .program import Method, Number, TensorInfo
+
+SUFFIXES = (".npy", ".npz", ".pt")
+
+
+def load(path: str | Path) -> list[torch.Tensor]:
+    """The arrays of a file in its order."""
+    path = Path(path)
+    try:
+        if path.suffix == ".npy":
+            return [_tensor(np.load(path))]
+        if path.suffix == ".npz":
+            with np.load(path) as file:
+                return [_tensor(file[name]) for name in file.files]
+        if path.suffix == ".pt":
+            found = torch.load(path, weights_only=True)
+            found = list(found.values()) if isinstance(found, dict) else found
+            found = list(found) if isinstance(found, (tuple, list)) else [found]
+            if not all(isinstance(item, (torch.Tensor, int, float, bool)) for item in found):
+                unreadable(f"{path}: holds something other than tensors")
+            return found
+    except OSError as error:
+        unreadable(f"{path}: {error.strerror}")
+    except (ValueError, RuntimeError, EOFError, KeyError) as error:
+        unreadable(f"{path}: {first_line(error)}")
+    except Exception as error:  # of pickle and zipfile
+        unreadable(f"{path}: is no {path.suffix} file of tensors: {first_line(error)}")
+    unreadable(f"{path}: tensors come from {', '.join(SUFFIXES)} files")
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.array(array, order="C"))
+
+
+def save(path: str | Path, results: Sequence[object]) -> None:
+    """As ``load`` reads them; what NumPy has no type for goes into .pt files only."""
+    path = Path(path)
+    try:
+        if path.suffix == ".pt":
+            torch.save(list(results), path)
+        elif path.suffix == ".npz":
+            np.savez(path, *[np.asarray(torch.as_tensor(result)) for result in results])
+        elif path.suffix == ".npy" and len(results) == 1:
+            np.save(path, np.asarray(torch.as_tensor(results[0])))
+        else:
+            unreadable(f"{path}: {len(results)} results go into a .npz or .pt file")
+    except (OSError, TypeError, RuntimeError) as error:
+        unreadable(f"{path}: {first_line(error)}")
+
+
+def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: int) -> list[object]:
+    """Inputs of a method: floats from 0 to 1, integers from 0 to ``high - 1``. Dynamic sizes are the largest ones
+    unless ``shapes`` says otherwise by index."""
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for k, i in enumerate(method.inputs):
+        info = method.values[i]
+        if isinstance(info, Number):
+            found.append(info.value)
+        elif isinstance(info, TensorInfo):
+            dtype = getattr(torch, info.dtype)
+            shape = shapes.get(k, info.sizes)
+            if dtype.is_floating_point:
+                found.append(torch.rand(shape, generator=generator).to(dtype))
+            else:
+                found.append(torch.randint(0, 2 if dtype == torch.bool else high, shape, generator=generator).to(dtype))
+        else:
+            unreadable(f"input {k} of method {method.name} is a {info}, which only a file can give")
+    return found
+
+
+def check(method: Method, inputs: Sequence[object], where: str) -> None:
+    """Ends the command with one line if a method does not take ``inputs``."""
+    if len(inputs) != len(method.inputs):
+        unreadable(f"{where}: has {len(inputs)} inputs, but method {method.name} takes {len(method.inputs)}")
+    for k, (i, value) in enumerate(zip(method.inputs, inputs, strict=True)):
+        info = method.values[i]
+        if not isinstance(info, TensorInfo):
+            continue
+        if not isinstance(value, torch.Tensor):
+            unreadable(f"{where}: input {k} is a number, but method {method.name} takes {info.type}")
+        dtype = str(value.dtype).removeprefix("torch.")
+        fits = len(value.shape) == len(info.sizes) and all(
+            a == b or (info.is_dynamic and a < b) for a, b in zip(value.shape, info.sizes, strict=True)
+        )
+        if dtype != info.dtype or not fits:
+            unreadable(f"{where}: input {k} is {dtype}{list(value.shape)}, but method {method.name} takes {info.type}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """Of one result from what it should be."""
+
+    type: str
+    expected_type: str
+    largest: float | None  #: absolute; None where types or sizes differ
+    relative: float | None  #: to the largest expected number
+    is_close: bool
+
+
+def compare(results: Sequence[object], expected: Sequence[object], atol: float, rtol: float) -> list[Difference]:
+    """One result with another by PyTorch's rule: close is ``atol + rtol * |expected|``. NaN is equal to NaN."""
+    return [_difference(a, b, atol, rtol) for a, b in zip(results, expected, strict=True)]
+
+
+def _difference(result, expected, atol: float, rtol: float) -> Difference:
+    result, expected = torch.as_tensor(result), torch.as_tensor(expected)
+    types = _type(result), _type(expected)
+    if result.shape != expected.shape:
+        return Difference(*types, None, None, False)
+    a, b = result.double(), expected.double()
+    distance = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs()).nan_to_num(nan=math.inf)
+    largest = distance.max().item() if distance.numel() else 0.0
+    scale = b[b.isfinite()].abs().max().item() if b.isfinite().any() else 0.0
+    relative = largest / scale if scale else (0.0 if largest == 0 else math.inf)
+    return Difference(*types, largest, relative, torch.allclose(a, b, atol=atol, rtol=rtol, equal_nan=True))
+
+
+def _type(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+def summary(result) -> dict[str, object]:
+    """What one looks at first."""
+    tensor = torch.as_tensor(result)
+    found = {"type": _type(tensor), "numbers": tensor.numel()}
+    if tensor.numel() and not tensor.is_complex():
+        numbers = tensor.double()
+        found["nan"] = int(numbers.isnan().sum())
+        kept = numbers[~numbers.isnan()]
+        if kept.numel():
+            found |= {"min": kept.min().item(), "max": kept.max().item(), "mean": kept.mean().item()}
+        found["first"] = numbers.flatten()[:4].tolist()
+    return found

@@ -1,0 +1,61 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""``et-xnnpack bench``: programs in turns, profile and roofline. That there are numbers, not which."""
+
+import pytest
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import _runtime_module
+from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+
+pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+
+
+@pytest.fixture(scope="module")
+def found(command):
+    return command("bench", "full.pte", "changed.pte", "--seconds", "0.05", "--roofline", "--json").json
+
+
+def test_programs_take_turns(found):
+    first, second = found["results"]
+    assert (first["program"], second["program"]) == ("full.pte", "changed.pte")
+    for row in found["results"]:
+        assert row["threads"] == 1
+        assert 0 < row["min_ms"] <= row["median_ms"] <= row["p90_ms"]
+        assert row["load_ms"] > 0 and row["first_call_ms"] > 0
+        assert 0 <= row["peak_bytes"] < 100e6
+        assert row["ratio_range"][0] <= row["ratio"] <= row["ratio_range"][1]
+    assert first["turns"] == second["turns"] >= 3
+    assert first["ratio"] == 1 and first["ratio_range"] == [1, 1]
+
+
+def test_profile_and_roofline(found):
+    profile = found["profiles"][0]
+    assert set(profile["limits"]) == {"flop_per_second", "bytes_read_per_second", "bytes_copied_per_second"}
+    events = profile["events"]
+    assert sum(event["share"] for event in events) == pytest.approx(1)
+    assert {event["delegate_call"] for event in events} == {0}
+    assert any(len(event["nodes"]) > 1 for event in events)
+    linear = next(event for event in events if event["name"].endswith("Linear"))
+    assert linear["flop"] == 2 * 8 * 16 * 16
+    assert linear["flop_per_second"] == pytest.approx(linear["flop"] / linear["ms"] * 1000)
+    assert linear["of_limit"] > 0 and linear["bound_by"] in ("arithmetic", "memory")
+
+
+def test_the_same_for_people_with_operators_outside(command):
+    words = ["--seconds", "0.05", "--profile", "--threads", "1,2", "--top", "3"]
+    printed = command("bench", "outside.pte", *words).out
+    assert "outside.pte, 1 thread\n" in printed and "outside.pte, 2 threads\n" in printed
+    assert "more operators (--top 0)" in printed
+
+
+def test_what_is_wrong(command):
+    error = command("bench", "full.pte", "official.pte", code=ExitCode.UNREADABLE).err
+    assert "official.pte: takes other inputs than full.pte" in error
+    error = command("bench", "full.pte", "--option", "num_thread=1", code=ExitCode.FAILED).err
+    assert "did you mean 'num_threads'" in error
+
+
+def test_limits_of_the_machine():
+    one = _runtime_module().limits(1)
+    assert one["flop_per_second"] > 1e8
+    assert 1e8 < one["bytes_read_per_second"] < 1e13
+    assert 1e8 < one["bytes_copied_per_second"] < 1e13

@@ -1,0 +1,142 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""``et-xnnpack inspect``: methods, graph, plan, weights and memory of programs of any delegate."""
+
+import hashlib
+
+import pytest
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack.aot.cli import program as programs
+from executorch.backends.et_xnnpack.aot.cli.blob import read_blob
+from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+
+needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+
+
+@pytest.fixture(scope="module")
+def full(command):
+    return command("inspect", "full.pte", "--json").json["methods"]["forward"]
+
+
+def test_methods(full):
+    assert [(v["dtype"], v["sizes"], v["is_dynamic"]) for v in full["inputs"]] == [
+        ("float32", [8, 16], True),
+        ("int64", [8, 4], True),
+    ]
+    assert [v["sizes"] for v in full["outputs"]] == [[2, 4]]
+    assert full["operators"] == {}
+    (delegate,) = full["delegates"]
+    assert delegate["backend"] == "EtXnnpackBackend" and delegate["calls"] == 1
+    assert delegate["options"] == {"num_threads": "1"}
+
+
+@needs_runtime
+def test_plan_has_a_reason_for_every_node(full, folder):
+    (delegate,) = full["delegates"]
+    nodes = delegate["nodes"]
+    assert all(node["reason"].endswith(".") for node in nodes)
+    by = {node["node"].split()[1]: node["by"] for node in nodes}
+    assert by["Linear"] == "XNNPACK" and by["LayerNorm"] == "kernel" and by["Scatter"] == "kernel"
+    assert [node["by"] for node in nodes].count("fused pass") >= 2
+    steps = [node["step"] for node in nodes if node["by"] != "view"]
+    assert steps == sorted(steps) and None not in steps
+    (blob,) = [d.data for d in programs.read(folder / "full.pte").methods[0].delegates]
+    graph, _, plan = et_xnnpack.inspect(blob).partition("\nplan for this CPU:\n")
+    assert delegate["graph"] == graph
+    assert plan.count("  node ") == len(steps)
+    for node in nodes:
+        assert f"node {node['node']}: " in plan
+
+
+def test_weights_and_costs(full):
+    (delegate,) = full["delegates"]
+    weights = {tuple(w["sizes"]): w for w in delegate["weights"]}
+    assert weights[16, 16]["dtype"] == "Float32" and weights[16, 16]["stored_bytes"] == 4 * 16 * 16
+    assert weights[4, 16]["key"] is None  # so small that it lies in the blob
+    assert len(weights[16, 16]["key"]) == len(hashlib.sha256().hexdigest())
+    linear = next(node for node in delegate["nodes"] if node["node"].endswith("Linear"))
+    assert linear["flop"] == 2 * 8 * 16 * 16
+    assert linear["bytes"] == 4 * (2 * 8 * 16 + 16 * 16 + 16)
+    assert [w["read_by"] for w in delegate["weights"] if w["sizes"] == [4, 16]] == [
+        [n["node"] for n in delegate["nodes"] if n["node"].endswith("Linear")][-1:]
+    ]
+
+
+def test_memory(full):
+    memory, (delegate,) = full["memory"], full["delegates"]
+    assert memory["pools"] == [pytest.approx(4 * 8 * 16 + 8 * 8 * 4 + 4 * 2 * 4, abs=64)]
+    assert [use["instruction"] for use in memory["in_use"]] == ["EtXnnpackBackend"]
+    assert memory["in_use"][0]["bytes"] == 4 * 8 * 16 + 8 * 8 * 4 + 4 * 2 * 4
+    assert len(delegate["in_use"]) == len(delegate["nodes"])
+    assert max(delegate["in_use"]) <= 3 * 4 * 8 * 16
+    assert min(delegate["in_use"]) > 0
+
+
+def test_the_same_for_people(command):
+    printed = command("inspect", "full.pte").out
+    for text in (
+        "method forward",
+        "in 0: float32[8, 16] (at most)",
+        "delegate 0: EtXnnpackBackend",
+        "options: num_threads=1",
+    ):
+        assert text in printed
+    assert "Linear(" in printed and "read by" in printed
+    only = command("inspect", "full.pte", "--only", "weights").out
+    assert "read by" in only and "in 0:" not in only and "Linear(" not in only
+
+
+def test_operators_outside(command):
+    found = command("inspect", "outside.pte", "--json").json["methods"]["forward"]
+    assert found["operators"] == {"aten.native_layer_norm.out": 1}
+    assert [d["backend"] for d in found["delegates"]] == ["EtXnnpackBackend"] * 2
+    assert [use["instruction"] for use in found["memory"]["in_use"]].count("EtXnnpackBackend") == 2
+
+
+def test_another_delegate(command):
+    found = command("inspect", "official.pte", "--json").json["methods"]["forward"]
+    assert {d["backend"] for d in found["delegates"]} == {"XnnpackBackend"}
+    assert all("nodes" not in d and d["bytes"] > 0 for d in found["delegates"])
+    assert "XnnpackBackend" in command("inspect", "official.pte").out
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["no.pte"], "no.pte: No such file"),
+        (["text.pte"], "text.pte: is no program of ExecuTorch"),
+        (["."], ".: Is a directory"),
+        (["cut.pte"], "cut.pte: is damaged"),
+        (["full.pte", "--method", "decode"], "has no method 'decode', but forward"),
+    ],
+)
+def test_what_cannot_be_read(command, folder, words, message):
+    (folder / "cut.pte").write_bytes((folder / "full.pte").read_bytes()[:600])
+    assert message in command("inspect", *words, code=ExitCode.UNREADABLE).err
+
+
+@needs_runtime
+def test_a_damaged_delegate(command, folder):
+    data = (folder / "full.pte").read_bytes()
+    (folder / "damaged.pte").write_bytes(data.replace(b"ETX1", b"ETX9"))
+    error = command("inspect", "damaged.pte", code=ExitCode.UNREADABLE).err
+    assert "delegate 0: ValueError: the blob has format ETX9" in error
+
+
+def test_without_the_runtime_there_is_no_plan(folder, monkeypatch):
+    (delegate,) = programs.read(folder / "full.pte").methods[0].delegates
+    with_plan = delegate.blob
+    monkeypatch.setattr(et_xnnpack, "is_available", lambda: False)
+    blob = read_blob(delegate.data, delegate.named)
+    assert blob.plan is None and blob.text is None
+    assert [node.op for node in blob.nodes] == [node.op for node in with_plan.nodes]
+    assert all(node.choice is None for node in blob.nodes)
+
+
+def test_a_pass_of_several_nodes_reads_and_writes_less(folder):
+    (delegate,) = programs.read(folder / "full.pte").methods[0].delegates
+    blob = delegate.blob
+    unary = next(node for node in blob.nodes if node.attributes == "kind=Gelu")
+    add = next(node for node in blob.nodes if unary.outputs[0] in node.inputs)
+    together, apart = blob.cost_together((unary.index, add.index)), unary.cost + add.cost
+    assert together.flop == apart.flop
+    assert together.bytes == apart.bytes - 2 * blob.values[unary.outputs[0]].bytes

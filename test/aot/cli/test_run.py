@@ -1,0 +1,101 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""``et-xnnpack run``: inputs, references, outputs, ETDump."""
+
+import numpy as np
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack.aot.cli import program as programs
+from executorch.backends.et_xnnpack.aot.cli import tensors
+from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+
+pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+
+
+@pytest.mark.parametrize("reference", ["model.py:full", "full.pt2", "outputs.pt"])
+def test_a_reference(command, reference):
+    inputs = ["--input", "inputs.pt"] if reference == "outputs.pt" else []
+    found = command("run", "full.pte", "--reference", reference, *inputs, "--json").json
+    (difference,) = found["differences"]
+    assert found["is_close"] and difference["largest"] < 1e-5
+    assert difference["type"] == difference["expected_type"] == "float32[2, 4]"
+
+
+def test_results_that_differ(command):
+    printed = command("run", "changed.pte", "--reference", "model.py:full", code=ExitCode.NO).out
+    assert "out 0 DIFFERS: the largest difference is " in printed
+    command("run", "changed.pte", "--reference", "model.py:full", "--atol", "1000")
+
+
+def test_random_inputs_are_those_of_the_seed_and_the_sizes(command, folder):
+    words = ["run", "full.pte", "--shape", "0=3x16", "--shape", "1=3x4", "--output"]
+    for name, seed in ("a.npz", 1), ("b.npz", 1), ("c.npz", 2):
+        command(*words, name, "--seed", seed, "--threads", 2)
+    a, b, c = (np.load(folder / name)["arr_0"] for name in ("a.npz", "b.npz", "c.npz"))
+    assert a.shape == (2, 4) and np.array_equal(a, b) and not np.array_equal(a, c)
+
+
+def test_inputs_from_files(command, folder):
+    x, cluster = torch.load(folder / "inputs.pt").values()
+    np.save(folder / "x.npy", x.numpy())
+    np.savez(folder / "cluster.npz", cluster.numpy())
+    command("run", "full.pte", "--input", "inputs.pt", "--output", "one.pt")
+    command("run", "full.pte", "--input", "x.npy", "--input", "cluster.npz", "--output", "two.npy")
+    (one,) = torch.load(folder / "one.pt")
+    np.testing.assert_array_equal(one, np.load(folder / "two.npy"))
+
+
+def test_etdump_and_options(command, folder):
+    words = ["run", "full.pte", "--etdump", "x.etdump", "--calls", "3", "--option", "fuse_elementwise=false"]
+    found = command(*words, "--json").json
+    assert len(found["call_ms"]) == 3 and found["outputs"][0]["numbers"] == 8
+    from executorch.devtools import Inspector
+
+    blocks = Inspector(etdump_path=str(folder / "x.etdump")).event_blocks
+    names = [event.name for block in blocks for event in block.events if event.is_delegated_op]
+    assert any(name.endswith(" LayerNorm") for name in names)
+    assert len([name for name in names if name.endswith((" Unary", " Binary"))]) >= 5  # none shares a pass
+
+
+@pytest.mark.parametrize(
+    "words, code, message",
+    [
+        (["full.pte", "--input", "no.npy"], ExitCode.UNREADABLE, "no.npy: No such file"),
+        (["full.pte", "--input", "model.py"], ExitCode.UNREADABLE, "tensors come from .npy, .npz, .pt files"),
+        (["full.pte", "--input", "bad.npy"], ExitCode.UNREADABLE, "bad.npy: "),
+        (["full.pte", "--input", "bad.pt"], ExitCode.UNREADABLE, "bad.pt: "),
+        (["full.pte", "--input", "one.npy"], ExitCode.UNREADABLE, "has 1 inputs, but method forward takes 2"),
+        (["full.pte", "--shape", "0=9x16"], ExitCode.UNREADABLE, "input 0 is float32[9, 16], but method forward takes"),
+        (["full.pte", "--shape", "0=2,3"], ExitCode.USAGE, "takes INDEX=SIZES"),
+        (["full.pte", "--shape", "5=2"], ExitCode.USAGE, "--shape names input 5, but there are 2"),
+        (["full.pte", "--option", "fuse"], ExitCode.USAGE, "takes NAME=VALUE"),
+        (["full.pte", "--option", "num_thread=1"], ExitCode.FAILED, "did you mean 'num_threads'"),
+        (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 has sizes [8, 4]"),
+        (["full.pte", "--high", "7"], ExitCode.FAILED, "out of range"),
+        (["full.pte", "--reference", "model.py:several"], ExitCode.UNREADABLE, "has no method 'forward', but encode"),
+        (["full.pte", "--output", "no/x.pt"], ExitCode.UNREADABLE, "no/x.pt: "),
+    ],
+)
+def test_what_is_wrong(command, folder, words, code, message):
+    np.save(folder / "one.npy", np.zeros((6, 16), np.float32))
+    (folder / "bad.npy").write_bytes(b"no array")
+    (folder / "bad.pt").write_bytes(b"no tensors")
+    assert message in command("run", *words, code=code).err
+
+
+def test_differences():
+    nan, a = float("nan"), torch.tensor([1.0, 2.0])
+    (same, far, shape) = tensors.compare([a, a, a], [a, a + torch.tensor([0.0, 0.5]), a[:1]], 1e-4, 1e-3)
+    assert (same.is_close, same.largest, same.relative) == (True, 0.0, 0.0)
+    assert (far.is_close, far.largest, far.relative) == (False, 0.5, 0.2)
+    assert (shape.is_close, shape.largest) == (False, None)
+    (with_nan,) = tensors.compare([torch.tensor([nan, 1.0])], [torch.tensor([nan, 1.0])], 0, 0)
+    assert with_nan.is_close and with_nan.largest == 0
+    (one_nan,) = tensors.compare([torch.tensor([nan])], [torch.tensor([1.0])], 1, 1)
+    assert not one_nan.is_close and one_nan.largest == float("inf")
+
+
+def test_numbers_among_the_arguments(folder):
+    method = programs.read(folder / "full.pte").method(None)
+    with_number = programs.Method(**{**vars(method), "values": (programs.Number("int", 3),), "inputs": (0,)})
+    assert tensors.random(with_number, {}, 2, 0) == [3]
