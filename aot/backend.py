@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 from ..serialization.arrays import DTYPES, REDUCED_FLOATS, convert
 from ..serialization.schema import DType
 from ..serialization.serialize import serialize, stored, weight_key
+from . import progress
 from .lowering import lower
 from .lowering.dtypes import array_of
 from .passes import optimize
@@ -41,7 +42,10 @@ class EtXnnpackBackend(BackendDetails):
         """
         check_compile_specs(compile_specs)
         float_fallbacks = []
-        serialized = serialize(optimize(lower(edge_program), float_fallbacks))
+        with progress.work("et_xnnpack lowers"):
+            graph = optimize(lower(edge_program), float_fallbacks)
+            progress.step("serialize")
+            serialized = serialize(graph)
         if isinstance(compile_specs, ReportedSpecs) and compile_specs.report is not None:
             compile_specs.report.float_fallbacks.extend(Refusal(*reason) for reason in float_fallbacks)
         files = _external_files(edge_program)

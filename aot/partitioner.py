@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
-from . import ops
+from . import ops, progress
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .custom_ops import custom_op, needs_custom_op
 from .fold_float64 import fold_float64
@@ -267,7 +267,10 @@ class EtXnnpackPartitioner(Partitioner):
             for node in exported_program.graph.nodes
             if node.op == "call_function" and not is_size(node) and not reads_or_checks_integer(node)
         ]
-        groups, reasons = self._stable_groups(exported_program, computing)
+        method = method_being_lowered() or "forward"
+        with progress.work(f"et_xnnpack partitions {method}"):
+            progress.step(f"{len(computing)} nodes")
+            groups, reasons = self._stable_groups(exported_program, computing)
         grouped = {node for group in groups for node in group}
         refusals = []
         for node in computing:
@@ -281,7 +284,7 @@ class EtXnnpackPartitioner(Partitioner):
             tuple(refusals),
             between=nodes_between(exported_program, groups),
             unmatched=tuple(self.selection.unmatched(computing)),
-            method=method_being_lowered() or "forward",
+            method=method,
         )
         self._add(report)
         self.decided(exported_program, groups, report)

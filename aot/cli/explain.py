@@ -35,15 +35,12 @@ def explain(model, all_places, require_full, as_json, **options):
 
     Arithmetic and bytes are estimates from the sizes of the example inputs; bytes are operands and results.
     """
-    methods = {name: method.exported for name, method in source.load(model).items()}
-    from .explanation import explain_programs
+    from ..progress import step, work
 
-    try:
-        found = explain_programs(methods, **options)
-    except (ValueError, TypeError) as error:
-        unreadable(f"{model}: {first_line(error)}")
-    except Exception as error:  # of ExecuTorch, which refuses some programs itself
-        unreadable(f"{model}: ExecuTorch does not take the program: {first_line(error)}")
+    with work("et-xnnpack explain"):
+        step("importing and exporting")
+        methods = {name: method.exported for name, method in source.load(model).items()}
+        found = _explain(model, methods, options)
     data = {"model": model, "methods": {name: method.to_dict() for name, method in found.items()}}
     emit(as_json, data, lambda: [_print(name, method, all_places) for name, method in found.items()])
     if require_full and not all(method.report.is_full for method in found.values()):
@@ -51,6 +48,17 @@ def explain(model, all_places, require_full, as_json, **options):
 
 
 explain.help = f"{explain.help}\n\n{source.HELP}"
+
+
+def _explain(model: str, methods, options):
+    from .explanation import explain_programs
+
+    try:
+        return explain_programs(methods, **options)
+    except (ValueError, TypeError) as error:
+        unreadable(f"{model}: {first_line(error)}")
+    except Exception as error:  # of ExecuTorch, which refuses some programs itself
+        unreadable(f"{model}: ExecuTorch does not take the program: {first_line(error)}")
 
 
 def _print(name: str, method, all_places: bool) -> None:

@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The passes, in order, each with the reason for its place."""
 
+from .. import progress
 from ..ir import Graph
 from ..verify import check_interface, check_outputs, verify
 from .choose_layout import choose_layout
@@ -63,6 +64,7 @@ def optimize(graph: Graph, float_fallbacks: list[tuple[str, str, str]] | None = 
     """
     verify(graph)
     for run in PIPELINE:
+        progress.step(f"pass {run.__name__}")
         before, graph = graph, run(graph, float_fallbacks) if run is fold_quantization else run(graph)
         try:
             verify(graph)

@@ -102,12 +102,12 @@ def test_cpp_example(quick_start, tmp_path):
 @pytest.mark.parametrize("document", PAGES)
 def test_page(document, tmp_path):
     printed = run_python(document, tmp_path)
-    assert all(block.code in printed for block in documents.blocks(document) if block.language == "text")
     if documents.blocks(document, "file"):
         write_files(QUICK_START, tmp_path)  # and its commands build what is in the folder
         write_files(document, tmp_path)
         run_commands(QUICK_START, tmp_path)
-    run_commands(document, tmp_path)
+    printed += run_commands(document, tmp_path)
+    assert all(block.code in printed for block in documents.blocks(document) if block.language == "text")
 
 
 @pytest.mark.parametrize("document", [document for document in IN_CHECKOUT if RUNNABLE[document]])

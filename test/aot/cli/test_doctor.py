@@ -27,7 +27,7 @@ def test_all_is_well(command):
 
 
 def test_what_is_wrong(command, monkeypatch):
-    monkeypatch.setattr(doctor, "_TOLERANCE", -1.0)
+    monkeypatch.setattr(doctor, "_TOLERANCE", 0.0)
     monkeypatch.setattr(doctor, "_requirement", lambda package: "1.0")
     monkeypatch.setattr(et_xnnpack._module, "instruction_set", lambda: "")
     printed = command("doctor", code=ExitCode.NO).out
