@@ -11,6 +11,10 @@ from collections.abc import Iterator
 _DELAY = 2.0  # seconds that need no explanation
 
 
+def _stream():
+    return sys.stderr
+
+
 class _Work:
     """One line that appears after ``_DELAY``, follows what is done, and goes away. Another thread draws it."""
 
@@ -40,7 +44,7 @@ class _Work:
 
         with self._lock:
             if not self._has_ended:
-                console = Console(file=sys.stderr)
+                console = Console(file=_stream())
                 # What others print stays theirs.
                 self._live = Live(
                     get_renderable=self._text,
@@ -70,7 +74,7 @@ def work(title: str) -> Iterator[None]:
         step(title)
         yield
         return
-    stream = sys.stderr
+    stream = _stream()
     if stream is None or not stream.isatty():
         yield
         return

@@ -21,13 +21,13 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "_stream", lambda: stream)
     monkeypatch.setenv("TERM", "xterm")
     return stream
 
 
 def wait_for(stream, text):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while text not in stream.getvalue():
         assert time.monotonic() < end, stream.getvalue()
         time.sleep(0.01)
@@ -37,7 +37,7 @@ def test_long_work_says_what_it_does(terminal, monkeypatch):
     monkeypatch.setattr(progress, "_DELAY", 0.01)
     with progress.work("lowering"):
         progress.step("the first pass")
-        wait_for(terminal, "lowering: the first pass, 0 s")
+        wait_for(terminal, "lowering: the first pass, ")
         with progress.work("inside"):
             wait_for(terminal, "lowering: inside, ")
         progress.step("the second pass")
@@ -46,7 +46,8 @@ def test_long_work_says_what_it_does(terminal, monkeypatch):
     assert progress._current.get() is None
 
 
-def test_short_work_is_not_shown(terminal):
+def test_short_work_is_not_shown(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "_DELAY", 60)
     before = threading.active_count()
     with progress.work("lowering"):
         progress.step("a pass")
@@ -68,7 +69,7 @@ def test_an_error_ends_it(terminal, monkeypatch):
 def test_without_a_terminal_there_is_nothing(monkeypatch):
     monkeypatch.setattr(progress, "_DELAY", 0.0)
     for stream in (io.StringIO(), None):
-        monkeypatch.setattr("sys.stderr", stream)
+        monkeypatch.setattr(progress, "_stream", lambda stream=stream: stream)
         before = threading.active_count()
         with progress.work("lowering"):
             progress.step("a pass")
@@ -78,6 +79,7 @@ def test_without_a_terminal_there_is_nothing(monkeypatch):
 
 
 def test_lowering_names_partitioning_and_every_pass(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "_DELAY", 60)
     seen = []
     monkeypatch.setattr(progress._Work, "step", lambda self, text: seen.append((self._title, text)))
     exported = torch.export.export(torch.nn.GELU(), (torch.rand(2, 3),))
