@@ -12,7 +12,7 @@ from . import schema
 from . import schema_generated as generated
 from .arrays import pack
 from .scaled import Scaled
-from .schema import DimOp, Feature
+from .schema import Attention, DimOp, Feature
 
 IDENTIFIER = b"ETX1"
 
@@ -216,6 +216,16 @@ def _quantization(quantization):
     )
 
 
+def _features(graph) -> int:
+    """Bits of ``Feature`` that a reader of the nodes needs."""
+
+    def reads_cache(node) -> bool:
+        a = node.attributes
+        return isinstance(a, Attention) and (a.by_token or a.start != 0 or len(node.inputs) > 4)
+
+    return int(Feature.CachedAttention) if any(reads_cache(node) for node in graph.nodes) else 0
+
+
 def serialize(graph) -> Serialized:
     """The blob of ``graph``. Raises ValueError for sizes that no input determines."""
     _check_sizes(graph)
@@ -289,7 +299,7 @@ def serialize(graph) -> Serialized:
 
     root = _fill(
         generated.GraphT(),
-        requires=int(Feature.Core | dims.features),
+        requires=int(Feature.Core | dims.features | _features(graph)),
         exprs=[expr(e) for e in dims.entries],
         ranges=[dim_range(r) for r in dims.ranges],
         values=values,

@@ -86,7 +86,11 @@ function(et_xnnpack_choose_xnnpack)
     set(chosen ${newest})
     set(why "it is the newest")
     et_xnnpack_pin(pthreadpool ${newest} needs pthreadpool)
-    foreach(name IN ITEMS ${newest} ${pthreadpool})
+    set(kleidiai)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)")
+      set(kleidiai kleidiai)
+    endif()
+    foreach(name IN ITEMS ${newest} ${pthreadpool} ${kleidiai})
       execute_process(
         COMMAND "${Python_EXECUTABLE}" -I "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/fetch.py" ${name}
         OUTPUT_QUIET ERROR_VARIABLE tried RESULT_VARIABLE failed)

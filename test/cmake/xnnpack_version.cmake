@@ -1,7 +1,7 @@
 # Prints which XNNPACK is chosen, with neither network nor git.
 #
 #   cmake -DSOURCE=<checkout> -DFOLDER=<scratch> -DPython_EXECUTABLE=<python> -DWANTED=<version> -DCACHED=<folders>
-#     -DGIVEN=<text of a header> -P xnnpack_version.cmake
+#     -DGIVEN=<text of a header> -DPROCESSOR=<of the machine to build for> -P xnnpack_version.cmake
 
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}/nothing")
@@ -17,6 +17,7 @@ set(ENV{ET_XNNPACK_CACHE_DIR} "${FOLDER}/cache")
 set(ENV{ET_XNNPACK_ARCHIVES} "")
 set(PROJECT_SOURCE_DIR "${SOURCE}")
 set(ET_XNNPACK_XNNPACK_VERSION "${WANTED}")
+set(CMAKE_SYSTEM_PROCESSOR "${PROCESSOR}")
 include("${SOURCE}/third-party/XnnpackVersion.cmake")
 foreach(turn first second)
   et_xnnpack_choose_xnnpack()
