@@ -115,8 +115,7 @@ python-test: build $(stamps)/test
 	@$(bin)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 # Tests lower thousands of programs with a faster PyTorch (test/faster_export.py); these do it with that of users.
-unpatched_tests := aot/lowering aot/private aot/test_isolation.py aot/test_odd_programs.py aot/test_partitioner.py aot/test_report.py aot/test_recipes.py \
-  ops/test_item.py ops/test_decoder.py
+unpatched_tests := aot/lowering aot/private aot/test_odd_programs.py aot/test_partitioner.py aot/test_report.py aot/test_recipes.py ops/test_item.py
 python-test-unpatched: build $(stamps)/test
 	$(call say,Python tests with PyTorch as it is)
 	@$(bin)/python -m pytest --unpatched -n auto --maxprocesses 4 --dist worksteal $(addprefix test/,$(unpatched_tests))

@@ -255,17 +255,18 @@ def _cost(op: str, attributes, inputs, outputs, values: tuple[Value, ...]) -> Co
     moved = sum(values[i].stored_bytes if values[i].is_constant else values[i].bytes for i in inputs if i is not None)
     moved += sum(values[i].bytes for i in outputs)
     out = math.prod(values[outputs[0]].sizes)
-    if op in ("Linear", "QuantizedLinear", "BatchMatMul"):
+    kind = schema.ATTRIBUTES[op]
+    if kind in (schema.Linear, schema.QuantizedLinear, schema.BatchMatMul):
         flop = 2 * out * shape(0)[-1]
-    elif op == "Conv2d":
+    elif kind is schema.Conv2d:
         flop = 2 * out * math.prod(shape(1)[1:])
-    elif op == "ConvTranspose2d":
+    elif kind is schema.ConvTranspose2d:
         flop = 2 * math.prod(shape(0)) * math.prod(shape(1)[:-1]) // attributes.groups
-    elif op == "Attention":
+    elif kind is schema.Attention:
         flop = 2 * math.prod(shape(0)[:-1]) * shape(1)[-2] * (shape(0)[-1] + shape(2)[-1])
-    elif op == "Recurrent":
+    elif kind is schema.Recurrent:
         flop = 2 * math.prod(shape(0)[:2]) * math.prod(shape(1))
-    elif TRAITS[schema.ATTRIBUTES[op]].moves is True:
+    elif TRAITS[kind].moves is True:
         flop = 0
     else:
         flop = max(math.prod(values[i].sizes) for i in (*inputs, *outputs) if i is not None)

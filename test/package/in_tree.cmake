@@ -14,7 +14,7 @@ if(newer_xnnpack AND TARGET executorch::backend_xnnpack)
   list(APPEND common "-DXNNPACK=${newer_xnnpack}")
 endif()
 set(before)
-foreach(tree plain ${xnnpack} shared)
+foreach(tree plain shared ${xnnpack})
   set(options -DTREE=${tree} -DET_XNNPACK_OPS=)
   if(tree STREQUAL "shared") # and with some operators only
     set(options -DTREE=${tree} "-DET_XNNPACK_OPS=Softmax\\;gemm\\;move")

@@ -13,7 +13,6 @@ def test_the_exporter_asks_one_function_for_partitioners():
     for function in exporter._to_edge_and_lower_llama_xnnpack, exporter._get_xnnpack_partitioners:
         assert "get_xnnpack_partitioner" in function.__code__.co_names
     assert "dynamic_quant_only_partitioner" in inspect.signature(exporter.get_xnnpack_partitioner).parameters
-    assert callable(export_llm.main)
 
 
 def test_each_export_gets_one_partitioner_of_ours():
@@ -24,3 +23,10 @@ def test_each_export_gets_one_partitioner_of_ours():
         assert made == [first] and isinstance(first, EtXnnpackPartitioner)
         assert not isinstance(rest, EtXnnpackPartitioner)
     assert exporter.get_xnnpack_partitioner is official
+
+
+def test_the_exporter_is_run_as_its_command(monkeypatch):
+    runs = []
+    monkeypatch.setattr(export_llm, "main", lambda: runs.append(True))
+    private.run_exporter()
+    assert runs == [True]

@@ -29,6 +29,7 @@ OURS = et_xnnpack.__name__
 
 UNDOCUMENTED = {
     # modules
+    "executorch.examples": "the exporter of language models",
     "executorch.exir.backend.backend_api": "how ExecuTorch calls partitioners",
     "executorch.exir.dialects": "the operators of the Edge dialect",
     "executorch.exir.tracer": "how ExecuTorch traces",

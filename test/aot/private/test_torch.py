@@ -79,6 +79,37 @@ def test_the_signature_of_an_operator_is_what_a_library_defines():
     assert private.signature_text(defined).partition("::")[2] == text.partition("::")[2]
 
 
+@torch.library.custom_op("et_xnnpack_test_torch::add_to", mutates_args=("x",))
+def _add_to(x: torch.Tensor, y: torch.Tensor, times: int) -> torch.Tensor:
+    x += y * times
+    return x.sum()
+
+
+@_add_to.register_fake
+def _(x, y, times):
+    return x.new_empty(())
+
+
+def test_operators_that_write_are_made_functions():
+    def of_buffer(x, y):
+        copy = x + 1
+        total = torch.ops.et_xnnpack_test_torch.add_to(copy, y, 3)
+        return copy, total
+
+    def of_view(x, y):
+        copy = x + 1
+        torch.ops.et_xnnpack_test_torch.add_to(copy[:, 0], y[:, 0], 3)
+        return copy
+
+    inputs = (torch.rand(2, 3), torch.rand(2, 3))
+    (whole,) = filter(None, map(private.functionalized, calls(exported(of_buffer, *inputs).run_decompositions())))
+    operator, arguments = whole
+    assert operator is torch.ops.et_xnnpack_test_torch.add_to.default
+    assert arguments["times"] == 3 and [arguments[n].name for n in ("x", "y")] == ["add", "inputs_1"]
+    program = exported(of_view, *inputs).run_decompositions()
+    assert any("auto_functionalized" in str(node.target) for node in calls(program))
+    assert not any(map(private.functionalized, calls(program)))
+
 # Values ---------------------------------------------------------------------------------
 
 
