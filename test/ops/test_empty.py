@@ -28,7 +28,12 @@ def _is_contiguous(sample: Sample) -> bool:
     return all(a.memory_format == torch.contiguous_format for a in sample.arguments)
 
 
-SAMPLES = {s.name: s for s in all_samples() if s.sizes and _is_contiguous(s)}
+def _is_taken_by_eager(sample: Sample) -> bool:
+    """ExecuTorch's attention in caches divides by the number of rows in eager PyTorch, which ends the process."""
+    return not sample.name.startswith("attention_cached")
+
+
+SAMPLES = {s.name: s for s in all_samples() if s.sizes and _is_contiguous(s) and _is_taken_by_eager(s)}
 
 
 def export(sample: Sample) -> torch.export.ExportedProgram | None:

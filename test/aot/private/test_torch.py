@@ -110,6 +110,7 @@ def test_operators_that_write_are_made_functions():
     assert any("auto_functionalized" in str(node.target) for node in calls(program))
     assert not any(map(private.functionalized, calls(program)))
 
+
 # Values ---------------------------------------------------------------------------------
 
 
