@@ -33,12 +33,12 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py __main__.p
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-large python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
-	@echo "make test        set up, build, and run every test"
+	@echo "make test        set up, build, and run the tests"
 	@echo "make bench-operators  set up, and measure single operators beside eager PyTorch and others (ten minutes)"
 	@echo "make bench-load  set up, and measure load time, memory and small calls beside the official delegate"
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy (a quarter of an hour)"
@@ -47,6 +47,7 @@ help:
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
+	@echo "make python-test-large  Python tests of whole models in their real size, which make test leaves out (minutes)"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
@@ -113,6 +114,10 @@ microkernels: build
 python-test: build $(stamps)/test
 	$(call say,Python tests)
 	@$(bin)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+
+python-test-large: build $(stamps)/test
+	$(call say,Python tests of whole models)
+	@$(bin)/python -m pytest -m large -n auto --maxprocesses 4 --dist worksteal
 
 # Tests lower thousands of programs with a faster PyTorch (test/faster_export.py); these do it with that of users.
 unpatched_tests := aot/lowering aot/private aot/test_odd_programs.py aot/test_partitioner.py aot/test_report.py aot/test_recipes.py ops/test_item.py

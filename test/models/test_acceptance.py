@@ -26,6 +26,17 @@ ANY_SIZE = {
 }
 
 
+#: Those that every run of the tests takes; the others are `large`.
+USUAL = ("minilm", "mobilenet_v2", "llama_4l")
+
+
+def parametrized(models):
+    return pytest.mark.parametrize(
+        "model",
+        [pytest.param(m, id=m.name, marks=() if m.name in USUAL else pytest.mark.large) for m in models],
+    )
+
+
 @contextlib.contextmanager
 def loaded(module, inputs, dynamic=()):
     shapes = ShapesCollection()
@@ -46,7 +57,7 @@ def assert_like_eager(method, module, inputs):
     assert difference < 1e-4, difference
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@parametrized(MODELS)
 def test_is_one_delegate_call(model):
     module, inputs = model.build(), model.example()
     with loaded(module, inputs) as method:
@@ -61,7 +72,7 @@ def grow(example, shape):
     return example.contiguous()
 
 
-@pytest.mark.parametrize("model", [m for m in MODELS if m.name in ANY_SIZE], ids=lambda model: model.name)
+@parametrized(m for m in MODELS if m.name in ANY_SIZE)
 def test_takes_any_size(model):
     dynamic, shapes = ANY_SIZE[model.name]
     module, example = model.build(), model.example()

@@ -51,6 +51,7 @@ def quantized(module, inputs, recipe):
     return module
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "recipe,least",
     (

@@ -25,7 +25,7 @@ foreach(tree plain shared ${xnnpack})
   add_test(NAME package.in_tree.${tree}
     COMMAND "${CMAKE_CTEST_COMMAND}"
       --build-and-test "${CMAKE_CURRENT_SOURCE_DIR}/in_tree" "${folder}"
-      --build-generator "${CMAKE_GENERATOR}"
+      --build-generator "${CMAKE_GENERATOR}" --build-noclean
       --build-options ${common} ${options}
       --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure --no-tests=error)
   set_tests_properties(package.in_tree.${tree} PROPERTIES RESOURCE_LOCK in_tree DEPENDS "${before}")

@@ -60,17 +60,7 @@ void check_layouts(const Tensor& query, Tensor key, Tensor value, Options option
           values->zero_point};
     }
     PlainCase plain = make_case(query, key, value, options);
-    AttentionParameters parameters;
-    parameters.query = query.shape();
-    parameters.key = key.shape();
-    parameters.value = value.shape();
-    if (options.mask) {
-      parameters.mask = options.mask->shape();
-      parameters.mask_is_bool = options.mask->type.dtype == DType::Bool;
-    }
-    parameters.scale = options.scale;
-    parameters.causal = options.causal;
-    parameters.start = options.start;
+    AttentionParameters parameters = parameters_of(query, key, value, options);
     parameters.is_int8 = keys != nullptr;
     check_kernel(PlainCase{plain_kernel<Attention>(parameters), inputs, plain.outputs}, expected, {2e-5f, 2e-5f});
     parameters.by_token = true;
@@ -89,9 +79,8 @@ void check_layouts(const Tensor& query, Tensor key, Tensor value, Options option
           key_tokens.zero_point,
           value_tokens.scale,
           value_tokens.zero_point};
-      Options plain_options = options;
-      expected = reference(
-          make_case(query, swapped(key_tokens.numbers), swapped(value_tokens.numbers), plain_options), options);
+      expected =
+          reference(make_case(query, swapped(key_tokens.numbers), swapped(value_tokens.numbers), options), options);
     }
     for (Shape* shape : {&parameters.query, &parameters.key, &parameters.value, &plain.outputs[0].shape}) {
       std::swap((*shape)[shape->rank - 3], (*shape)[shape->rank - 2]);

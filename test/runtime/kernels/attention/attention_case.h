@@ -17,7 +17,7 @@ struct AttentionOptions {
   bool by_token = false;
 };
 
-inline PlainCase make_case(
+inline AttentionParameters parameters_of(
     const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options) {
   AttentionParameters parameters;
   parameters.query = query.shape();
@@ -31,9 +31,17 @@ inline PlainCase make_case(
   parameters.causal = options.causal;
   parameters.start = options.start;
   parameters.by_token = options.by_token;
+  return parameters;
+}
+
+inline PlainCase make_case(
+    const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options) {
   Shape shape = query.shape();
   shape[shape.rank - 1] = value.shape().last();
-  return {plain_kernel<Attention>(parameters), {query, key, value, options.mask}, {{DType::Float32, shape}}};
+  return {
+      plain_kernel<Attention>(parameters_of(query, key, value, options)),
+      {query, key, value, options.mask},
+      {{DType::Float32, shape}}};
 }
 
 inline Tensor reference(const PlainCase& kernel_case, const AttentionOptions& options) {

@@ -1,0 +1,366 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What a random program may consist of: functions that add one line to it, or none."""
+
+import torch
+
+EXPRESSIONS = []
+
+
+def expression(function):
+    EXPRESSIONS.append(function)
+    return function
+
+
+def _is_float32(value):
+    return value.dtype == torch.float32
+
+
+def _is_number(value):
+    return value.dtype != torch.bool
+
+
+def _is_integer(value):
+    return value.dtype in (torch.int32, torch.int64)
+
+
+#: Of a float, no larger than what goes in, rounded.
+SMOOTH = """
+torch.sigmoid({x}) | torch.tanh({x}) | F.gelu({x}) | F.gelu({x}, approximate="tanh") | F.silu({x}) | F.softplus({x})
+torch.sin({x}) | torch.cos({x}) | torch.erf({x}) | torch.exp(-{x}.abs()) | torch.rsqrt({x}.abs() + 0.5) | F.mish({x})
+torch.sqrt({x}.abs() + 0.25) | torch.log({x}.abs() + 0.5) | F.elu({x}) | F.logsigmoid({x}) | torch.reciprocal({x}.abs() + 0.5)
+torch.log1p({x}.abs()) | torch.expm1(-{x}.abs()) | torch.atan({x}) | F.selu({x}) | F.celu({x}, 0.7) | F.softsign({x})
+torch.exp2(-{x}.abs()) | torch.sinh({x}.clamp(-3, 3)) | torch.asin({x}.clamp(-0.9, 0.9)) | {x}.pow(2.5) | {x} / 3
+""".replace("\n", " | ")
+#: Exact as long as what goes in is.
+STEPS = """
+F.relu({x}) | {x}.abs() | -{x} | {x} * 2 | {x} + 1.5 | 1 - {x} | {x}.clamp(-1, 2) | {x}.clamp(min=0.5) | F.relu6({x})
+F.hardtanh({x}) | F.leaky_relu({x}, 0.25) | F.threshold({x}, 0.5, -1) | {x}.square() | {x} * -0.5 | {x}.clone() | {x} * {x}
+F.hardshrink({x}) | F.softshrink({x})
+""".replace("\n", " | ")
+#: Jump, so that a last bit would matter.
+JUMPS = """
+{x}.floor() | {x}.ceil() | {x}.round() | {x}.trunc() | {x}.sign() | {x} > 0 | {x} == 1 | {x} != 0.5 | {x} <= 1 | {x}.frac()
+{x}.to(torch.int64) | {x}.to(torch.int32) | {x}.to(torch.bool) | torch.isnan({x}) | {x} // 0.5 | {x} % 2 | torch.fmod({x}, 1.5)
+""".replace("\n", " | ")
+INTEGER = """
+{x} + 3 | {x} * 2 | {x} // 2 | {x} % 3 | {x} - 1 | {x}.abs() | -{x} | {x} > 1 | {x} == 0 | {x}.clamp(-2, 3) | {x} & 3 | {x} | 4
+{x} ^ 5 | ~{x} | {x}.to(torch.float32) | {x}.sign() | {x} * 0.5 | {x} / 4 | {x} >> 1 | torch.fmod({x}, 3)
+""".replace("\n", " | ").replace("{x} | 4", "torch.bitwise_or({x}, 4)")
+LOGICAL = "~{x} | {x}.to(torch.float32) | {x}.to(torch.int64) | torch.logical_not({x}) | {x}.to(torch.int32)"
+
+
+def _listed(text):
+    return [e.strip() for e in text.split("|") if e.strip()]
+
+
+SMOOTH, STEPS, JUMPS, INTEGER, LOGICAL = map(_listed, (SMOOTH, STEPS, JUMPS, INTEGER, LOGICAL))
+
+
+def _unary(writer, accepts, expressions, exact=True):
+    if x := writer.value(accepts):
+        writer.add(writer.pick(*expressions).format(x=x.name), (x,), exact)
+
+
+@expression
+def smooth(writer):
+    _unary(writer, lambda v: v.is_float, SMOOTH, exact=False)
+
+
+@expression
+def steps(writer):
+    _unary(writer, lambda v: v.is_float, STEPS)
+
+
+@expression
+def jumps(writer):
+    _unary(writer, lambda v: v.is_float and v.exact, JUMPS)
+
+
+@expression
+def integer(writer):
+    _unary(writer, _is_integer, INTEGER)
+
+
+@expression
+def logical(writer):
+    _unary(writer, lambda v: v.dtype == torch.bool, LOGICAL)
+
+
+@expression
+def cast(writer):
+    if x := writer.value(lambda v: v.is_float):
+        dtype = writer.pick("torch.float32", "torch.float16", "torch.bfloat16")
+        writer.add(f"{x.name}.to({dtype})", (x,), True)
+
+
+def _operands(writer, accepts):
+    x, y = writer.value(accepts), writer.value(accepts)
+    return (x, y) if x and y else None
+
+
+@expression
+def binary(writer):
+    if both := _operands(writer, _is_number):
+        form = writer.pick("{} + {}", "{} - {}", "{} * {}", "torch.maximum({}, {})", "torch.minimum({}, {})", "{} + 2 * {}")
+        writer.add(form.format(*(v.name for v in both)), both, True)
+
+
+@expression
+def divide(writer):
+    if both := _operands(writer, lambda v: v.is_float):
+        form = writer.pick("{} / ({}.abs() + 0.5)", "torch.atan2({}, {}.abs() + 0.5)", "torch.pow({}.abs() + 0.5, {}.clamp(-2, 2))")
+        writer.add(form.format(*(v.name for v in both)), both, False)
+
+
+@expression
+def divide_integers(writer):
+    if both := _operands(writer, _is_integer):
+        form = writer.pick("{} // ({}.abs() + 1)", "{} % ({}.abs() + 1)", "{} & {}", "{} ^ {}")
+        writer.add(form.format(*(v.name for v in both)), both, True)
+
+
+@expression
+def compare(writer):
+    if both := _operands(writer, lambda v: v.exact and _is_number(v)):
+        writer.add(f"{both[0].name} {writer.pick('<', '<=', '==', '!=', '>', '>=')} {both[1].name}", both, True)
+
+
+@expression
+def logic(writer):
+    if both := _operands(writer, lambda v: v.dtype == torch.bool):
+        writer.add(f"{both[0].name} {writer.pick('&', '|', '^')} {both[1].name}", both, True)
+
+
+@expression
+def where(writer):
+    condition = writer.value(lambda v: v.dtype == torch.bool)
+    both = _operands(writer, _is_number)
+    if condition and both:
+        form = writer.pick("torch.where({}, {}, {})", "torch.where({}, {}, 0.0)", "{1}.masked_fill({0}, -2.0)")
+        names = [condition.name, *(v.name for v in both)]
+        writer.add(form.format(*names), (condition, *both), True)
+
+
+@expression
+def move(writer):
+    x = writer.value()
+    i, j = writer.number(-x.rank, x.rank - 1) if x.rank else 0, writer.axis(x) if x.rank else 0
+    order = writer.draw(_permutations(x.rank))
+    form = writer.pick(
+        "{x}.transpose({i}, {j})", "{x}.permute({order})", "{x}.unsqueeze({j})", "{x}.squeeze()", "{x}.squeeze({i})",
+        "{x}.flatten()", "{x}.flatten({j})", "{x}.flip([{j}])", "torch.roll({x}, 1, {j})", "{x}.contiguous()",
+        "{x}.movedim({i}, {j})", "{x}.reshape({x}.shape[0], -1)", "{x}.reshape(-1, {x}.shape[-1])", "{x}.unflatten({j}, (1, -1))",
+    )  # fmt: skip
+    writer.add(form.format(x=x.name, i=i, j=j, order=order), (x,), True)
+
+
+def _permutations(rank):
+    from hypothesis import strategies as st
+
+    return st.permutations(range(rank))
+
+
+@expression
+def part(writer):
+    if not (x := writer.value(lambda v: v.rank)):
+        return
+    axis, colons = writer.axis(x), ""
+    colons = ":, " * axis
+    form = writer.pick(
+        "{x}[{colons}-1]", "{x}[{colons}0:1]", "{x}[{colons}::2]", "{x}[{colons}1:]", "{x}[{colons}:-1]", "{x}.narrow({axis}, 0, 1)",
+        "{x}.select({axis}, 0)", "{x}.chunk(2, {axis})[0]", "{x}.chunk(2, {axis})[-1]", "{x}.split(2, {axis})[0]",
+        "{x}.unbind({axis})[0]", "{x}.diagonal()", "{x}[..., None]", "{x}.tril()", "{x}.triu(1)", "{x}.unfold({axis}, 2, 1)",
+    )  # fmt: skip
+    writer.add(form.format(x=x.name, colons=colons, axis=axis), (x,), True)
+
+
+@expression
+def join(writer):
+    x = writer.value()
+    y = writer.value(lambda v: v.rank == x.rank)
+    if x.rank:
+        axis = writer.axis(x)
+        form = writer.pick("torch.cat([{0}, {1}], {axis})", "torch.stack([{0}, {1}], {axis})", "torch.cat([{0}, {1}, {0}], -1)")
+        writer.add(form.format(x.name, y.name, axis=axis), (x, y), True)
+
+
+@expression
+def repeat(writer):
+    if x := writer.value(lambda v: 0 < v.rank < 5):
+        form = writer.pick("{x}.repeat({ones}, 2)", "{x}.expand(2, {sizes})", "{x}.repeat_interleave(2, {axis})", "{x}.expand_as({x})")
+        axis = writer.axis(x)
+        ones, sizes = ", ".join("1" * x.rank), ", ".join(["-1"] * x.rank)
+        writer.add(form.format(x=x.name, ones=ones, sizes=sizes, axis=axis), (x,), True)
+
+
+@expression
+def pad(writer):
+    if not (x := writer.value(lambda v: v.rank)):
+        return
+    if x.is_float and x.rank in (3, 4) and writer.pick(False, True):
+        widths = (1, 1) if x.rank == 3 else (1, 0, 1, 1)
+        writer.add(f"F.pad({x.name}, {widths}, mode='{writer.pick('reflect', 'replicate', 'circular')}')", (x,), True)
+    else:
+        widths = tuple(writer.number(-1, 2) for _ in range(2 * writer.number(1, x.rank)))
+        writer.add(f"F.pad({x.name}, {widths}, value={writer.pick(0, 1)})", (x,), True)
+
+
+@expression
+def index(writer):
+    x = writer.value(lambda v: v.rank)
+    i = writer.value(lambda v: v.dtype == torch.int64)
+    if x and i:
+        axis = writer.axis(x)
+        wrapped = f"{i.name} % {x.name}.shape[{axis}]"
+        form = writer.pick(
+            "{x}.index_select({axis}, ({i}).flatten())", "{x}[{i0}]", "{x}.gather({axis}, {i})", "torch.take_along_dim({x}, {i}, {axis})"
+        )
+        writer.add(form.format(x=x.name, axis=axis, i=wrapped, i0=f"{i.name} % {x.name}.shape[0]"), (x, i), True)
+
+
+@expression
+def scatter(writer):
+    x = writer.value(lambda v: v.rank and v.is_float)
+    i = writer.value(lambda v: v.dtype == torch.int64)
+    if x and i:
+        axis = writer.axis(x)
+        form = writer.pick("{x}.scatter_add({axis}, {i}, {x})", "{x}.index_fill({axis}, ({i}).flatten(), 2.0)", "{x}.scatter({axis}, {i}, 1.0)")
+        writer.add(form.format(x=x.name, axis=axis, i=f"{i.name} % {x.name}.shape[{axis}]"), (x, i), True)
+
+
+@expression
+def embedding(writer):
+    if i := writer.value(lambda v: v.dtype in (torch.int64, torch.int32)):
+        name = writer.attribute(f"nn.Embedding({writer.number(2, 9)}, {writer.number(1, 9)})")
+        writer.add(f"{name}({i.name} % {name}.num_embeddings)", (i,), False)
+
+
+@expression
+def reduce_sums(writer):
+    if x := writer.value(lambda v: v.rank and _is_number(v)):
+        form = writer.pick("{x}.sum({a})", "{x}.sum({a}, keepdim=True)", "{x}.sum()", "{x}.cumsum({a})", "{x}.sum(dim=(0, -1))", "{x}.sum({a}, dtype=torch.float32)")
+        writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
+
+
+@expression
+def reduce_floats(writer):
+    if x := writer.value(lambda v: v.rank and v.is_float):
+        form = writer.pick(
+            "{x}.mean({a})", "{x}.mean({a}, keepdim=True)", "{x}.mean()", "{x}.var({a}, correction=0)", "{x}.norm(dim={a})", "{x}.std({a}, correction=0, keepdim=True)",
+            "torch.softmax({x}, {a})", "torch.log_softmax({x}, {a})", "torch.logsumexp({x}, {a})", "F.normalize({x}, dim={a})", "torch.cumprod({x} / 4, {a})", "{x}.prod({a})",
+        )  # fmt: skip
+        writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), False)
+
+
+@expression
+def reduce_order(writer):
+    if x := writer.value(lambda v: v.rank and v.exact and _is_number(v)):
+        form = writer.pick(
+            "{x}.amax({a})", "{x}.amin({a}, keepdim=True)", "{x}.argmax({a})", "{x}.argmin({a}, keepdim=True)", "{x}.max({a}).values", "{x}.max()", "{x}.argmax()",
+            "{x}.sort({a}, stable=True).values", "{x}.sort({a}, stable=True, descending=True).indices", "{x}.topk(1, {a}).values",
+        )  # fmt: skip
+        writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
+
+
+@expression
+def reduce_logic(writer):
+    if x := writer.value(lambda v: v.rank and v.dtype == torch.bool):
+        form = writer.pick("{x}.any({a})", "{x}.all({a}, keepdim=True)", "{x}.any()", "{x}.sum({a})", "{x}.cumsum({a})")
+        writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
+
+
+@expression
+def norm(writer):
+    x = writer.value(lambda v: _is_float32(v) and v.rank and v.size(-1))
+    if x:
+        made = writer.pick("nn.LayerNorm({n})", "nn.RMSNorm({n})", "nn.LayerNorm({n}, elementwise_affine=False)")
+        name = writer.attribute(made.format(n=x.size(-1)))
+        writer.add(f"{name}({x.name})", (x,), False)
+
+
+@expression
+def channel_norm(writer):
+    x = writer.value(lambda v: _is_float32(v) and v.rank in (3, 4) and v.size(1))
+    if x:
+        kinds = {3: ("nn.BatchNorm1d({c})", "nn.GroupNorm(1, {c})", "nn.PReLU({c})"), 4: ("nn.BatchNorm2d({c})", "nn.GroupNorm({c}, {c})", "nn.PReLU()")}
+        name = writer.attribute(writer.pick(*kinds[x.rank]).format(c=x.size(1)))
+        writer.add(f"{name}({x.name})", (x,), False)
+
+
+@expression
+def linear(writer):
+    x = writer.value(lambda v: _is_float32(v) and v.rank and v.size(-1))
+    if x:
+        name = writer.attribute(f"nn.Linear({x.size(-1)}, {writer.number(1, 9)}, bias={writer.pick(True, False)})")
+        writer.add(f"{name}({x.name})", (x,), False)
+
+
+@expression
+def matmul(writer):
+    x = writer.value(lambda v: v.is_float and v.rank)
+    y = x and writer.value(lambda v: v.dtype == x.dtype and v.rank)
+    if x and y:
+        form = writer.pick("{0} @ {1}", "{0} @ {1}.transpose(-1, -2)", "{0}.transpose(-1, -2) @ {1}", "torch.outer({0}.flatten(), {1}.flatten())")
+        writer.add(form.format(x.name, y.name), (x, y), False)
+
+
+@expression
+def convolution(writer):
+    x = writer.value(lambda v: _is_float32(v) and v.rank in (3, 4) and v.size(1))
+    if x:
+        c, out, kernel = x.size(1), writer.number(1, 5), writer.pick(1, 2, 3)
+        d = x.rank - 2
+        form = writer.pick(
+            "nn.Conv{d}d({c}, {out}, {k}, padding={p}, stride={s})", "nn.Conv{d}d({c}, {c2}, {k}, groups={c}, padding={p})",
+            "nn.ConvTranspose{d}d({c}, {out}, {k}, stride={s})", "nn.Conv{d}d({c}, {out}, {k}, dilation=2, padding=2, bias=False)",
+        )  # fmt: skip
+        made = form.format(d=d, c=c, out=out, c2=c * writer.number(1, 2), k=kernel, p=writer.number(0, kernel - 1), s=writer.number(1, 2))
+        writer.add(f"{writer.attribute(made)}({x.name})", (x,), False)
+
+
+@expression
+def pool(writer):
+    if x := writer.value(lambda v: _is_float32(v) and v.rank in (3, 4)):
+        d, k = x.rank - 2, writer.number(1, 3)
+        form = writer.pick(
+            "F.avg_pool{d}d({x}, {k}, stride={s}, padding={p})", "F.adaptive_avg_pool{d}d({x}, {k})",
+            "F.avg_pool{d}d({x}, {k}, ceil_mode=True, count_include_pad=False, padding={p})",
+        )  # fmt: skip
+        writer.add(form.format(d=d, x=x.name, k=k, s=writer.number(1, 3), p=k // 2), (x,), False)
+
+
+@expression
+def largest(writer):
+    if x := writer.value(lambda v: _is_float32(v) and v.rank in (3, 4)):
+        k = writer.number(1, 3)
+        form = writer.pick("F.max_pool{d}d({x}, {k}, stride={s}, padding={p})", "F.max_pool{d}d({x}, {k}, ceil_mode=True)", "F.adaptive_max_pool{d}d({x}, {k})")
+        writer.add(form.format(d=x.rank - 2, x=x.name, k=k, s=writer.number(1, 3), p=k // 2), (x,), True)
+
+
+@expression
+def resize(writer):
+    if x := writer.value(lambda v: _is_float32(v) and v.rank == 4):
+        form = writer.pick(
+            "F.interpolate({x}, scale_factor=2)", "F.interpolate({x}, scale_factor=2.0, mode='bilinear')", "F.pixel_shuffle({x}, 2)",
+            "F.interpolate({x}, size=(5, 3), mode='bilinear', align_corners=True)", "F.interpolate({x}, size=(3, 4), mode='bicubic')",
+        )  # fmt: skip
+        writer.add(form.format(x=x.name), (x,), False)
+
+
+@expression
+def attention(writer):
+    x = writer.value(lambda v: _is_float32(v) and v.rank in (3, 4))
+    y = x and writer.value(lambda v: _is_float32(v) and v.rank == x.rank)
+    if x and y:
+        options = writer.pick("", ", is_causal=True", ", scale=0.5")
+        writer.add(f"F.scaled_dot_product_attention({x.name}, {y.name}, {y.name}{options})", (x, y), False)
+
+
+@expression
+def recurrent(writer):
+    x = writer.value(lambda v: _is_float32(v) and v.rank == 3 and v.size(-1))
+    if x:
+        kind = writer.pick("nn.LSTM", "nn.GRU", "nn.RNN")
+        options = writer.pick("", ", batch_first=True", ", bidirectional=True", ", num_layers=2")
+        name = writer.attribute(f"{kind}({x.size(-1)}, {writer.number(1, 5)}{options})")
+        writer.add(f"{name}({x.name})[0]", (x,), False)

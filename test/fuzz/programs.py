@@ -1,0 +1,206 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Random programs as Python source, each line of which eager PyTorch can compute for every call."""
+
+import dataclasses
+import textwrap
+
+import torch
+from hypothesis import strategies as st
+
+#: Sizes of the axes ``n`` and ``m`` in each call. The program is exported for the first, which is the upper bound.
+CALLS = ((6, 9), (2, 5), (6, 1), (1, 9), (3, 4), (6, 9))
+#: No value is larger, so that sums stay exact where they should be.
+LARGEST = 1e4
+MOST_ELEMENTS = 20_000
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An argument; ``n`` and ``m`` in its shape are axes of any size."""
+
+    shape: tuple[int | str, ...]
+    dtype: torch.dtype
+    channels_last: bool = False
+
+    def tensor(self, call: tuple[int, int], seed: int) -> torch.Tensor:
+        """Multiples of a quarter, so that sums and products of a few are exact."""
+        generator = torch.Generator().manual_seed(seed)
+        shape = [dict(zip("nm", call, strict=True)).get(d, d) for d in self.shape]
+        numbers = torch.randint(-9, 10, shape, generator=generator)
+        if self.dtype == torch.bool:
+            return numbers > 0
+        tensor = (numbers / 4).to(self.dtype) if self.dtype.is_floating_point else numbers.to(self.dtype)
+        return tensor.contiguous(memory_format=torch.channels_last) if self.channels_last else tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """What a name of the program stands for."""
+
+    name: str
+    calls: tuple[torch.Tensor, ...]  #: its value in each call
+    exact: bool  #: whether no rounding has happened, so that any order of sums gives the same
+    epsilon: float  #: of the narrowest type on the way
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.calls[0].dtype
+
+    @property
+    def rank(self) -> int:
+        return self.calls[0].dim()
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def size(self, axis: int) -> int | None:
+        """None where it is not the same in all calls."""
+        sizes = {c.shape[axis] for c in self.calls}
+        return sizes.pop() if len(sizes) == 1 else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    source: str
+    inputs: tuple[Input, ...]
+    #: For each result the narrowest type's epsilon, and whether it must be equal to the last bit.
+    epsilons: tuple[float, ...]
+    exact: tuple[bool, ...]
+
+    def __repr__(self) -> str:  # what hypothesis prints
+        return f"\n{self.source}\nINPUTS = {self.inputs!r}\n"
+
+    def module(self) -> torch.nn.Module:
+        return build(self.source)
+
+    def arguments(self, call: tuple[int, int]) -> tuple[torch.Tensor, ...]:
+        return tuple(x.tensor(call, seed) for seed, x in enumerate(self.inputs))
+
+
+_NAMES = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+
+
+def build(source: str) -> torch.nn.Module:
+    """The module ``Program`` of ``source``, with the same weights each time."""
+    names = dict(_NAMES)
+    exec(source, names)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return names["Program"]().eval()
+
+
+class Writer:
+    """Adds lines to a program, if eager PyTorch takes them."""
+
+    def __init__(self, draw):
+        self.draw = draw
+        self.inputs: list[Input] = []
+        self.values: list[Value] = []
+        self.attributes: list[str] = []
+        self.lines: list[str] = []
+        self.used: set[str] = set()
+        self._modules: dict[str, object] = {}
+
+    def pick(self, *options):
+        return self.draw(st.sampled_from(options))
+
+    def number(self, low: int, high: int) -> int:
+        return self.draw(st.integers(low, high))
+
+    def axis(self, value: Value) -> int:
+        return self.number(0, value.rank - 1)
+
+    def value(self, accepts=lambda value: True) -> Value | None:
+        """One that there is, rather a late one."""
+        found = [v for v in self.values if accepts(v)]
+        return found[len(found) - 1 - min(self.number(0, 4), len(found) - 1)] if found else None
+
+    def attribute(self, source: str) -> str:
+        """The name of a module or tensor that is made once."""
+        name = f"self.a{len(self.attributes)}"
+        with torch.random.fork_rng():
+            torch.manual_seed(len(self.attributes))
+            made = eval(source, dict(_NAMES))
+        if isinstance(made, torch.nn.Module):
+            made.eval()
+        self._modules[name.removeprefix("self.")] = made
+        seed = f"torch.manual_seed({len(self.attributes)})"
+        self.attributes += [f"{seed}; {name} = {source}"]
+        return name
+
+    def input(self) -> None:
+        shape = self.draw(st.lists(st.sampled_from((1, 2, 3, 4, 7, "n", "m")), min_size=1, max_size=4))
+        dtype = self.pick(torch.float32, torch.float32, torch.float32, torch.int64, torch.int32, torch.bool, *FLOATS[1:])
+        x = Input(tuple(shape), dtype, len(shape) == 4 and self.pick(False, True))
+        calls = tuple(x.tensor(call, len(self.inputs)) for call in CALLS)
+        epsilon = torch.finfo(dtype).eps if dtype.is_floating_point else 0.0
+        self.values.append(Value(f"x{len(self.inputs)}", calls, True, epsilon))
+        self.inputs.append(x)
+
+    def add(self, expression: str | None, operands: tuple[Value, ...], exact: bool) -> Value | None:
+        """``expression`` as a new value; None where eager PyTorch refuses it or its result is of no use here."""
+        if expression is None:
+            return None
+        calls = []
+        for i in range(len(CALLS)):
+            names = {v.name: v.calls[i] for v in self.values}
+            holder = type("Holder", (), self._modules)
+            try:
+                with torch.no_grad():
+                    result = eval(expression, {**_NAMES, **names, "self": holder})
+            except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
+                return None
+            if not _is_of_use(result) or (calls and (result.dim(), result.dtype) != (calls[0].dim(), calls[0].dtype)):
+                return None
+            calls.append(result)
+        own = torch.finfo(calls[0].dtype).eps if calls[0].dtype.is_floating_point else 0.0
+        exact = exact and all(v.exact for v in operands) and own in (0.0, torch.finfo(torch.float32).eps)
+        epsilon = max(own, *(v.epsilon for v in operands)) if operands else own
+        value = Value(f"v{len(self.lines)}", tuple(calls), exact, epsilon)
+        self.lines.append(f"{value.name} = {expression}")
+        self.used.update(v.name for v in operands)
+        self.values.append(value)
+        return value
+
+    def program(self) -> Program:
+        """All that nothing else reads is returned."""
+        results = [v for v in self.values if v.name not in self.used and v.name.startswith("v")]
+        arguments = ", ".join(f"x{i}" for i in range(len(self.inputs)))
+        body = "\n".join(self.lines)
+        source = (
+            "class Program(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            + textwrap.indent("\n".join(self.attributes), " " * 8)
+            + f"\n\n    def forward(self, {arguments}):\n"
+            + textwrap.indent(body, " " * 8)
+            + f"\n        return {', '.join(v.name for v in results)},\n"
+        )
+        return Program(
+            source, tuple(self.inputs), tuple(v.epsilon for v in results), tuple(v.exact for v in results)
+        )
+
+
+def _is_of_use(result: object) -> bool:
+    if not isinstance(result, torch.Tensor) or not 0 < result.numel() <= MOST_ELEMENTS or result.dim() > 6:
+        return False
+    if result.dtype not in (*FLOATS, torch.int64, torch.int32, torch.bool):
+        return False
+    return result.dtype == torch.bool or bool((result.abs() <= LARGEST).all())  # NaN is not either
+
+
+@st.composite
+def programs(draw) -> Program:
+    from fuzz.expressions import EXPRESSIONS
+
+    writer = Writer(draw)
+    for _ in range(writer.number(1, 3)):
+        writer.input()
+    wanted = writer.number(3, 14)
+    for _ in range(3 * wanted):
+        if len(writer.lines) < wanted:
+            writer.pick(*EXPRESSIONS)(writer)
+    if not writer.lines:
+        x = writer.values[0]
+        writer.add(f"{x.name} == 1", (x,), True)
+    return writer.program()
