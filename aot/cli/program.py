@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 
 import torch
-from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, Tensor
+from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, OptionalTensorList, Tensor, TensorList
 
 from ..private.executorch import read_program
 from .blob import Blob, read_blob
@@ -173,12 +173,22 @@ def _method(program, plan, named: dict[str, int]) -> Method:
 def _instruction(plan, arguments) -> Instruction:
     if isinstance(arguments, DelegateCall):
         backend = plan.delegates[arguments.delegate_index].id
-        return Instruction("delegate", backend, arguments.delegate_index, tuple(arguments.args))
+        return Instruction("delegate", backend, arguments.delegate_index, tuple(_flat(plan, arguments.args)))
     if isinstance(arguments, KernelCall):
         operator = plan.operators[arguments.op_index]
         name = operator.name.replace("::", ".") + (f".{operator.overload}" if operator.overload else "")
-        return Instruction("operator", name, None, tuple(arguments.args))
+        return Instruction("operator", name, None, tuple(_flat(plan, arguments.args)))
     return Instruction(type(arguments).__name__, type(arguments).__name__, None, ())
+
+
+def _flat(plan, arguments):
+    """With the tensors of a list in its place."""
+    for i in arguments:
+        value = plan.values[i].val
+        if isinstance(value, (TensorList, OptionalTensorList)):
+            yield from (item for item in value.items if item >= 0)
+        else:
+            yield i
 
 
 def _info(value) -> TensorInfo | str:
