@@ -112,6 +112,7 @@ microkernels: build
 
 python-test: build $(stamps)/test
 	$(call say,Python tests)
+	@tools/system-packages --browser > /dev/null
 	@$(bin)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 # Tests lower thousands of programs with a faster PyTorch (test/faster_export.py); these do it with that of users.

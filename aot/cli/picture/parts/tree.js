@@ -81,13 +81,16 @@ function connect(from, to) {
   return route;
 }
 
-// Opens the clusters of as many levels as leave no more than `limit` boxes to look at.
-function openLevels(tree, limit) {
+// Opens the clusters of as many levels as leave no more than `few` boxes to look at, or of one more if that is next to
+// nothing.
+function openLevels(tree, few) {
   const deepest = Math.max(...tree.clusters.map((cluster) => cluster.depth));
   for (let depth = 1; depth <= deepest; ++depth) {
+    const before = visibleItems(tree.root).length;
     const level = tree.clusters.filter((cluster) => cluster.depth === depth);
     for (const cluster of level) setOpen(cluster, true);
-    if (visibleItems(tree.root).length > limit) {
+    const after = visibleItems(tree.root).length;
+    if (after > few && (before > few / 8 || after > few * 8)) {
       for (const cluster of level) setOpen(cluster, false);
       return;
     }
