@@ -72,5 +72,9 @@ def _facts(node: ExplainedNode, everything) -> Facts:
 
 
 def _relative(modules: tuple[str, ...]) -> tuple[str, ...]:
-    """Each name without that of the module around it."""
-    return tuple(name.removeprefix(f"{outer}.") for outer, name in zip(("", *modules), modules, strict=False))
+    """Each name without that of the module around it, unless it is a number."""
+    found = []
+    for outer, name in zip(("", *modules), modules, strict=False):
+        short = name.removeprefix(f"{outer}.")
+        found.append(f"{outer.rpartition('.')[2]}.{short}" if short[:1].isdigit() and outer else short)
+    return tuple(found)

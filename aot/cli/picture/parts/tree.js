@@ -100,7 +100,7 @@ function openLevels(tree, few) {
 function setOpen(cluster, isOpen) {
   if (cluster.isOpen === isOpen) return;
   cluster.isOpen = isOpen;
-  for (const outer of clustersAround(cluster)) outer.isStale = true;
+  for (const changed of [cluster, ...clustersAround(cluster)]) changed.isStale = true;
 }
 
 function visibleItems(cluster) {
