@@ -2,8 +2,6 @@
 """``et-xnnpack explain``"""
 
 import collections
-import os
-from pathlib import Path
 
 import click
 
@@ -102,15 +100,9 @@ def _print(name: str, method, all_places: bool) -> None:
         for node in nodes if all_places else nodes[:_PLACES]:
             where = [node.module or "the model itself"]
             if node.place:
-                where.append(f"{_relative(node.place.file)}:{node.place.line}  {node.place.code}".rstrip())
+                where.append(f"{node.place}  {node.place.code}".rstrip())
             say(f"  at:    {', '.join(where)}")
         if not all_places and len(nodes) > _PLACES:
             say(f"         and {len(nodes) - _PLACES} more places (--all-places)")
     for text in method.report.unmatched:
         say(text)
-
-
-def _relative(file: str) -> str:
-    """As it is seen from here, if it is below."""
-    path = os.path.relpath(file)
-    return file if path.startswith("..") and Path(file).is_absolute() else path

@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +33,9 @@ class Place:
     code: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        """As it is seen from here, if it is below."""
+        path = os.path.relpath(self.file)
+        return f"{self.file if path.startswith('..') and Path(self.file).is_absolute() else path}:{self.line}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -131,15 +131,19 @@ function drawParts(cluster, group, groups) {
   }
 }
 
-// A line through points, rounded between them.
+// A line through points, rounded between them; from one layer to the next one it begins and ends upright.
 function curve(points) {
-  const middle = (a, b) => `${((a.x + b.x) / 2).toFixed(1)} ${((a.y + b.y) / 2).toFixed(1)}`;
-  const text = (p) => `${p.x.toFixed(1)} ${p.y.toFixed(1)}`;
-  let path = `M${text(points[0])}`;
-  for (let k = 1; k < points.length - 1; ++k) {
-    path += `Q${text(points[k])} ${k === points.length - 2 ? text(points[k + 1]) : middle(points[k], points[k + 1])}`;
+  const text = ({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  const [first, last] = [points[0], points.at(-1)];
+  if (points.length === 2) return `M${text(first)}L${text(last)}`;
+  if (points.length === 3) {
+    const y = (first.y + last.y) / 2;
+    return `M${text(first)}C${text({ x: first.x, y })} ${text({ x: last.x, y })} ${text(last)}`;
   }
-  return points.length === 2 ? `${path}L${text(points[1])}` : path;
+  const middle = (a, b) => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
+  const bends = points.slice(1, -1);
+  const ends = bends.map((bend, k) => (k === bends.length - 1 ? last : middle(bend, bends[k + 1])));
+  return `M${text(first)}${bends.map((bend, k) => `Q${text(bend)} ${text(ends[k])}`).join("")}`;
 }
 
 function drawAll(view) {

@@ -51,16 +51,33 @@ function layOut(cluster) {
   }
   cluster.width = right - left + 2 * (PADDING + extra);
   cluster.height = below - above + top + PADDING;
+  const links = [...cluster.links.values()].filter((link) => !link.isStub);
+  for (const child of cluster.children) if (child.isOpen) mirrorIfCrossed(child, links);
   for (const port of cluster.ports.values()) port.y = port.way === "in" ? 0 : cluster.height;
   for (const link of cluster.links.values()) {
     if (link.isStub) {
       link.points = placeStub(link);
       continue;
     }
+    const last = link.points.length - 1;
     link.points[0] = end(link.from, link.net, "out") ?? link.points[0];
-    link.points[link.points.length - 1] = end(link.to, link.net, "in") ?? link.points.at(-1);
+    link.points[last] = end(link.to, link.net, "in") ?? link.points[last];
   }
   cluster.isStale = false;
+}
+
+// Turns an open cluster round where the lines to its ports cross less then.
+function mirrorIfCrossed(cluster, links) {
+  const pairs = links.flatMap(({ from, to, net, points }) => {
+    if (points === undefined) return [];
+    if (to === cluster) return [[cluster.port("in", net).x, points.at(-2).x]];
+    return from === cluster ? [[cluster.port("out", net).x, points[1].x]] : [];
+  });
+  const mean = (k) => pairs.reduce((sum, pair) => sum + pair[k], 0) / pairs.length;
+  const [inside, outside] = [mean(0), mean(1)];
+  if (pairs.reduce((sum, [a, b]) => sum + (a - inside) * (b - outside), 0) >= 0) return;
+  const points = [...cluster.links.values()].flatMap((link) => link.points);
+  for (const point of [...cluster.children, ...cluster.ports.values(), ...points]) point.x = cluster.width - point.x;
 }
 
 function markStubs(cluster) {

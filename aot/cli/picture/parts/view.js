@@ -14,7 +14,8 @@ class View {
     openLevels(this.tree, OPENED);
     const label = `Graph of ${picture.name}: ${picture.nodes.length} operators, inputs at the top. The table has the same facts.`;
     this.svg = element("svg", { role: "group", "aria-label": label });
-    const arrow = { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+    const arrow = { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8 };
+    Object.assign(arrow, { orient: "auto", markerUnits: "userSpaceOnUse" });
     element("path", { d: "M0 0.5L8 4L0 7.5z" }, element("marker", arrow, element("defs", {}, this.svg)));
     this.scene = element("g", {}, this.svg);
     this.place = { scale: 1, x: 0, y: 0 };
@@ -88,6 +89,7 @@ class View {
     this.selected = node;
     node.element.classList.add("chosen");
     document.getElementById("selected").replaceChildren(...describe(node, this.picture));
+    document.getElementById("selection").scrollIntoView({ block: "nearest" });
   }
 
   search(query) {
