@@ -54,7 +54,7 @@ HOVER = """
 const [name] = arguments;
 const node = [...view.tree.nodes.values()].find((node) => node.label === name);
 const { right, top } = node.element.getBoundingClientRect();
-const place = { bubbles: true, clientX: right, clientY: top - 16 };
+const place = { bubbles: true, clientX: right + 50, clientY: top - 16 };
 node.element.querySelector(".box").dispatchEvent(new PointerEvent("pointerover", place));
 """
 #: Shows everything, with all clusters closed but one.

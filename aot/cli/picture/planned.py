@@ -8,7 +8,7 @@ from ..blob import Blob
 from ..blob import Node as BlobNode
 from ..output import count, flop, share, size
 from ..profile import Event
-from ..program import Method, TensorInfo
+from ..program import Method
 from .model import Facts, Group, Measure, Memory, Node, Picture, simplified
 from .sections import sections
 
@@ -116,7 +116,8 @@ class _Drawing:
             elif instruction.kind in ("delegate", "operator"):
                 self._add_instruction(at, instruction)
         for k, i in enumerate(method.outputs):
-            self._add_border(f"output {k}", i, "output", (self._made[i],) if i in self._made else ())
+            made = self._made.get(method.flow[-1].reads[i])
+            self._add_border(f"output {k}", i, "output", () if made is None else (made,))
 
     def _add_border(self, name: str, value: int, border: str, inputs: tuple[str, ...]) -> None:
         info = self._method.values[value]
@@ -124,13 +125,11 @@ class _Drawing:
         self.nodes.append(Node(name, name, text, "border", (("type", text),), (), inputs, border=border))
 
     def _add_instruction(self, at: int, instruction) -> None:
-        """An operator, or a delegate of others, as one node: what nobody has made before is its result."""
-        tensors = [i for i in instruction.arguments if isinstance(self._method.values[i], TensorInfo)]
-        inputs = [self._made[i] for i in tensors if i in self._made]
-        results = [i for i in tensors if i not in self._made and not self._method.values[i].is_constant]
-        written = results or tensors[-1:]
-        self._made.update(dict.fromkeys(written, _id(at)))
-        types = ", ".join(self._method.values[i].type for i in written)
+        """An operator, or a delegate of others, as one node."""
+        flow = self._method.flow[at]
+        inputs = [self._made[i] for i in flow.reads.values() if i in self._made]
+        self._made.update(dict.fromkeys(flow.writes, _id(at)))
+        types = ", ".join(self._method.values[i].type for i in flow.writes)
         facts = [("instruction", str(at)), ("operator", instruction.name), ("result", types)]
         label, group = instruction.name, "outside"
         if instruction.delegate is None:
@@ -145,10 +144,10 @@ class _Drawing:
 
     def _add_delegate(self, at: int, instruction, blob: Blob) -> None:
         made: dict[int, str] = {}
-        border = len(blob.inputs)
+        border, reads = len(blob.inputs), self._method.flow[at].reads
         for i, value in zip(instruction.arguments[:border], blob.inputs, strict=False):
-            if value is not None and i in self._made:
-                made[value] = self._made[i]
+            if value is not None and (source := self._made.get(reads.get(i, i))) is not None:
+                made[value] = source
         name = f"delegate {instruction.delegate}: {instruction.name}"
         paths = _paths(blob)
         for node in blob.nodes:

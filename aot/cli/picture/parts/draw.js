@@ -37,6 +37,7 @@ function colouring(picture, tree, choice) {
     paint: (box, item, groups) => {
       if (item.border) return paintGroup(box, item, groups);
       box.classList.add("heat");
+      box.classList.toggle("outside", groups[item.group]?.stands_out ?? false);
       box.style.setProperty("--heat", `${(100 * Math.sqrt(amountOf(item, choice) / largest)).toFixed(1)}%`);
     },
     text: (item) => {
