@@ -53,7 +53,11 @@ def inspect(
     events = {}
     if profile:
         arguments = {"threads": threads, "options": options, "data": data_path}
-        events = {m.name: _profile(program, m, inputs_of(m, files, shapes, high, seed), arguments) for m in methods}
+        events = {
+            m.name: _profile(program, m, inputs_of(m, files, shapes, high, seed), arguments)
+            for m in methods
+            if m.instructions  # others are constants
+        }
     if html_path is not None:
         _write_picture(html_path, program, methods, blobs, events)
     data = {

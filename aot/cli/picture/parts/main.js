@@ -60,4 +60,7 @@ byId("search").addEventListener("input", (event) => {
 });
 byId("search").addEventListener("keydown", (event) => event.key === "Enter" && view.goToNextHit());
 addEventListener("resize", () => drawMemory(view.picture, view));
-show(pictures[0]);
+// That with the most to show: others are constants about the model.
+const largest = pictures.indexOf(pictures.reduce((a, b) => (b.nodes.length > a.nodes.length ? b : a)));
+byId("method").value = largest;
+show(pictures[largest]);

@@ -47,6 +47,17 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": name}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
+    def busy(self, script: str) -> float:
+        """Milliseconds of CPU time that the page takes for a script and what follows from it until it is laid out."""
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        before = self._busy()
+        self.run(f"{script}; document.body.getBoundingClientRect()")
+        return 1000 * (self._busy() - before)
+
+    def _busy(self) -> float:
+        metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+
     def requests(self) -> list[str]:
         """The addresses that the page has asked for, itself included."""
         messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))

@@ -19,7 +19,7 @@ return [...document.querySelectorAll("#graph .box")].every((box) => {
 });
 """
 LARGE = 2000
-PATIENCE_MS = 5000  # for what takes half a second on an idle machine
+SOON_MS, AT_ONCE_MS = 3000, 1000  # of CPU time: some five times what it takes
 
 
 @pytest.fixture(scope="module")
@@ -169,20 +169,15 @@ def test_a_model_of_2000_nodes_stays_usable(browser, tmp_path):
     write(str(tmp_path / "large.html"), "large", "explain", [large_picture()])
     browser.open(tmp_path / "large.html")
 
-    def milliseconds(script: str) -> float:
-        """Until it is done and laid out by the browser."""
-        return browser.run(
-            f"const began = performance.now(); {script}; view.svg.getBBox(); return performance.now() - began"
-        )
-
-    assert browser.run("return performance.timing.loadEventEnd - performance.timing.navigationStart") < PATIENCE_MS
+    assert browser.busy("show(pictures[0])") < SOON_MS
     assert 0 < len(browser.all("#graph .closed")) <= 100 and len(browser.all("#graph .node")) < 100
     browser.node("layers.3,").click()
     assert browser.run("return view.tree.clusters.filter((cluster) => cluster.isOpen).length") >= 2
-    assert milliseconds("view.toggle(view.tree.clusters.find((cluster) => cluster.name === 'layers.3'))") < 500
-    assert milliseconds("view.setAll(true)") < PATIENCE_MS
+    toggle = "view.toggle(view.tree.clusters.find((cluster) => cluster.name === 'layers.3'))"
+    assert browser.busy(toggle) < AT_ONCE_MS
+    assert browser.busy("view.setAll(true)") < SOON_MS
     assert browser.run("return document.querySelectorAll('#graph .node').length") == LARGE + 2
-    assert milliseconds("view.zoom(0.5); view.zoom(3); view.search('op199')") < 500
-    assert milliseconds("view.goToNextHit()") < 500
+    assert browser.busy("view.zoom(0.5); view.zoom(3); view.search('op199')") < AT_ONCE_MS
+    assert browser.busy("view.goToNextHit()") < AT_ONCE_MS
     assert "reason 199" in browser.hover(browser.one("#graph .chosen"))
     assert browser.complaints() == []
