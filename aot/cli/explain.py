@@ -2,6 +2,7 @@
 """``et-xnnpack explain``"""
 
 import collections
+import inspect
 
 import click
 
@@ -50,7 +51,7 @@ def explain(model, all_places, require_full, html_path, as_json, **options):
         raise click.exceptions.Exit(ExitCode.NO)
 
 
-explain.help = f"{explain.help}\n\n{source.HELP}"
+explain.help = f"{inspect.cleandoc(explain.help)}\n\n{source.HELP}"
 
 
 def _explain(model: str, methods, options):
