@@ -16,7 +16,8 @@ author = "et_xnnpack authors"
 copyright = "et_xnnpack authors, BSD-3-Clause"
 version = release = importlib.metadata.version("et_xnnpack")
 extensions = ["sphinx.ext.autodoc"]
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_default_options = {"member-order": "bysource"}
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 add_module_names = False
