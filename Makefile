@@ -34,7 +34,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py __main__.p
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
 .PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-large python-test-unpatched \
-  sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel lint clean distclean
+  sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
@@ -61,6 +61,7 @@ help:
 	@echo "make test-arm    the same as make aarch64, and whole models on more emulated CPUs, compared with eager PyTorch"
 	@echo "make bench-instructions  instructions and microkernels of whole models on emulated aarch64, beside the official delegate"
 	@echo "make wheel       the wheel for other machines with Linux, in dist/"
+	@echo "make reference   the classes, functions and commands as pages, in build/reference"
 	@echo "make lint        ruff and clang-format (checks only)"
 	@echo "make clean       remove the build   make distclean    and the environment"
 
@@ -97,7 +98,7 @@ suite: build $(stamps)/test
 	$(call say,ExecuTorch's operator tests)
 	@$(bin)/python test/suite/run.py $(SUITE)
 
-test: unit python-test python-test-unpatched sanitizers clang-check
+test: unit python-test python-test-unpatched reference sanitizers clang-check
 	$(call say,All tests passed)
 
 installed := $(stamps)/installed$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
@@ -113,6 +114,7 @@ microkernels: build
 
 python-test: build $(stamps)/test
 	$(call say,Python tests)
+	@tools/system-packages --browser > /dev/null
 	@$(bin)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 python-test-large: build $(stamps)/test
@@ -274,6 +276,13 @@ wheel: build $(stamps)/wheel
 	  { cat build/wheel.log; exit 1; }
 	@ls -l dist
 
+# Of docstrings and the public header; warnings are errors.
+reference: build $(stamps)/docs
+	$(call say,Reference)
+	@$(bin)/python -m sphinx -q -W --keep-going -b html docs/reference build/reference 2> build/reference.log || \
+	  { cat build/reference.log; exit 1; }
+	@echo build/reference/index.html
+
 lint: $(stamps)/lint
 	$(call say,Formatting and lints)
 	@$(bin)/ruff check .
@@ -303,7 +312,7 @@ $(stamps)/requirements: requirements.txt cmake/requirements.txt | $(venv)/bin/py
 	@$(pip) install --progress-bar off -r requirements.txt -r cmake/requirements.txt
 	@touch $@
 
-$(stamps)/test $(stamps)/examples $(stamps)/benchmarks: $(stamps)/%: %/requirements.txt $(stamps)/requirements
+$(stamps)/test $(stamps)/docs $(stamps)/examples $(stamps)/benchmarks: $(stamps)/%: %/requirements.txt $(stamps)/requirements
 	$(call say,Python packages of $*)
 	@$(pip) install --progress-bar off -r $<
 	@touch $@

@@ -185,13 +185,13 @@ class EtXnnpackPartitioner(Partitioner):
     After ``partition``, ``report`` says what was delegated, what was left outside and why; of a program of
     several methods it has ``methods``, a report of each.
 
-    compile_specs: those that ``runtime_options`` stands for, in ExecuTorch's form.
-    allow_operators, block_operators, allow_modules, block_modules: see ``Selection``.
-    min_partition_size: a group of fewer operators is not worth a delegate call.
-    require_full_delegation: raise ``NotFullyDelegated``, with every reason, unless each method
-        becomes exactly one delegate call with nothing outside.
-    runtime_options: what the program asks the runtime for, such as ``{"num_threads": 1}``; what the
-        process that loads it sets counts more.
+    - ``compile_specs``: those that ``runtime_options`` stands for, in ExecuTorch's form.
+    - ``allow_operators``, ``block_operators``, ``allow_modules``, ``block_modules``: see ``Selection``.
+    - ``min_partition_size``: a group of fewer operators is not worth a delegate call.
+    - ``require_full_delegation``: raise ``NotFullyDelegated``, with every reason, unless each method
+      becomes exactly one delegate call with nothing outside.
+    - ``runtime_options``: what the program asks the runtime for, such as ``{"num_threads": 1}``; what the
+      process that loads it sets counts more.
 
     Raises TypeError or ValueError for an option that is wrong, with the nearest good value.
     """

@@ -65,7 +65,7 @@ else()
     DESTINATION .)
   foreach(folder aot serialization)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/" DESTINATION ${folder}
-      FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE
+      FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "*.css" PATTERN "*.js" PATTERN "__pycache__" EXCLUDE
       PATTERN "schema_generated.py" EXCLUDE)
   endforeach()
 endif()

@@ -44,8 +44,9 @@ def package_files(version: str, generated: Path) -> dict[str, bytes]:
     """What is installed, by the path in the package."""
     files = {name: (ROOT / name).read_bytes() for name in ("__init__.py", "__main__.py")}
     for folder in ("aot", "serialization"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
+        for path in sorted((ROOT / folder).rglob("*.*")):
+            if path.suffix in (".py", ".html", ".css", ".js"):
+                files[path.relative_to(ROOT).as_posix()] = path.read_bytes()
     for path in generate_schema(find_flatc(), generated):
         files[f"serialization/{path.name}"] = path.read_bytes()
     text = (ROOT / "cmake" / "_version.py.in").read_text()

@@ -15,7 +15,6 @@ from .output import emit, flop, heading, json_option, say, size, table
 from .run import input_options, inputs_of
 
 _TURN_MS = 40  # that a program has before the next one takes its turn
-_PROFILED_CALLS = 20
 
 
 def parse_threads(ctx, param, text: str) -> tuple[int, ...]:
@@ -148,11 +147,7 @@ def _profiles(found, threads: int, arguments, folder: str, roofline: bool) -> li
     for path, method in found:
         with Worker() as worker:
             limits = worker.limits(threads) if roofline else None
-            operators = list(method.operators)
-            worker.load(path, method.name, threads=threads, operators=operators, etdump=True, **arguments)
-            etdump = str(Path(folder, "etdump"))
-            worker.profile(_PROFILED_CALLS, etdump)
-        events = profile.read(etdump, method)
+            events = profile.take(worker, path, method, folder, threads=threads, **arguments)
         total = sum(event.milliseconds for event in events)
         results.append(
             {

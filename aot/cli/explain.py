@@ -2,8 +2,7 @@
 """``et-xnnpack explain``"""
 
 import collections
-import os
-from pathlib import Path
+import inspect
 
 import click
 
@@ -11,6 +10,7 @@ from . import source
 from .advice import advice
 from .errors import ExitCode, first_line, unreadable
 from .output import count, emit, flop, heading, json_option, say, share, size
+from .picture.page import check, html_option, write
 
 _PLACES = 4  # of one operator and reason that are listed
 
@@ -28,8 +28,9 @@ _PLACES = 4  # of one operator and reason that are listed
 @click.option("--min-partition-size", default=1, show_default=True, help="Smaller groups are not delegated.")
 @click.option("--all-places", is_flag=True, help=f"List every place of an operator, not only {_PLACES}.")
 @click.option("--require-full", is_flag=True, help="Exit with 1 unless each method is one delegate call, all inside.")
+@html_option
 @json_option
-def explain(model, all_places, require_full, as_json, **options):
+def explain(model, all_places, require_full, html_path, as_json, **options):
     """Partitions MODEL without lowering it, and says what is delegated and what is not: why, where that is in
     your source, how much of the arithmetic and of the memory traffic it is, and what would make it acceptable.
 
@@ -37,17 +38,20 @@ def explain(model, all_places, require_full, as_json, **options):
     """
     from ..progress import step, work
 
+    check(html_path)
     with work("et-xnnpack explain"):
         step("importing and exporting")
         methods = {name: method.exported for name, method in source.load(model).items()}
         found = _explain(model, methods, options)
+    if html_path is not None:
+        _write_picture(html_path, model, found)
     data = {"model": model, "methods": {name: method.to_dict() for name, method in found.items()}}
     emit(as_json, data, lambda: [_print(name, method, all_places) for name, method in found.items()])
     if require_full and not all(method.report.is_full for method in found.values()):
         raise click.exceptions.Exit(ExitCode.NO)
 
 
-explain.help = f"{explain.help}\n\n{source.HELP}"
+explain.help = f"{inspect.cleandoc(explain.help)}\n\n{source.HELP}"
 
 
 def _explain(model: str, methods, options):
@@ -59,6 +63,12 @@ def _explain(model: str, methods, options):
         unreadable(f"{model}: {first_line(error)}")
     except Exception as error:  # of ExecuTorch, which refuses some programs itself
         unreadable(f"{model}: ExecuTorch does not take the program: {first_line(error)}")
+
+
+def _write_picture(path: str, model: str, found) -> None:
+    from .picture.explained import picture_of
+
+    write(path, model, "explain", [picture_of(name, method) for name, method in found.items()])
 
 
 def _print(name: str, method, all_places: bool) -> None:
@@ -91,15 +101,9 @@ def _print(name: str, method, all_places: bool) -> None:
         for node in nodes if all_places else nodes[:_PLACES]:
             where = [node.module or "the model itself"]
             if node.place:
-                where.append(f"{_relative(node.place.file)}:{node.place.line}  {node.place.code}".rstrip())
+                where.append(f"{node.place}  {node.place.code}".rstrip())
             say(f"  at:    {', '.join(where)}")
         if not all_places and len(nodes) > _PLACES:
             say(f"         and {len(nodes) - _PLACES} more places (--all-places)")
     for text in method.report.unmatched:
         say(text)
-
-
-def _relative(file: str) -> str:
-    """As it is seen from here, if it is below."""
-    path = os.path.relpath(file)
-    return file if path.startswith("..") and Path(file).is_absolute() else path

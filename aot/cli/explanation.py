@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +33,9 @@ class Place:
     code: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        """As it is seen from here, if it is below."""
+        path = os.path.relpath(self.file)
+        return f"{self.file if path.startswith('..') and Path(self.file).is_absolute() else path}:{self.line}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +50,24 @@ class ExplainedNode:
     modules: tuple[str, ...]  #: and of those around it, the outermost first
     place: Place | None
     cost: Cost
-    inputs: tuple[str, ...]  #: the nodes that it reads
+    inputs: tuple[str, ...]  #: the nodes and inputs of the method that it reads
     type: str  #: of the result
+
+
+@dataclasses.dataclass(frozen=True)
+class Border:
+    """An input of the method, or what makes one of its outputs."""
+
+    name: str
+    type: str
 
 
 @dataclasses.dataclass(frozen=True)
 class ExplainedMethod:
     report: Report
     nodes: tuple[ExplainedNode, ...]
+    inputs: tuple[Border, ...] = ()
+    outputs: tuple[Border, ...] = ()
 
     @property
     def outside(self) -> list[ExplainedNode]:
@@ -104,7 +117,9 @@ class _Explainer(EtXnnpackPartitioner):
         self.methods: dict[str, ExplainedMethod] = {}
 
     def decided(self, program, groups, report):
-        self.methods[report.method] = ExplainedMethod(report, tuple(_nodes(program, groups, report)))
+        self.methods[report.method] = ExplainedMethod(
+            report, tuple(_nodes(program, groups, report)), tuple(_inputs(program)), tuple(_outputs(program))
+        )
 
 
 def explain_programs(programs: Mapping[str, ExportedProgram], **options) -> dict[str, ExplainedMethod]:
@@ -114,7 +129,21 @@ def explain_programs(programs: Mapping[str, ExportedProgram], **options) -> dict
     return explainer.methods
 
 
+def _inputs(program: ExportedProgram):
+    names = program.graph_signature.user_inputs
+    return (Border(n.name, _type(n)) for n in program.graph.nodes if n.op == "placeholder" and n.name in names)
+
+
+def _outputs(program: ExportedProgram):
+    """Numbers are not drawn, and neither is what goes into buffers."""
+    names = program.graph_signature.user_outputs
+    made = {node.name: node for node in program.graph.nodes}
+    found = (made[name] for name in names if isinstance(name, str) and name in made)
+    return (Border(_source(node).name, _type(node)) for node in found if not is_size(node))
+
+
 def _nodes(program: ExportedProgram, groups: list[list[FxNode]], report: Report):
+    users = set(program.graph_signature.user_inputs)
     call_of = {node: i for i, group in enumerate(groups) for node in group}
     reasons = {refusal.node: refusal.reason for refusal in report.refusals}
     for node in program.graph.nodes:
@@ -133,14 +162,18 @@ def _nodes(program: ExportedProgram, groups: list[list[FxNode]], report: Report)
             modules=modules,
             place=place_of(node),
             cost=cost_of(node),
-            inputs=tuple(_source(n).name for n in node.all_input_nodes if n.op == "call_function" and not is_size(n)),
+            inputs=tuple(
+                _source(n).name
+                for n in node.all_input_nodes
+                if (n.op == "call_function" and not is_size(n)) or n.name in users
+            ),
             type=_type(node),
         )
 
 
 def _source(node: FxNode) -> FxNode:
     """What computes it: of one of several results the operator."""
-    return node.args[0] if target_name(node) == "getitem" else node
+    return node.args[0] if node.op == "call_function" and target_name(node) == "getitem" else node
 
 
 def _type(node: FxNode) -> str:

@@ -3,11 +3,16 @@
 
 import collections
 import dataclasses
+import tempfile
+from pathlib import Path
 
 import click
 
 from .errors import first_line, unreadable
+from .execute import data_option, option_option
 from .output import count, emit, flop, heading, json_option, say, size, table
+from .picture.page import check, html_option, write
+from .run import input_options, inputs_of
 
 PARTS = ("methods", "memory", "graph", "plan", "weights")
 
@@ -16,29 +21,82 @@ PARTS = ("methods", "memory", "graph", "plan", "weights")
 @click.argument("program", metavar="MODEL.pte")
 @click.option("--method", "method_name", help="This method only.")
 @click.option("--only", type=click.Choice(PARTS), multiple=True, help="This part only; may be given several times.")
+@html_option
+@click.option("--profile", is_flag=True, help="Run it a few times, and add the time of each node.")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 1024), help="Of --profile.")
+@input_options
+@option_option
+@data_option
 @json_option
-def inspect(program, method_name, only, as_json):
+def inspect(
+    program, method_name, only, html_path, profile, threads, files, shapes, high, seed, options, data_path, as_json
+):
     """Shows what is in a program: its methods with their inputs and outputs, the delegates of any backend and
     the operators between them, and the memory that ExecuTorch plans. For each delegate of et_xnnpack the graph,
     the weights, and the plan for this CPU: who computes each node (XNNPACK, a kernel of ours, a row of a fused
     pass, or nobody for a view), and why.
 
     Dynamic sizes count as the largest possible ones. Arithmetic and bytes are estimates from the sizes.
+
+    --profile takes inputs as `run` does: from files, or random ones. The time of a pass of several nodes is that of
+    each of them.
     """
     from . import program as programs
 
+    check(html_path)
     found = programs.read(program)
     methods = found.methods if method_name is None else (found.method(method_name),)
+    if len(methods) > 1 and (files or shapes):
+        raise click.BadParameter("--input and --shape are for one method: name it with --method")
     blobs = {(m.name, d.index): blob_of(found, d) for m in methods for d in m.delegates}
     parts = only or PARTS
+    events = {}
+    if profile:
+        arguments = {"threads": threads, "options": options, "data": data_path}
+        events = {
+            m.name: _profile(program, m, inputs_of(m, files, shapes, high, seed), arguments)
+            for m in methods
+            if m.instructions  # others are constants
+        }
+    if html_path is not None:
+        _write_picture(html_path, program, methods, blobs, events)
     data = {
         "program": program,
         "bytes": found.bytes,
         "named_data_bytes": sum(found.named.values()),
         "constant_bytes": found.constant_bytes,
-        "methods": {method.name: _method_dict(method, blobs, parts) for method in methods},
+        "methods": {m.name: _method_dict(m, blobs, parts, _times(m, events)) for m in methods},
     }
-    emit(as_json, data, lambda: _print(found, methods, blobs, parts))
+    emit(as_json, data, lambda: _print(found, methods, blobs, parts, events))
+
+
+def _profile(program: str, method, inputs, arguments):
+    """The events of a method, run in a process of its own."""
+    import torch
+
+    from . import profile
+    from .worker import Worker
+
+    with tempfile.TemporaryDirectory() as folder, Worker() as worker:
+        file = str(Path(folder, "inputs.pt"))
+        torch.save(inputs, file)
+        return profile.take(worker, program, method, folder, inputs=file, **arguments)
+
+
+def _times(method, events):
+    """By delegate and node; None without a profile."""
+    from .profile import node_times
+
+    return node_times(events[method.name], method) if method.name in events else None
+
+
+def _write_picture(path: str, program: str, methods, blobs, events) -> None:
+    from .picture.planned import picture_of
+
+    pictures = [
+        picture_of(m, {d.index: blobs[m.name, d.index] for d in m.delegates}, events.get(m.name)) for m in methods
+    ]
+    write(path, program, "inspect", pictures)
 
 
 def blob_of(program, delegate):
@@ -49,12 +107,12 @@ def blob_of(program, delegate):
         unreadable(f"{program.path}: delegate {delegate.index}: {first_line(error)}")
 
 
-def _method_dict(method, blobs, parts) -> dict:
+def _method_dict(method, blobs, parts, times) -> dict:
     result = {
         "inputs": [_value_dict(method.values[i]) for i in method.inputs],
         "outputs": [_value_dict(method.values[i]) for i in method.outputs],
         "operators": method.operators,
-        "delegates": [_delegate_dict(d, blobs[method.name, d.index], parts) for d in method.delegates],
+        "delegates": [_delegate_dict(d, blobs[method.name, d.index], parts, times) for d in method.delegates],
     }
     if "memory" in parts:
         result["memory"] = {
@@ -75,7 +133,7 @@ def _value_dict(value) -> dict:
     return {"kind": value} if isinstance(value, str) else {"kind": "tensor", **dataclasses.asdict(value)}
 
 
-def _delegate_dict(delegate, blob, parts) -> dict:
+def _delegate_dict(delegate, blob, parts, times) -> dict:
     result = {
         "backend": delegate.backend,
         "bytes": len(delegate.data),
@@ -99,6 +157,7 @@ def _delegate_dict(delegate, blob, parts) -> dict:
                 "by": node.choice.by if node.choice else None,
                 "reason": node.choice.reason if node.choice else None,
                 **dataclasses.asdict(node.cost),
+                **({} if times is None else {"ms": times.get((delegate.index, node.index))}),
             }
             for node in blob.nodes
         ]
@@ -131,7 +190,7 @@ def _readers(blob) -> dict[int, list[str]]:
     return found
 
 
-def _print(program, methods, blobs, parts) -> None:
+def _print(program, methods, blobs, parts, events) -> None:
     heading(
         f"{program.path}: {size(program.bytes)}, {count(len(program.methods), 'method')}, "
         f"weights of delegates {size(sum(program.named.values()))}, other constants {size(program.constant_bytes)}"
@@ -139,7 +198,7 @@ def _print(program, methods, blobs, parts) -> None:
     for method in methods:
         _print_method(method, parts)
         for delegate in method.delegates:
-            _print_delegate(delegate, blobs[method.name, delegate.index], parts)
+            _print_delegate(delegate, blobs[method.name, delegate.index], parts, _times(method, events))
 
 
 def _print_method(method, parts) -> None:
@@ -159,7 +218,7 @@ def _print_method(method, parts) -> None:
         say(f"  memory planned by ExecuTorch: {pools}; most in use at once: {size(max(method.live_bytes, default=0))}")
 
 
-def _print_delegate(delegate, blob, parts) -> None:
+def _print_delegate(delegate, blob, parts, times) -> None:
     calls = "" if delegate.calls == 1 else f", called {delegate.calls} times"
     heading(f"  delegate {delegate.index}: {delegate.backend}, {size(len(delegate.data))}{calls}")
     if delegate.specs and "methods" in parts:
@@ -178,19 +237,7 @@ def _print_delegate(delegate, blob, parts) -> None:
     if "plan" in parts:
         if blob.plan is None:
             say("    no plan: the compiled part of et_xnnpack is not installed")
-        rows = [
-            (
-                "" if node.choice is None or node.choice.step is None else node.choice.step,
-                node.name,
-                blob.values[node.outputs[0]].type,
-                flop(node.cost.flop),
-                size(node.cost.bytes),
-                node.choice.by if node.choice else "",
-                node.choice.reason if node.choice else "",
-            )
-            for node in blob.nodes
-        ]
-        table((">step", "node", "result", ">arithmetic", ">bytes", "by", "why"), rows, indent=4)
+        _print_plan(delegate, blob, times)
     if "weights" in parts and blob.constants:
         readers = _readers(blob)
         rows = [
@@ -199,3 +246,26 @@ def _print_delegate(delegate, blob, parts) -> None:
         ]
         say(f"    {count(len(rows), 'constant')}, {size(sum(v.stored_bytes for v in blob.constants))}")
         table(("value", "type", ">stored", "key", "read by"), rows, indent=4)
+
+
+def _print_plan(delegate, blob, times) -> None:
+    columns = [">step", "node", "result", ">arithmetic", ">bytes", "by", "why"]
+    rows = []
+    for node in blob.nodes:
+        choice = node.choice
+        cells = [
+            "" if choice is None or choice.step is None else choice.step,
+            node.name,
+            blob.values[node.outputs[0]].type,
+            flop(node.cost.flop),
+            size(node.cost.bytes),
+            choice.by if choice else "",
+            choice.reason if choice else "",
+        ]
+        if times is not None:
+            ms = times.get((delegate.index, node.index))
+            cells.insert(1, "" if ms is None else f"{ms:.4f}")
+        rows.append(cells)
+    if times is not None:
+        columns.insert(1, ">ms")
+    table(columns, rows, indent=4)

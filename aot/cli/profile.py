@@ -1,14 +1,19 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The time of each operator, from an ETDump."""
 
+import collections
 import dataclasses
 import re
 import statistics
+from collections.abc import Sequence
+from pathlib import Path
 
 from ..cost import Cost
 from .program import Method
 
-_CALLS = ("DELEGATE_CALL", "OPERATOR_CALL", "Method::execute", "Program::load_method", "Method::init")
+CALLS = 20  #: of which the median is taken
+
+_FRAMES = ("DELEGATE_CALL", "OPERATOR_CALL", "Method::execute", "Program::load_method", "Method::init")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +25,14 @@ class Event:
     nodes: tuple[int, ...]  #: of ours: those that one pass computes
     milliseconds: float  #: the median
     cost: Cost | None = None
+
+
+def take(worker, path: str, method: Method, folder: str, **arguments) -> list[Event]:
+    """Runs a method in a ``Worker`` with ExecuTorch's event tracer, whose file is written to ``folder``."""
+    worker.load(path, method.name, operators=list(method.operators), etdump=True, **arguments)
+    etdump = str(Path(folder, "etdump"))
+    worker.profile(CALLS, etdump)
+    return read(etdump, method)
 
 
 def read(path: str, method: Method) -> list[Event]:
@@ -41,9 +54,19 @@ def read(path: str, method: Method) -> list[Event]:
                 calls = inside or [Event(f"all of delegate call {call}", None, (), milliseconds)]
                 events += [dataclasses.replace(e, delegate=call) for e in calls]
                 inside, call = [], call + 1
-            elif event.name not in _CALLS:
+            elif event.name not in _FRAMES:
                 events.append(Event(event.name.removeprefix("native_call_"), None, (), milliseconds))
     return [_with_cost(event, method) for event in events]
+
+
+def node_times(events: Sequence[Event], method: Method) -> dict[tuple[int, int], float]:
+    """Milliseconds by delegate and node, of a node in a pass those of the pass."""
+    calls = [i.delegate for i in method.instructions if i.kind == "delegate"]
+    found: dict[tuple[int, int], float] = collections.defaultdict(float)
+    for event in events:
+        for node in event.nodes if event.delegate is not None and event.delegate < len(calls) else ():
+            found[calls[event.delegate], node] += event.milliseconds
+    return dict(found)
 
 
 def _nodes(event) -> tuple[int, ...]:

@@ -5,10 +5,11 @@ import collections
 import dataclasses
 import functools
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, Tensor
+from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, OptionalTensorList, Tensor, TensorList
 
 from ..private.executorch import read_program
 from .blob import Blob, read_blob
@@ -61,6 +62,14 @@ class Delegate:
         """Of ours alone. Raises ValueError if the runtime does not take it."""
         return read_blob(self.data, self.named) if self.backend == OURS else None
 
+    @property
+    def inputs(self) -> int | None:
+        """How many of its arguments are inputs; None of a delegate of others, whose blob we do not read."""
+        try:
+            return None if self.blob is None else len(self.blob.inputs)
+        except ValueError:
+            return None
+
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
@@ -68,6 +77,14 @@ class Instruction:
     name: str  #: of the operator or the backend
     delegate: int | None
     arguments: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Flow:
+    """The tensors that an instruction reads and writes; the last one of a method reads the results."""
+
+    reads: Mapping[int, int]  #: by argument what was written there
+    writes: tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,18 +104,50 @@ class Method:
         return dict(names.most_common())
 
     @functools.cached_property
+    def flow(self) -> list["Flow"]:
+        """What each instruction reads and writes. A view that takes no instruction is what lies in its memory."""
+        written, lies = set(self.inputs), {}
+        for i in self.inputs:
+            lies[self._place(i)] = i
+        found = []
+        for instruction in self.instructions:
+            tensors = [i for i in instruction.arguments if isinstance(self.values[i], TensorInfo)]
+            results = self._results(instruction, tensors, written)
+            operands = [i for i in tensors if i not in results and not self.values[i].is_constant]
+            found.append(Flow({i: i if i in written else lies.get(self._place(i), i) for i in operands}, results))
+            written.update(results)
+            lies |= {self._place(i): i for i in results}
+        return [*found, Flow({i: i if i in written else lies.get(self._place(i), i) for i in self.outputs}, ())]
+
+    def _place(self, value: int) -> tuple[int | None, ...]:
+        info = self.values[value]
+        place = (info.pool, info.offset) if isinstance(info, TensorInfo) else (None, None)
+        return place if None not in place else (None, value)
+
+    def _results(self, instruction: Instruction, tensors: list[int], written: set[int]) -> tuple[int, ...]:
+        """An operator returns what it writes, so its arguments end in them twice; a delegate's end in what is new."""
+        if instruction.delegate is None:
+            count = 0
+            while count < len(tensors) and tensors[-1 - count] in tensors[: -1 - count]:
+                count += 1
+            return tuple(tensors[len(tensors) - max(count, 1) :])
+        count = len(tensors)
+        while count > 0 and tensors[count - 1] not in written:
+            count -= 1
+        if (border := self.delegates[instruction.delegate].inputs) is not None:
+            arguments = instruction.arguments[:border]
+            count = sum(isinstance(self.values[i], TensorInfo) for i in arguments)
+        return tuple(tensors[count:])
+
+    @functools.cached_property
     def live_bytes(self) -> list[int]:
         """While each instruction runs, the bytes of planned tensors that are in use."""
-        first, last = {}, {}
-        for at, instruction in enumerate(self.instructions):
-            for i in instruction.arguments:
+        first, last = dict.fromkeys(self.inputs, 0), dict.fromkeys(self.inputs, 0)
+        for at, flow in enumerate(self.flow[:-1]):
+            for i in (*flow.reads.values(), *flow.writes):
                 first.setdefault(i, at)
                 last[i] = at
-        ends = len(self.instructions) - 1
-        for i in self.inputs:
-            first[i] = 0
-            last.setdefault(i, 0)
-        last.update(dict.fromkeys(self.outputs, ends))
+        last.update(dict.fromkeys(self.flow[-1].reads.values(), len(self.instructions) - 1))
         found = [0] * len(self.instructions)
         for i, begin in first.items():
             info = self.values[i]
@@ -173,12 +222,22 @@ def _method(program, plan, named: dict[str, int]) -> Method:
 def _instruction(plan, arguments) -> Instruction:
     if isinstance(arguments, DelegateCall):
         backend = plan.delegates[arguments.delegate_index].id
-        return Instruction("delegate", backend, arguments.delegate_index, tuple(arguments.args))
+        return Instruction("delegate", backend, arguments.delegate_index, tuple(_flat(plan, arguments.args)))
     if isinstance(arguments, KernelCall):
         operator = plan.operators[arguments.op_index]
         name = operator.name.replace("::", ".") + (f".{operator.overload}" if operator.overload else "")
-        return Instruction("operator", name, None, tuple(arguments.args))
+        return Instruction("operator", name, None, tuple(_flat(plan, arguments.args)))
     return Instruction(type(arguments).__name__, type(arguments).__name__, None, ())
+
+
+def _flat(plan, arguments):
+    """With the tensors of a list in its place."""
+    for i in arguments:
+        value = plan.values[i].val
+        if isinstance(value, (TensorList, OptionalTensorList)):
+            yield from (item for item in value.items if item >= 0)
+        else:
+            yield i
 
 
 def _info(value) -> TensorInfo | str:

@@ -60,7 +60,8 @@ def test_it_has_the_python_files_of_the_package_and_a_record_of_all(wheel):
         record = archive.read(next(name for name in names if name.endswith("/RECORD"))).decode()
     assert sorted(names) == sorted(line.split(",")[0] for line in record.splitlines())
     ours = {name.removeprefix(f"{PACKAGE}/") for name in names if name.startswith(PACKAGE)}
-    sources = {path.relative_to(ROOT).as_posix() for f in ("aot", "serialization") for path in (ROOT / f).rglob("*.py")}
+    paths = (path for folder in ("aot", "serialization") for path in (ROOT / folder).rglob("*"))
+    sources = {path.relative_to(ROOT).as_posix() for path in paths if path.suffix in (".py", ".html", ".css", ".js")}
     generated = {
         "serialization/schema_generated.py",
         "serialization/schema.schema.json",
