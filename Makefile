@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py __main__.p
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-large python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-large fuzz python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -47,7 +47,8 @@ help:
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
-	@echo "make python-test-large  Python tests of whole models in their real size, which make test leaves out (minutes)"
+	@echo "make python-test-large  Python tests of whole models and of all cases, of which make test takes some (a quarter of an hour)"
+	@echo "make fuzz        random programs beside eager PyTorch, for MINUTES=10"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
@@ -115,11 +116,18 @@ microkernels: build
 python-test: build $(stamps)/test
 	$(call say,Python tests)
 	@tools/system-packages --browser > /dev/null
-	@$(bin)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	@$(bin)/python -m pytest --quick -n auto --maxprocesses 4 --dist worksteal
 
 python-test-large: build $(stamps)/test
-	$(call say,Python tests of whole models)
-	@$(bin)/python -m pytest -m large -n auto --maxprocesses 4 --dist worksteal
+	$(call say,Python tests of whole models and of all cases)
+	@$(bin)/python -m pytest -m 'large or sampled' -n auto --maxprocesses 4 --dist worksteal
+
+# Until the time is over, or one program differs from eager PyTorch. MINUTES=10, FUZZ="--seed 5".
+MINUTES ?= 10
+FUZZ ?=
+fuzz: build $(stamps)/test
+	$(call say,Random programs)
+	@$(bin)/python test/fuzz/run.py --minutes $(MINUTES) $(FUZZ)
 
 # Tests lower thousands of programs with a faster PyTorch (test/faster_export.py); these do it with that of users.
 unpatched_tests := aot/lowering aot/private aot/test_odd_programs.py aot/test_partitioner.py aot/test_report.py aot/test_recipes.py ops/test_item.py

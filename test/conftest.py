@@ -3,6 +3,7 @@
 
 import os
 import sys
+import zlib
 from pathlib import Path
 
 here = Path(__file__).parent
@@ -17,6 +18,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--unpatched", action="store_true", help="export and lower with PyTorch and ExecuTorch as users have them"
     )
+    parser.addoption("--quick", action="store_true", help="a quarter of the cases of tests marked `sampled`")
 
 
 def pytest_configure(config):
@@ -26,8 +28,12 @@ def pytest_configure(config):
         torch.set_num_threads(1)  # the processes share the cores
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """The closed loop comes last: it looks at what other tests have lowered."""
+    if config.getoption("quick"):
+        left_out = [i for i in items if i.get_closest_marker("sampled") and zlib.crc32(i.callspec.id.encode()) % 4]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [i for i in items if i not in set(left_out)]
     items.sort(key=lambda item: item.path.stem == "test_closed_loop")
 
 

@@ -37,6 +37,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "et_xnnpack does not support this operator",
         "write it with operators of docs/operators.md, or decompose it: exported.run_decompositions({...})",
     ),
+    ("cannot be shifted by", "multiply or floor-divide by the power of 2, in int32 or int64"),
     ("the reduction", "use sum, prod, amax or amin; a mean is a sum divided by the number of elements"),
     ("is used, which the delegate does not compute", "compute that result with another operator"),
     ("needs a batch axis", "add one: x.unsqueeze(0), and squeeze(0) behind it"),

@@ -74,6 +74,24 @@ def bitwise_not(c, self):
     return binary(c, BinaryKind.BitXor, self, True if self.dtype == DType.Bool else -1)
 
 
+def _power_of_2(c, bits: int) -> int:
+    """What to multiply or divide by in the place of a shift."""
+    dtype = c.out.dtype
+    most = {DType.Int32: 30, DType.Int64: 62}.get(dtype, -1)
+    c.require(0 <= bits <= most, f"{dtype.name} cannot be shifted by {bits} bits")
+    return 2**bits
+
+
+@_logic("aten.__rshift__.Scalar", "aten.bitwise_right_shift.Tensor_Scalar")
+def right_shift(c, self, other):
+    return binary(c, BinaryKind.FloorDiv, self, _power_of_2(c, other))
+
+
+@_logic("aten.__lshift__.Scalar", "aten.bitwise_left_shift.Tensor_Scalar")
+def left_shift(c, self, other):
+    return binary(c, BinaryKind.Mul, self, _power_of_2(c, other))
+
+
 def _where(c, condition, a, b):
     a, b = c.operand(a, c.out.dtype), c.operand(b, c.out.dtype)
     return c.node(schema.Where(), condition, a, b, shape=c.out.shape, dtype=c.out.dtype)

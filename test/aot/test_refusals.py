@@ -6,7 +6,7 @@ import math
 import harness
 import pytest
 import torch
-from samples import HEIGHT, Argument, Sample, rand
+from samples import ANY_OPERATOR, HEIGHT, Argument, Sample, integers, rand
 
 
 def of_type(dtype, *shape):
@@ -15,6 +15,11 @@ def of_type(dtype, *shape):
 
 REFUSALS = [
     (Sample("no_row", torch.nonzero, rand(3, 4)), "aten.nonzero.default", "et_xnnpack does not support this operator"),
+    (
+        Sample("shift", lambda x: x << 31, integers(3, dtype=torch.int32), config=ANY_OPERATOR),
+        "aten.__lshift__.Scalar",
+        "Int32 cannot be shifted by 31 bits",
+    ),
     (Sample("double", lambda x: x + x, of_type(torch.float64, 3)), "aten.add.Tensor", "dtype float64 is not supported"),
     (
         Sample("diagonal_dynamic", lambda x: x.diagonal(), rand(HEIGHT, 4)),

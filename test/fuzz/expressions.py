@@ -26,39 +26,35 @@ def _is_integer(value):
 #: Of a float, no larger than what goes in, rounded.
 SMOOTH = """
 torch.sigmoid({x}) | torch.tanh({x}) | F.gelu({x}) | F.gelu({x}, approximate="tanh") | F.silu({x}) | F.softplus({x})
-torch.sin({x}) | torch.cos({x}) | torch.erf({x}) | torch.exp(-{x}.abs()) | torch.rsqrt({x}.abs() + 0.5) | F.mish({x})
-torch.sqrt({x}.abs() + 0.25) | torch.log({x}.abs() + 0.5) | F.elu({x}) | F.logsigmoid({x}) | torch.reciprocal({x}.abs() + 0.5)
-torch.log1p({x}.abs()) | torch.expm1(-{x}.abs()) | torch.atan({x}) | F.selu({x}) | F.celu({x}, 0.7) | F.softsign({x})
-torch.exp2(-{x}.abs()) | torch.sinh({x}.clamp(-3, 3)) | torch.asin({x}.clamp(-0.9, 0.9)) | {x}.pow(2.5) | {x} / 3
-""".replace("\n", " | ")
+torch.sin({x}) | torch.cos({x}) | torch.erf({x}) | torch.exp(-{x}.abs()) | torch.rsqrt({x}.abs() + 0.5)
+F.mish({x}) | torch.sqrt({x}.abs() + 0.25) | torch.log({x}.abs() + 0.5) | F.elu({x}) | F.logsigmoid({x})
+torch.reciprocal({x}.abs() + 0.5) | torch.log1p({x}.abs()) | torch.expm1(-{x}.abs()) | torch.atan({x}) | F.selu({x})
+F.celu({x}, 0.7) | F.softsign({x}) | torch.exp2(-{x}.abs()) | torch.sinh({x}.clamp(-3, 3))
+torch.asin({x}.clamp(-0.9, 0.9)) | {x}.pow(2.5) | {x} / 3
+"""
 #: Exact as long as what goes in is.
 STEPS = """
-F.relu({x}) | {x}.abs() | -{x} | {x} * 2 | {x} + 1.5 | 1 - {x} | {x}.clamp(-1, 2) | {x}.clamp(min=0.5) | F.relu6({x})
-F.hardtanh({x}) | F.leaky_relu({x}, 0.25) | F.threshold({x}, 0.5, -1) | {x}.square() | {x} * -0.5 | {x}.clone() | {x} * {x}
-F.hardshrink({x}) | F.softshrink({x})
-""".replace("\n", " | ")
+F.relu({x}) | {x}.abs() | -{x} | {x} * 2 | {x} + 1.5 | 1 - {x} | {x}.clamp(-1, 2) | {x}.clamp(min=0.5)
+F.relu6({x}) | F.hardtanh({x}) | F.leaky_relu({x}, 0.25) | F.threshold({x}, 0.5, -1) | {x}.square() | {x} * -0.5
+{x}.clone() | {x} * {x} | F.hardshrink({x}) | F.softshrink({x})
+"""
 #: Jump, so that a last bit would matter.
 JUMPS = """
-{x}.floor() | {x}.ceil() | {x}.round() | {x}.trunc() | {x}.sign() | {x} > 0 | {x} == 1 | {x} != 0.5 | {x} <= 1 | {x}.frac()
-{x}.to(torch.int64) | {x}.to(torch.int32) | {x}.to(torch.bool) | torch.isnan({x}) | {x} // 0.5 | {x} % 2 | torch.fmod({x}, 1.5)
-""".replace("\n", " | ")
+{x}.floor() | {x}.ceil() | {x}.round() | {x}.trunc() | {x}.sign() | {x} > 0 | {x} == 1 | {x} != 0.5 | {x} <= 1
+{x}.frac() | {x}.to(torch.int64) | {x}.to(torch.int32) | {x}.to(torch.bool) | torch.isnan({x}) | {x} // 0.5
+{x} % 2 | torch.fmod({x}, 1.5)
+"""
 INTEGER = """
-{x} + 3 | {x} * 2 | {x} // 2 | {x} % 3 | {x} - 1 | {x}.abs() | -{x} | {x} > 1 | {x} == 0 | {x}.clamp(-2, 3) | {x} & 3 | {x} | 4
-{x} ^ 5 | ~{x} | {x}.to(torch.float32) | {x}.sign() | {x} * 0.5 | {x} / 4 | {x} >> 1 | torch.fmod({x}, 3)
-""".replace("\n", " | ").replace("{x} | 4", "torch.bitwise_or({x}, 4)")
+{x} + 3 | {x} * 2 | {x} // 2 | {x} % 3 | {x} - 1 | {x}.abs() | -{x} | {x} > 1 | {x} == 0 | {x}.clamp(-2, 3)
+{x} & 3 | torch.bitwise_or({x}, 4) | {x} ^ 5 | ~{x} | {x}.to(torch.float32) | {x}.sign() | {x} * 0.5 | {x} / 4
+{x} >> 1 | torch.fmod({x}, 3)
+"""
 LOGICAL = "~{x} | {x}.to(torch.float32) | {x}.to(torch.int64) | torch.logical_not({x}) | {x}.to(torch.int32)"
-
-
-def _listed(text):
-    return [e.strip() for e in text.split("|") if e.strip()]
-
-
-SMOOTH, STEPS, JUMPS, INTEGER, LOGICAL = map(_listed, (SMOOTH, STEPS, JUMPS, INTEGER, LOGICAL))
 
 
 def _unary(writer, accepts, expressions, exact=True):
     if x := writer.value(accepts):
-        writer.add(writer.pick(*expressions).format(x=x.name), (x,), exact)
+        writer.add(writer.form(expressions).format(x=x.name), (x,), exact)
 
 
 @expression
@@ -101,14 +97,22 @@ def _operands(writer, accepts):
 @expression
 def binary(writer):
     if both := _operands(writer, _is_number):
-        form = writer.pick("{} + {}", "{} - {}", "{} * {}", "torch.maximum({}, {})", "torch.minimum({}, {})", "{} + 2 * {}")
+        form = writer.form(
+            """
+            {} + {} | {} - {} | {} * {} | torch.maximum({}, {}) | torch.minimum({}, {}) | {} + 2 * {}
+            """
+        )
         writer.add(form.format(*(v.name for v in both)), both, True)
 
 
 @expression
 def divide(writer):
     if both := _operands(writer, lambda v: v.is_float):
-        form = writer.pick("{} / ({}.abs() + 0.5)", "torch.atan2({}, {}.abs() + 0.5)", "torch.pow({}.abs() + 0.5, {}.clamp(-2, 2))")
+        form = writer.form(
+            """
+            {} / ({}.abs() + 0.5) | torch.atan2({}, {}.abs() + 0.5) | torch.pow({}.abs() + 0.5, {}.clamp(-2, 2))
+            """
+        )
         writer.add(form.format(*(v.name for v in both)), both, False)
 
 
@@ -146,11 +150,14 @@ def move(writer):
     x = writer.value()
     i, j = writer.number(-x.rank, x.rank - 1) if x.rank else 0, writer.axis(x) if x.rank else 0
     order = writer.draw(_permutations(x.rank))
-    form = writer.pick(
-        "{x}.transpose({i}, {j})", "{x}.permute({order})", "{x}.unsqueeze({j})", "{x}.squeeze()", "{x}.squeeze({i})",
-        "{x}.flatten()", "{x}.flatten({j})", "{x}.flip([{j}])", "torch.roll({x}, 1, {j})", "{x}.contiguous()",
-        "{x}.movedim({i}, {j})", "{x}.reshape({x}.shape[0], -1)", "{x}.reshape(-1, {x}.shape[-1])", "{x}.unflatten({j}, (1, -1))",
-    )  # fmt: skip
+    form = writer.form(
+        """
+        {x}.transpose({i}, {j}) | {x}.permute({order}) | {x}.unsqueeze({j}) | {x}.squeeze() | {x}.squeeze({i})
+        {x}.flatten() | {x}.flatten({j}) | {x}.flip([{j}]) | torch.roll({x}, 1, {j}) | {x}.contiguous()
+        {x}.movedim({i}, {j}) | {x}.reshape({x}.shape[0], -1) | {x}.reshape(-1, {x}.shape[-1])
+        {x}.unflatten({j}, (1, -1))
+        """
+    )
     writer.add(form.format(x=x.name, i=i, j=j, order=order), (x,), True)
 
 
@@ -166,11 +173,14 @@ def part(writer):
         return
     axis, colons = writer.axis(x), ""
     colons = ":, " * axis
-    form = writer.pick(
-        "{x}[{colons}-1]", "{x}[{colons}0:1]", "{x}[{colons}::2]", "{x}[{colons}1:]", "{x}[{colons}:-1]", "{x}.narrow({axis}, 0, 1)",
-        "{x}.select({axis}, 0)", "{x}.chunk(2, {axis})[0]", "{x}.chunk(2, {axis})[-1]", "{x}.split(2, {axis})[0]",
-        "{x}.unbind({axis})[0]", "{x}.diagonal()", "{x}[..., None]", "{x}.tril()", "{x}.triu(1)", "{x}.unfold({axis}, 2, 1)",
-    )  # fmt: skip
+    form = writer.form(
+        """
+        {x}[{colons}-1] | {x}[{colons}0:1] | {x}[{colons}::2] | {x}[{colons}1:] | {x}[{colons}:-1]
+        {x}.narrow({axis}, 0, 1) | {x}.select({axis}, 0) | {x}.chunk(2, {axis})[0] | {x}.chunk(2, {axis})[-1]
+        {x}.split(2, {axis})[0] | {x}.unbind({axis})[0] | {x}.diagonal() | {x}[..., None] | {x}.tril() | {x}.triu(1)
+        {x}.unfold({axis}, 2, 1)
+        """
+    )
     writer.add(form.format(x=x.name, colons=colons, axis=axis), (x,), True)
 
 
@@ -180,14 +190,22 @@ def join(writer):
     y = writer.value(lambda v: v.rank == x.rank)
     if x.rank:
         axis = writer.axis(x)
-        form = writer.pick("torch.cat([{0}, {1}], {axis})", "torch.stack([{0}, {1}], {axis})", "torch.cat([{0}, {1}, {0}], -1)")
+        form = writer.form(
+            """
+            torch.cat([{0}, {1}], {axis}) | torch.stack([{0}, {1}], {axis}) | torch.cat([{0}, {1}, {0}], -1)
+            """
+        )
         writer.add(form.format(x.name, y.name, axis=axis), (x, y), True)
 
 
 @expression
 def repeat(writer):
     if x := writer.value(lambda v: 0 < v.rank < 5):
-        form = writer.pick("{x}.repeat({ones}, 2)", "{x}.expand(2, {sizes})", "{x}.repeat_interleave(2, {axis})", "{x}.expand_as({x})")
+        form = writer.form(
+            """
+            {x}.repeat({ones}, 2) | {x}.expand(2, {sizes}) | {x}.repeat_interleave(2, {axis}) | {x}.expand_as({x})
+            """
+        )
         axis = writer.axis(x)
         ones, sizes = ", ".join("1" * x.rank), ", ".join(["-1"] * x.rank)
         writer.add(form.format(x=x.name, ones=ones, sizes=sizes, axis=axis), (x,), True)
@@ -208,12 +226,15 @@ def pad(writer):
 @expression
 def index(writer):
     x = writer.value(lambda v: v.rank)
-    i = writer.value(lambda v: v.dtype == torch.int64)
+    i = writer.value(lambda v: v.rank and v.dtype == torch.int64)
     if x and i:
         axis = writer.axis(x)
         wrapped = f"{i.name} % {x.name}.shape[{axis}]"
-        form = writer.pick(
-            "{x}.index_select({axis}, ({i}).flatten())", "{x}[{i0}]", "{x}.gather({axis}, {i})", "torch.take_along_dim({x}, {i}, {axis})"
+        form = writer.form(
+            """
+            {x}.index_select({axis}, ({i}).flatten()) | {x}[{i0}] | {x}.gather({axis}, {i})
+            torch.take_along_dim({x}, {i}, {axis})
+            """
         )
         writer.add(form.format(x=x.name, axis=axis, i=wrapped, i0=f"{i.name} % {x.name}.shape[0]"), (x, i), True)
 
@@ -221,10 +242,15 @@ def index(writer):
 @expression
 def scatter(writer):
     x = writer.value(lambda v: v.rank and v.is_float)
-    i = writer.value(lambda v: v.dtype == torch.int64)
+    i = writer.value(lambda v: v.rank and v.dtype == torch.int64)
     if x and i:
         axis = writer.axis(x)
-        form = writer.pick("{x}.scatter_add({axis}, {i}, {x})", "{x}.index_fill({axis}, ({i}).flatten(), 2.0)", "{x}.scatter({axis}, {i}, 1.0)")
+        form = writer.form(
+            """
+            {x}.scatter_add({axis}, {i}, {x}) | {x}.index_fill({axis}, ({i}).flatten(), 2.0)
+            {x}.scatter({axis}, {i}, 1.0)
+            """
+        )
         writer.add(form.format(x=x.name, axis=axis, i=f"{i.name} % {x.name}.shape[{axis}]"), (x, i), True)
 
 
@@ -238,27 +264,39 @@ def embedding(writer):
 @expression
 def reduce_sums(writer):
     if x := writer.value(lambda v: v.rank and _is_number(v)):
-        form = writer.pick("{x}.sum({a})", "{x}.sum({a}, keepdim=True)", "{x}.sum()", "{x}.cumsum({a})", "{x}.sum(dim=(0, -1))", "{x}.sum({a}, dtype=torch.float32)")
+        form = writer.form(
+            """
+            {x}.sum({a}) | {x}.sum({a}, keepdim=True) | {x}.sum() | {x}.cumsum({a}) | {x}.sum(dim=(0, -1))
+            {x}.sum({a}, dtype=torch.float32)
+            """
+        )
         writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
 
 
 @expression
 def reduce_floats(writer):
     if x := writer.value(lambda v: v.rank and v.is_float):
-        form = writer.pick(
-            "{x}.mean({a})", "{x}.mean({a}, keepdim=True)", "{x}.mean()", "{x}.var({a}, correction=0)", "{x}.norm(dim={a})", "{x}.std({a}, correction=0, keepdim=True)",
-            "torch.softmax({x}, {a})", "torch.log_softmax({x}, {a})", "torch.logsumexp({x}, {a})", "F.normalize({x}, dim={a})", "torch.cumprod({x} / 4, {a})", "{x}.prod({a})",
-        )  # fmt: skip
+        form = writer.form(
+            """
+            {x}.mean({a}) | {x}.mean({a}, keepdim=True) | {x}.mean() | {x}.var({a}, correction=0)
+            {x}.norm(dim={a}) | {x}.std({a}, correction=0, keepdim=True) | torch.softmax({x}, {a})
+            torch.log_softmax({x}, {a}) | torch.logsumexp({x}, {a}) | F.normalize({x}, dim={a})
+            torch.cumprod({x} / 4, {a}) | {x}.prod({a})
+            """
+        )
         writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), False)
 
 
 @expression
 def reduce_order(writer):
     if x := writer.value(lambda v: v.rank and v.exact and _is_number(v)):
-        form = writer.pick(
-            "{x}.amax({a})", "{x}.amin({a}, keepdim=True)", "{x}.argmax({a})", "{x}.argmin({a}, keepdim=True)", "{x}.max({a}).values", "{x}.max()", "{x}.argmax()",
-            "{x}.sort({a}, stable=True).values", "{x}.sort({a}, stable=True, descending=True).indices", "{x}.topk(1, {a}).values",
-        )  # fmt: skip
+        form = writer.form(
+            """
+            {x}.amax({a}) | {x}.amin({a}, keepdim=True) | {x}.argmax({a}) | {x}.argmin({a}, keepdim=True)
+            {x}.max({a}).values | {x}.max() | {x}.argmax() | {x}.sort({a}, stable=True).values
+            {x}.sort({a}, stable=True, descending=True).indices | {x}.topk(1, {a}).values
+            """
+        )
         writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
 
 
@@ -282,7 +320,10 @@ def norm(writer):
 def channel_norm(writer):
     x = writer.value(lambda v: _is_float32(v) and v.rank in (3, 4) and v.size(1))
     if x:
-        kinds = {3: ("nn.BatchNorm1d({c})", "nn.GroupNorm(1, {c})", "nn.PReLU({c})"), 4: ("nn.BatchNorm2d({c})", "nn.GroupNorm({c}, {c})", "nn.PReLU()")}
+        kinds = {
+            3: ("nn.BatchNorm1d({c})", "nn.GroupNorm(1, {c})", "nn.PReLU({c})"),
+            4: ("nn.BatchNorm2d({c})", "nn.GroupNorm({c}, {c})", "nn.PReLU()"),
+        }
         name = writer.attribute(writer.pick(*kinds[x.rank]).format(c=x.size(1)))
         writer.add(f"{name}({x.name})", (x,), False)
 
@@ -300,7 +341,12 @@ def matmul(writer):
     x = writer.value(lambda v: v.is_float and v.rank)
     y = x and writer.value(lambda v: v.dtype == x.dtype and v.rank)
     if x and y:
-        form = writer.pick("{0} @ {1}", "{0} @ {1}.transpose(-1, -2)", "{0}.transpose(-1, -2) @ {1}", "torch.outer({0}.flatten(), {1}.flatten())")
+        form = writer.form(
+            """
+            {0} @ {1} | {0} @ {1}.transpose(-1, -2) | {0}.transpose(-1, -2) @ {1}
+            torch.outer({0}.flatten(), {1}.flatten())
+            """
+        )
         writer.add(form.format(x.name, y.name), (x, y), False)
 
 
@@ -310,11 +356,22 @@ def convolution(writer):
     if x:
         c, out, kernel = x.size(1), writer.number(1, 5), writer.pick(1, 2, 3)
         d = x.rank - 2
-        form = writer.pick(
-            "nn.Conv{d}d({c}, {out}, {k}, padding={p}, stride={s})", "nn.Conv{d}d({c}, {c2}, {k}, groups={c}, padding={p})",
-            "nn.ConvTranspose{d}d({c}, {out}, {k}, stride={s})", "nn.Conv{d}d({c}, {out}, {k}, dilation=2, padding=2, bias=False)",
-        )  # fmt: skip
-        made = form.format(d=d, c=c, out=out, c2=c * writer.number(1, 2), k=kernel, p=writer.number(0, kernel - 1), s=writer.number(1, 2))
+        form = writer.form(
+            """
+            nn.Conv{d}d({c}, {out}, {k}, padding={p}, stride={s})
+            nn.Conv{d}d({c}, {c2}, {k}, groups={c}, padding={p}) | nn.ConvTranspose{d}d({c}, {out}, {k}, stride={s})
+            nn.Conv{d}d({c}, {out}, {k}, dilation=2, padding=2, bias=False)
+            """
+        )
+        made = form.format(
+            d=d,
+            c=c,
+            out=out,
+            c2=c * writer.number(1, 2),
+            k=kernel,
+            p=writer.number(0, kernel - 1),
+            s=writer.number(1, 2),
+        )
         writer.add(f"{writer.attribute(made)}({x.name})", (x,), False)
 
 
@@ -322,10 +379,12 @@ def convolution(writer):
 def pool(writer):
     if x := writer.value(lambda v: _is_float32(v) and v.rank in (3, 4)):
         d, k = x.rank - 2, writer.number(1, 3)
-        form = writer.pick(
-            "F.avg_pool{d}d({x}, {k}, stride={s}, padding={p})", "F.adaptive_avg_pool{d}d({x}, {k})",
-            "F.avg_pool{d}d({x}, {k}, ceil_mode=True, count_include_pad=False, padding={p})",
-        )  # fmt: skip
+        form = writer.form(
+            """
+            F.avg_pool{d}d({x}, {k}, stride={s}, padding={p}) | F.adaptive_avg_pool{d}d({x}, {k})
+            F.avg_pool{d}d({x}, {k}, ceil_mode=True, count_include_pad=False, padding={p})
+            """
+        )
         writer.add(form.format(d=d, x=x.name, k=k, s=writer.number(1, 3), p=k // 2), (x,), False)
 
 
@@ -333,17 +392,25 @@ def pool(writer):
 def largest(writer):
     if x := writer.value(lambda v: _is_float32(v) and v.rank in (3, 4)):
         k = writer.number(1, 3)
-        form = writer.pick("F.max_pool{d}d({x}, {k}, stride={s}, padding={p})", "F.max_pool{d}d({x}, {k}, ceil_mode=True)", "F.adaptive_max_pool{d}d({x}, {k})")
+        form = writer.form(
+            """
+            F.max_pool{d}d({x}, {k}, stride={s}, padding={p}) | F.max_pool{d}d({x}, {k}, ceil_mode=True)
+            F.adaptive_max_pool{d}d({x}, {k})
+            """
+        )
         writer.add(form.format(d=x.rank - 2, x=x.name, k=k, s=writer.number(1, 3), p=k // 2), (x,), True)
 
 
 @expression
 def resize(writer):
     if x := writer.value(lambda v: _is_float32(v) and v.rank == 4):
-        form = writer.pick(
-            "F.interpolate({x}, scale_factor=2)", "F.interpolate({x}, scale_factor=2.0, mode='bilinear')", "F.pixel_shuffle({x}, 2)",
-            "F.interpolate({x}, size=(5, 3), mode='bilinear', align_corners=True)", "F.interpolate({x}, size=(3, 4), mode='bicubic')",
-        )  # fmt: skip
+        form = writer.form(
+            """
+            F.interpolate({x}, scale_factor=2) | F.interpolate({x}, scale_factor=2.0, mode='bilinear')
+            F.pixel_shuffle({x}, 2) | F.interpolate({x}, size=(5, 3), mode='bilinear', align_corners=True)
+            F.interpolate({x}, size=(3, 4), mode='bicubic')
+            """
+        )
         writer.add(form.format(x=x.name), (x,), False)
 
 

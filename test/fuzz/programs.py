@@ -106,6 +106,10 @@ class Writer:
     def pick(self, *options):
         return self.draw(st.sampled_from(options))
 
+    def form(self, text: str) -> str:
+        """One of the expressions that lines and bars divide."""
+        return self.pick(*(e.strip() for line in text.splitlines() for e in line.split(" | ") if e.strip()))
+
     def number(self, low: int, high: int) -> int:
         return self.draw(st.integers(low, high))
 
@@ -132,7 +136,9 @@ class Writer:
 
     def input(self) -> None:
         shape = self.draw(st.lists(st.sampled_from((1, 2, 3, 4, 7, "n", "m")), min_size=1, max_size=4))
-        dtype = self.pick(torch.float32, torch.float32, torch.float32, torch.int64, torch.int32, torch.bool, *FLOATS[1:])
+        dtype = self.pick(
+            torch.float32, torch.float32, torch.float32, torch.int64, torch.int32, torch.bool, *FLOATS[1:]
+        )
         x = Input(tuple(shape), dtype, len(shape) == 4 and self.pick(False, True))
         calls = tuple(x.tensor(call, len(self.inputs)) for call in CALLS)
         epsilon = torch.finfo(dtype).eps if dtype.is_floating_point else 0.0
@@ -176,9 +182,7 @@ class Writer:
             + textwrap.indent(body, " " * 8)
             + f"\n        return {', '.join(v.name for v in results)},\n"
         )
-        return Program(
-            source, tuple(self.inputs), tuple(v.epsilon for v in results), tuple(v.exact for v in results)
-        )
+        return Program(source, tuple(self.inputs), tuple(v.epsilon for v in results), tuple(v.exact for v in results))
 
 
 def _is_of_use(result: object) -> bool:

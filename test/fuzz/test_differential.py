@@ -1,25 +1,28 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""A seeded part of ``make fuzz``."""
-
-import os
+"""The same random programs every time; ``make fuzz`` takes others."""
 
 import pytest
 from executorch.backends import et_xnnpack
-from fuzz.differential import NotExported, check
+from hypothesis import HealthCheck, assume, given, settings
+
+from fuzz.differential import NotComparable, check
 from fuzz.programs import programs
-from hypothesis import HealthCheck, assume, event, given, settings
 
-EXAMPLES = int(os.environ.get("ET_XNNPACK_FUZZ_EXAMPLES", "60"))
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+compared = 0
 
 
-@settings(max_examples=EXAMPLES, deadline=None, derandomize="ET_XNNPACK_FUZZ_EXAMPLES" not in os.environ, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(programs())
-def test_random_programs_equal_eager(program):
+def _compare_some(program):
+    global compared
     try:
-        outside = check(program)
-        event(f"lines: {program.source.count(' = ')}")
-        event(f"outside: {sorted(set(outside))}")
-    except NotExported as reason:
-        event(f"not exported: {type(reason.__cause__).__name__} {str(reason.__cause__)[:80]}")
+        check(program)
+    except NotComparable:
         assume(False)
+    compared += 1
+
+
+def test_random_programs_equal_eager():
+    _compare_some()
+    assert compared >= 40

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from executorch.backends import et_xnnpack
 from executorch.runtime import Runtime
+from promises import promises_hold
 from samples import Sample, Size, all_samples
 from torch import nn
 from torch.export import Dim
@@ -50,35 +51,6 @@ def export(sample: Sample) -> torch.export.ExportedProgram | None:
         return None
 
 
-class _Shapes(torch.fx.Interpreter):
-    """Whether each tensor has the shape that the program promises."""
-
-    def __init__(self, module):
-        super().__init__(module)
-        self.sizes, self.hold = {}, True
-
-    def run_node(self, node):
-        value, promised = super().run_node(node), node.meta.get("val")
-        if isinstance(value, torch.Tensor) and isinstance(promised, torch.Tensor):
-            for actual, size in zip(value.shape, promised.shape, strict=True):
-                expression = getattr(getattr(size, "node", None), "expr", None)
-                if expression is None:
-                    self.hold &= actual == size
-                    continue
-                if expression.is_Symbol and node.op == "placeholder":
-                    self.sizes[expression] = actual
-                self.hold &= expression.subs(self.sizes) == actual
-        return value
-
-
-def promises_hold(exported, inputs) -> bool:
-    """PyTorch exports for the sizes of the example: it takes ``x[-1:]`` for a row, though ``x`` may have none."""
-    shapes = _Shapes(exported.module())
-    with torch.no_grad():
-        shapes.run(*inputs)
-    return shapes.hold
-
-
 def calls(sizes: list[Size]):
     """Sizes by name: which of them are 0; none in between and at the end."""
     which = list(itertools.product((False, True), repeat=len(sizes)))[1:]
@@ -89,6 +61,7 @@ def calls(sizes: list[Size]):
         yield {s.name: 0 if zero else s.example for s, zero in zip(sizes, zeros, strict=True)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_without_elements_equal_eager(name):
     sample = SAMPLES[name]

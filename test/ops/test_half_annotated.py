@@ -312,6 +312,7 @@ def _assert_near(actual, expected, radius, what):
     assert not wrong.any(), f"{what}: {actual[wrong][:5]} instead of {expected[wrong][:5]}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_each_operator_is_within_one_step(seed):
     network, x, lowered = _lower(seed, every=True)
@@ -326,6 +327,7 @@ def test_each_operator_is_within_one_step(seed):
                 _assert_near(values[i + 1], expected, network.places[i + 1].quantum * 1.001, f"{i}, {step.name}")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_the_result_is_within_the_steps_before(seed):
     network, x, lowered = _lower(seed, every=False)

@@ -266,11 +266,13 @@ def assert_near(actual, expected, quantum, most=0.05):
         assert ((a - e).abs() > 1e-4).float().mean() <= most
 
 
+@pytest.mark.sampled
 def test_is_one_delegate_call(case):
     assert case.lowered.outside == [], str(case.lowered.report)
     assert len(case.lowered.delegates) == 1, str(case.lowered.report)
 
 
+@pytest.mark.sampled
 def test_computes_with_integers(case):
     (graph,) = case.lowered.optimized.values()
     stored = {node.op for node in graph.nodes if graph.values[node.outputs[0]].quantization is not None}
@@ -278,12 +280,14 @@ def test_computes_with_integers(case):
     assert set(case.program.integers) <= stored | by_table, str(graph)
 
 
+@pytest.mark.sampled
 def test_graph_equals_reference(case):
     for inputs, expected in _calls(case):
         for graphs in (case.lowered.graphs, case.lowered.optimized):
             assert_near(harness.interpret(case.lowered, inputs, graphs), expected, case.quantum, case.most)
 
 
+@pytest.mark.sampled
 @needs_runtime
 def test_runtime_equals_reference(case):
     method = Runtime.get().load_program(case.lowered.buffer).load_method("forward")

@@ -54,6 +54,11 @@ SAMPLES = [
     Sample("bitwise_or", lambda x, y: x | y, integers(3, 4), integers(3, 4)),
     Sample("bitwise_and_scalar", lambda x: x & 5, integers(3, 4)),
     Sample("bitwise_xor_scalar", lambda x: x ^ 5, integers(3, 4)),
+    Sample("right_shift", lambda x, y: (x >> 2, y >> 30), integers(3, 4), integers(BATCH, 4, dtype=torch.int32)),
+    Sample("left_shift", lambda x, y: (x << 62, y << 3), integers(3, 4), integers(BATCH, 4, dtype=torch.int32)),
+    Sample(
+        "bitwise_shift", lambda x: (torch.bitwise_right_shift(x, 1), torch.bitwise_left_shift(x, 1)), integers(3, 4)
+    ),
     Sample("bitwise_not", lambda x, y: (~x, ~y), bools(3, 4), integers(5)),
     Sample("cast_to_float", lambda x, y: (x.float(), y.float()), integers(3, 4), bools(5)),
     Sample("cast_to_integer", lambda x: (x.long(), x.int()), rand(3, 4, low=-9, high=9)),

@@ -12,7 +12,9 @@ from executorch.backends import et_xnnpack
 
 
 @pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part of et_xnnpack is missing")
-@pytest.mark.parametrize("flow,tests", (("fp32", 12), pytest.param("static_int8_per_channel", 6, marks=pytest.mark.large)))
+@pytest.mark.parametrize(
+    "flow,tests", (("fp32", 12), pytest.param("static_int8_per_channel", 6, marks=pytest.mark.large))
+)
 def test_executorchs_own_tests_are_fully_delegated(tmp_path, flow, tests):
     run = [sys.executable, Path(__file__).with_name("run.py"), "--quick", "--flow", flow, "--workers", "1"]
     output = tmp_path / "results.json"

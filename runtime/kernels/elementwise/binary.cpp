@@ -33,7 +33,7 @@ ETX_BINARY(Mul) {
   return hn::Mul(a, b);
 }
 ETX_BINARY(Div) {
-  return hn::Div(a, b);
+  return divide(a, b);
 }
 ETX_BINARY(Maximum) {
   return maximum(a, b);
@@ -99,14 +99,17 @@ ETX_BINARY(PowerOfHalf) {
 }
 ETX_BINARY(PowerOfMinus1) {
   static_cast<void>(b);
-  return hn::Div(set(1), a);
+  return divide(set(1), a);
 }
 ETX_BINARY(PowerOfMinusHalf) {
   static_cast<void>(b);
-  return hn::Div(set(1), hn::Sqrt(a));
+  return divide(set(1), hn::Sqrt(a));
 }
 
-#if HWY_HAVE_FLOAT64
+// Vectors that round a double to float as the CPU does: Highway's plain loops make the largest float of what is too large.
+#define ETX_POWER_IN_DOUBLES (HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128)
+
+#if ETX_POWER_IN_DOUBLES
 using DoubleVector = hn::Vec<hn::Repartition<double, Floats>>;
 
 // Within 5e-12 of the result. REQUIRES: x is positive, finite and normal
@@ -192,7 +195,7 @@ void power_loop(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t
       return binary_loop<PowerOfMinusHalf>(a, b, y, count, low, high);
     }
   }
-#if HWY_HAVE_FLOAT64
+#if ETX_POWER_IN_DOUBLES
   binary_loop<Power>(a, b, y, count, low, high);
 #else
   scalar_loop<std::pow>(a, b, y, count, low, high);
@@ -204,11 +207,11 @@ constexpr float kLargestQuotient = 0x1p22f; // FMA subtracts its product with a 
 
 // Of absolute values. REQUIRES: divisible(a, b)
 HWY_INLINE Vector rest_of(Vector a, Vector b) {
-  const Vector rest = hn::NegMulAdd(hn::Floor(hn::Div(a, b)), b, a);
+  const Vector rest = hn::NegMulAdd(hn::Floor(divide(a, b)), b, a);
   return hn::IfThenElse(hn::Lt(rest, hn::Zero(kFloats)), hn::Add(rest, b), rest); // the quotient was rounded up
 }
 HWY_INLINE bool divisible(Vector a, Vector b) {
-  const auto small = hn::Lt(hn::Abs(hn::Div(a, b)), set(kLargestQuotient)); // not if it is NaN
+  const auto small = hn::Lt(hn::Abs(divide(a, b)), set(kLargestQuotient)); // not if it is NaN
   return hn::AllTrue(kFloats, hn::And(small, hn::IsFinite(b)));
 }
 
@@ -234,12 +237,12 @@ ETX_BINARY(FloorDiv) {
     return by_scalars<floor_div>(a, b);
   }
   const Vector rest = Fmod::apply(a, b);
-  Vector quotient = hn::Div(hn::Sub(a, rest), b);
+  Vector quotient = divide(hn::Sub(a, rest), b);
   quotient = hn::IfThenElse(has_other_sign(rest, b), hn::Sub(quotient, set(1)), quotient);
   const Vector floored = hn::Floor(quotient);
   const Vector nearest =
       hn::IfThenElse(hn::Gt(hn::Sub(quotient, floored), set(0.5f)), hn::Add(floored, set(1)), floored);
-  return hn::IfThenElse(hn::Eq(quotient, hn::Zero(kFloats)), hn::CopySign(hn::Zero(kFloats), hn::Div(a, b)), nearest);
+  return hn::IfThenElse(hn::Eq(quotient, hn::Zero(kFloats)), hn::CopySign(hn::Zero(kFloats), divide(a, b)), nearest);
 }
 #endif
 

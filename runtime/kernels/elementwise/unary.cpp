@@ -105,7 +105,7 @@ ETX_UNARY(Floor) {
 // There is nothing left above 20. REQUIRES: x >= 0
 HWY_INLINE Vector share_above(Vector x) {
   const Vector a = at_most(set(20), x);
-  const Vector u = hn::Div(set(1), hn::MulAdd(set(kUpperTailSlope), a, set(1)));
+  const Vector u = divide(set(1), hn::MulAdd(set(kUpperTailSlope), a, set(1)));
   Vector share = hn::MulAdd(u, set(kUpperTail[8]), set(kUpperTail[7]));
   share = hn::MulAdd(u, share, set(kUpperTail[6]));
   share = hn::MulAdd(u, share, set(kUpperTail[5]));
@@ -138,13 +138,13 @@ ETX_UNARY(Erf) {
 ETX_UNARY(GeluTanh) {
   // 0.5 (1 + tanh(z)) = 1 / (1 + exp(-2 z))
   const Vector z = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), set(kGeluTanh[1]), set(kGeluTanh[0])));
-  return hn::Div(x, hn::Add(set(1), exponential(hn::Mul(set(-2), z))));
+  return divide(x, hn::Add(set(1), exponential(hn::Mul(set(-2), z))));
 }
 ETX_UNARY(HardSigmoid) {
-  return hn::Div(clamped(hn::Add(x, set(3)), hn::Zero(kFloats), set(6)), set(6));
+  return divide(clamped(hn::Add(x, set(3)), hn::Zero(kFloats), set(6)), set(6));
 }
 ETX_UNARY(HardSwish) {
-  return hn::Mul(x, hn::Div(clamped(hn::Add(x, set(3)), hn::Zero(kFloats), set(6)), set(6)));
+  return hn::Mul(x, divide(clamped(hn::Add(x, set(3)), hn::Zero(kFloats), set(6)), set(6)));
 }
 ETX_UNARY(LeakyRelu) {
   return hn::IfThenElse(hn::Gt(x, hn::Zero(kFloats)), x, hn::Mul(x, p.alpha));
@@ -160,17 +160,17 @@ ETX_UNARY(Neg) {
   return hn::Neg(x);
 }
 ETX_UNARY(Reciprocal) {
-  return hn::Div(set(1), x);
+  return divide(set(1), x);
 }
 ETX_UNARY(Round) {
   return hn::CopySign(hn::Round(x), x); // -0 stays
 }
 ETX_UNARY(Rsqrt) {
-  return hn::Div(set(1), hn::Sqrt(x));
+  return divide(set(1), hn::Sqrt(x));
 }
 ETX_UNARY(Sigmoid) {
   const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, set(1)), hn::Add(set(1), e));
+  return divide(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, set(1)), hn::Add(set(1), e));
 }
 ETX_UNARY(Sign) {
   const Vector one = hn::IfThenElseZero(hn::Gt(x, hn::Zero(kFloats)), set(1));
@@ -178,7 +178,7 @@ ETX_UNARY(Sign) {
 }
 ETX_UNARY(Silu) {
   const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, e), x), hn::Add(set(1), e));
+  return divide(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, e), x), hn::Add(set(1), e));
 }
 #if HWY_NATIVE_FMA
 // REQUIRES: |x| <= kLargestAngle
@@ -255,7 +255,7 @@ ETX_UNARY(Cosh) {
     return by_scalars<std::cosh>(x);
   }
   const Vector half = hn::Mul(set(0.5f), hn::Exp(kFloats, hn::Abs(x)));
-  return hn::Add(half, hn::Div(set(0.25f), half));
+  return hn::Add(half, divide(set(0.25f), half));
 }
 
 #undef ETX_UNARY_WITHIN

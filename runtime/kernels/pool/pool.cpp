@@ -64,7 +64,7 @@ HWY_INLINE void pool_channels(const PoolRow& p, const PoolWindow& column, size_t
   const Vector divisor = hn::Set(kFloats, static_cast<float>(counted));
   HWY_UNROLL(4)
   for (size_t n = 0; n < N; ++n) {
-    const Vector y = kMaximum ? result[n] : hn::Div(result[n], divisor);
+    const Vector y = kMaximum ? result[n] : divide(result[n], divisor);
     if (kPartial) {
       hn::StoreN(y, kFloats, output + channel, rest);
     } else {

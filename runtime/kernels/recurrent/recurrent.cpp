@@ -26,7 +26,7 @@ HWY_INLINE Vector set(float value) {
 
 HWY_INLINE Vector sigmoid(Vector x) {
   const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
-  const Vector y = hn::Div(set(1), hn::Add(set(1), e));
+  const Vector y = divide(set(1), hn::Add(set(1), e));
   return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(e, y), y);
 }
 

@@ -174,7 +174,7 @@ void softmax_strip(const float* x, size_t size, size_t stride, size_t columns, f
     }
   }
   for (size_t n = 0; n < N; ++n) {
-    sum[n] = hn::Div(hn::Set(kFloats, 1), sum[n]);
+    sum[n] = divide(hn::Set(kFloats, 1), sum[n]);
   }
   for (size_t k = 0; k < size; ++k) {
     for (size_t n = 0; n < N; ++n) {

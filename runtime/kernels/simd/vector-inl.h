@@ -26,6 +26,18 @@ using Vector = hn::Vec<Floats>;
 constexpr Floats kFloats{};
 constexpr size_t kLanes = hn::MaxLanes(kFloats);
 
+// Also by 0, of which Highway's plain loops make 0.
+HWY_INLINE Vector divide(Vector a, Vector b) {
+#if HWY_TARGET == HWY_EMU128
+  for (size_t i = 0; i < kLanes; ++i) {
+    a.raw[i] /= b.raw[i];
+  }
+  return a;
+#else
+  return hn::Div(a, b);
+#endif
+}
+
 // Limits, maxima and minima as PyTorch has them: NaN stays NaN. What Highway's Max and Min make of it is up to the CPU.
 #if HWY_TARGET & HWY_ALL_NEON
 // FMAX and FMIN; Highway's FMAXNM and FMINNM give the operand that is a number.
