@@ -50,6 +50,7 @@ help:
 	@echo "make python-test-large  Python tests of whole models and of all cases, of which make test takes some (a quarter of an hour)"
 	@echo "make fuzz        random programs beside eager PyTorch, for MINUTES=10"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
+	@echo "make test-llm    language models from all tools that export them, with all their options (half an hour)"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
 	@echo "make asan, tsan  C++ tests under the sanitizers; make test runs both"
 	@echo "make clang       compile with Clang, and run the C++ tests; make test only looks for what Clang objects to"
@@ -134,6 +135,26 @@ unpatched_tests := aot/lowering aot/private aot/test_odd_programs.py aot/test_pa
 python-test-unpatched: build $(stamps)/test
 	$(call say,Python tests with PyTorch as it is)
 	@$(bin)/python -m pytest --unpatched -n auto --maxprocesses 4 --dist worksteal $(addprefix test/,$(unpatched_tests))
+
+# Optimum-ExecuTorch pins a transformers that the other tests cannot have, and so has an environment of its own, on top
+# of this one.
+optimum := build/optimum
+llm_tests := $(addprefix test/,models/test_export_llm.py models/test_transformers_llm.py models/test_llm_runners.py ops/test_cache_operators.py ops/test_decoder.py)
+.PHONY: test-llm
+test-llm: build $(stamps)/test $(optimum)/.stamp
+	$(call say,Language models)
+	@$(bin)/python -m pytest -m "" -n auto --maxprocesses 4 --dist worksteal $(llm_tests)
+	$(call say,Language models from Optimum-ExecuTorch)
+	@$(optimum)/bin/python -m pytest -m "" -n auto --maxprocesses 4 --dist worksteal test/models/test_optimum.py
+
+$(optimum)/.stamp: test/optimum-requirements.txt | $(stamps)/test
+	$(call say,Python packages of Optimum-ExecuTorch)
+	@rm -rf $(optimum)
+	@$(bin)/python -m venv $(optimum)
+	@$(bin)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$($(optimum)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
+	@$(optimum)/bin/python -m pip --disable-pip-version-check install --progress-bar off -r $<
+	@touch $@
 
 sanitizers: asan tsan
 

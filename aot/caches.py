@@ -11,9 +11,27 @@ import torch
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
+from .private.sizes import may_be_negative
 from .private.torch import OpOverload, functionalized, parameters
 
 _aten = torch.ops.aten
+
+
+def check_positions(graph: Graph) -> None:
+    """Has the program check that no position in a cache is negative.
+
+    The operators that take one fail, or write outside of the cache, if it is; programs that read it off a tensor do
+    not always say that it is not.
+    """
+    for node in list(graph.nodes):
+        target, arguments = functionalized(node) or (node.target, None)
+        if not isinstance(target, OpOverload) or target.namespace != "llama":
+            continue
+        start = (_arguments(node) if arguments is None else arguments).get("start_pos")
+        if isinstance(start, FxNode) and may_be_negative(start.meta["val"]):
+            with graph.inserting_before(node):
+                check = _call(graph, operator.ge, start.meta["val"] >= 0, start, 0)
+                graph.call_function(_aten._assert_scalar.default, (check, "a position in a cache is negative"))
 
 
 def write_out_cache_updates(graph: Graph) -> None:
@@ -24,8 +42,12 @@ def write_out_cache_updates(graph: Graph) -> None:
             if found is not None:
                 _write_out(graph, node, *found, _new_cache)
             elif isinstance(node.target, OpOverload) and node.target.namespace == "llama":
-                arguments = dict(zip((p.name for p in parameters(node.target)), node.args, strict=False), **node.kwargs)
-                _write_out(graph, node, node.target, arguments, _write_cache)
+                _write_out(graph, node, node.target, _arguments(node), _write_cache)
+
+
+def _arguments(node: FxNode) -> dict:
+    """Those of a call of an operator, by the names of its parameters."""
+    return dict(zip((p.name for p in parameters(node.target)), node.args, strict=False), **node.kwargs)
 
 
 def _write_out(graph: Graph, node: FxNode, target: OpOverload, arguments: dict, write) -> None:

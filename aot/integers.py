@@ -6,10 +6,10 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .private.torch import OpOverload, is_mutable
+from .private.torch import OpOverload, alias_of
 
 _aten = torch.ops.aten
-_READS = (_aten.item.default, _aten._local_scalar_dense.default)
+READS = (_aten.item.default, _aten._local_scalar_dense.default)
 _CHECKS = (_aten._assert_scalar.default, _aten.sym_constrain_range_for_size.default, _aten.sym_constrain_range.default)
 
 
@@ -20,13 +20,15 @@ def merge_integers(graph: Graph, signature: ExportGraphSignature) -> None:
     read are known.
     """
     inputs = {n for n in graph.nodes if n.op == "placeholder" and n.name in signature.user_inputs}
-    inputs -= {n for n in inputs if any(_writes(user) for user in _users(n))}
+    inputs -= {n for n in inputs if _is_written(n)}
+    _read_from_inputs(graph, inputs)
     first: dict[object, FxNode] = {}
     for node in list(graph.nodes):
         if node.op != "call_function":
             continue
-        is_select = node.target is _aten.select.int and node.args[0] in inputs
-        is_read = node.target in _READS and (node.args[0] in inputs or node.args[0] in first.values())
+        is_known = bool(node.args) and (node.args[0] in inputs or node.args[0] in first.values())
+        is_select = node.target is _aten.select.int and is_known
+        is_read = node.target in READS and is_known
         is_check = node.target in _CHECKS
         if not (is_select or is_read or is_check or _is_scalar(node)):
             continue
@@ -39,6 +41,43 @@ def merge_integers(graph: Graph, signature: ExportGraphSignature) -> None:
         if known is not node:
             node.replace_all_uses_with(known)
             graph.erase_node(node)
+
+
+def _read_from_inputs(graph: Graph, inputs: set[FxNode]) -> None:
+    """``item(select(select(unsqueeze(x, 0), 0, 0), 0, i))`` -> ``item(select(x, 0, i))``.
+
+    What only gives an element another place stays outside, and needs no call.
+    """
+    for node in list(graph.nodes):
+        if node.target not in READS:
+            continue
+        source, index = _element(node.args[0])
+        if source not in inputs or index is None:
+            continue
+        with graph.inserting_before(node):
+            for i in index:
+                select = graph.call_function(_aten.select.int, (source, 0, i))
+                select.meta["val"] = source.meta["val"][i]
+                source = select
+        node.args = (source,)
+
+
+def _element(node: FxNode) -> tuple[FxNode, list[int] | None]:
+    """Which element of what a node of one element is; None for the index if that is not known."""
+    index: list[int] = []
+    if node.meta["val"].dim() != 0:
+        return node, None
+    while node.target in (_aten.select.int, _aten.unsqueeze.default):
+        x, dim, *place = node.args
+        dim %= node.args[0].meta["val"].dim() + (node.target is _aten.unsqueeze.default)
+        if node.target is _aten.unsqueeze.default:
+            index.pop(dim)
+        elif isinstance(place[0], int):
+            index.insert(dim, place[0])
+        else:
+            return node, None
+        node = x
+    return node, index
 
 
 def _from_front(args: tuple) -> tuple:
@@ -55,14 +94,7 @@ def _is_scalar(node: FxNode) -> bool:
     return is_number and not isinstance(node.target, OpOverload)
 
 
-def _users(node: FxNode) -> set[FxNode]:
-    """Those of views of one element, too."""
-    found = set(node.users)
-    for user in node.users:
-        if user.target is _aten.select.int:
-            found |= set(user.users)
-    return found
-
-
-def _writes(node: FxNode) -> bool:
-    return isinstance(node.target, OpOverload) and is_mutable(node.target)
+def _is_written(node: FxNode) -> bool:
+    """Whether the program writes to it or to a view of it."""
+    aliases = ((user, alias_of(user, node)) for user in node.users)
+    return any(alias is not None and (alias.is_write or _is_written(user)) for user, alias in aliases)

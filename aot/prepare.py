@@ -11,10 +11,11 @@ from torch.export.graph_signature import ExportGraphSignature, OutputKind, Outpu
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .caches import add_sizes, write_out_cache_updates
+from .caches import add_sizes, check_positions, write_out_cache_updates
 from .integers import merge_integers
 from .private.shape_env import own_sizes
 from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
+from .signed import compute_on_tensors
 
 _aten = torch.ops.aten
 _SPLITS = (_aten.split.Tensor, _aten.split_with_sizes.default, _aten.chunk.default)
@@ -35,8 +36,10 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     state, constants = dict(program.state_dict), dict(program.constants)
     _clone_sources(graph, signature)
     _clone_states(graph, signature)
+    check_positions(graph)
     merge_integers(graph, signature)
     write_out_cache_updates(graph)
+    compute_on_tensors(graph)
     _name_results(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:

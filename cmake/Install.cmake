@@ -62,6 +62,7 @@ if(ET_XNNPACK_EDITABLE)
   install(FILES "${PROJECT_BINARY_DIR}/__init__.py" DESTINATION .)
 else()
   install(FILES "${PROJECT_SOURCE_DIR}/__init__.py" "${PROJECT_SOURCE_DIR}/__main__.py" "${PROJECT_SOURCE_DIR}/export_llm.py"
+    "${PROJECT_SOURCE_DIR}/optimum_recipe.py"
     DESTINATION .)
   foreach(folder aot serialization)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/" DESTINATION ${folder}

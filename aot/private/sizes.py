@@ -72,6 +72,11 @@ def bounds_of(expr: sympy.Expr, bounds: Mapping[sympy.Symbol, ValueRanges]) -> V
     return bound_sympy(expr, bounds)
 
 
+def may_be_negative(size: torch.SymInt) -> bool:
+    """Whether nothing that the program says of its sizes excludes it."""
+    return bool(bounds_of(expression(size), size.node.shape_env.var_to_range).lower < 0)
+
+
 __all__ = [
     "CleanDiv",
     "FloorDiv",
@@ -87,4 +92,5 @@ __all__ = [
     "ValueRanges",
     "bounds_of",
     "expression",
+    "may_be_negative",
 ]

@@ -40,6 +40,19 @@ def has_aliases(operator: OpOverload) -> bool:
     return any(a.alias_info for a in (*operator._schema.arguments, *operator._schema.returns))
 
 
+def alias_of(node: FxNode, operand: FxNode):
+    """Which results of ``node`` share memory with an operand, as the schema says; ``is_write`` if it writes to it.
+
+    None if none does, and for what is not an operator.
+    """
+    if not isinstance(node.target, OpOverload):
+        return None
+    schema = node.target._schema.arguments
+    arguments = [*zip(schema, node.args, strict=False), *((p, node.kwargs.get(p.name)) for p in schema)]
+    shared = (p.alias_info for p, value in arguments if operand in leaves(value) and p.alias_info is not None)
+    return next(shared, None)
+
+
 def qualified_name(operator: OpOverload) -> tuple[str, str]:
     """Such as ``("aten::add", "Tensor")``; the overload called ``default`` is an empty text."""
     return operator._schema.name, operator._schema.overload_name

@@ -82,8 +82,8 @@ def test_names_of_files_exist(document):
 
 
 def _targets() -> set[str]:
-    phony = re.search(r"^\.PHONY: ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    return set(phony.group(1).split())
+    phony = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return set(" ".join(phony).split())
 
 
 def _commands(document: str) -> list[str]:

@@ -50,6 +50,16 @@ class Causal(Caches):
         return llama.custom_sdpa(q, self.keys, self.values, position[-1].item(), None, 0.0, True)
 
 
+class Unchecked(Caches):
+    """As Optimum-ExecuTorch has it: attention reads the position through views, and no check says that it is one."""
+
+    def forward(self, q, k, v, position):
+        llama.update_cache(k, self.keys, position[0].item())
+        llama.update_cache(v, self.values, position[0].item())
+        start = position.unsqueeze(0)[0][0].item()
+        return llama.custom_sdpa(q, self.keys, self.values, start, None, 0.0, True)
+
+
 class Together(Caches):
     def forward(self, q, k, v, position):
         start = position[0].item()
@@ -149,7 +159,7 @@ class Dequantized(Quantized):
         return llama.custom_sdpa(q, *read, start, None, 0.0, True)
 
 
-MODULES = (Causal, Together, Uncausal, Ring, Quantized, QuantizedByHead, Dequantized)
+MODULES = (Causal, Unchecked, Together, Uncausal, Ring, Quantized, QuantizedByHead, Dequantized)
 
 
 def example(length, position, batch=1, generator=None):
@@ -214,8 +224,9 @@ def test_reads_the_cache_as_it_is_stored():
         assert producers == {"SliceScatter"}
 
 
-def test_a_position_outside_the_cache_fails_and_changes_nothing():
-    module, lowered = Causal(), lower(Causal)
+@pytest.mark.parametrize("cls", (Causal, Unchecked), ids=lambda c: c.__name__)
+def test_a_position_outside_the_cache_fails_and_changes_nothing(cls):
+    module, lowered = cls(), lower(cls)
     method = Runtime.get().load_program(lowered.buffer).load_method("forward")
     generator = torch.Generator().manual_seed(5)
     eager = copy.deepcopy(module)

@@ -45,8 +45,19 @@ class Arithmetic(nn.Module):
 
 
 class Signed(nn.Module):
+    """Integers that may be negative, as numbers."""
+
+    def forward(self, x, numbers):
+        n = numbers[1].item()
+        torch._check(n > -20)
+        positions = torch.arange(x.shape[0])
+        y = x * n + (n - 3), 5 - n * 2 + positions, positions < n, n <= positions
+        return *y, torch.scalar_tensor(n), torch.full((3,), n), torch.full((2,), n, dtype=torch.float32) / 2
+
+
+class SignedBound(nn.Module):
     def forward(self, x, n):
-        return x * n.item()
+        return x.clamp(min=n.item())
 
 
 def check(model, calls):
@@ -78,7 +89,13 @@ def test_sizes_and_numbers():
     assert outside <= READS
 
 
-def test_a_number_that_may_be_negative_is_refused():
-    report, _, _ = check(Signed(), [(torch.rand(4), torch.tensor(i)) for i in (3, -8, 0)])
-    (refusal,) = (r for r in report.refusals if "torch._check" in r.reason)
-    assert refusal.target == "aten.scalar_tensor.default"
+@pytest.mark.parametrize("dtype", (torch.int64, torch.int32))
+def test_numbers_that_may_be_negative(dtype):
+    calls = [(torch.rand(4), torch.tensor([0, i], dtype=dtype)) for i in (5, -7, 0, 3)]
+    _, outside, _ = check(Signed(), calls)
+    assert outside <= {*READS, "add", "gt"}
+
+
+def test_a_bound_that_may_be_negative_is_refused():
+    lowered = harness.lower_exported(torch.export.export(SignedBound(), (torch.rand(4), torch.tensor(-3))))
+    assert any("torch._check" in r.reason for r in lowered.report.refusals), str(lowered.report)

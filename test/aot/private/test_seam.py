@@ -62,6 +62,13 @@ SEAMS = {
         "torch._export",
         "torch._subclasses.fake_impls",
     },
+    "test/llm_exporter.py": {
+        "_prepare_for_llama_export",
+        "executorch.examples.models.llama",
+        "executorch.examples.models.llama.llama_transformer",
+        "executorch.examples.models.llama.model_args",
+        "executorch.exir._serialize._program",
+    },
 }
 
 

@@ -95,6 +95,17 @@ def test_what_is_known_of_a_position():
     assert all(check.subs(together) == sympy.true for check in symbols.checks())
 
 
+def test_what_may_be_negative():
+    class Number(nn.Module):
+        def forward(self, x, n):
+            return x * n.item()
+
+    number = torch.export.export(Number(), (torch.rand(2), torch.tensor(3)))
+    for program, expected in (position_program(), False), (number, True):
+        (read,) = program.graph.find_nodes(op="call_function", target=torch.ops.aten.item.default)
+        assert sizes.may_be_negative(read.meta["val"]) is expected
+
+
 def test_bounds_of_expressions():
     size = input_size() // 3
     symbols, expr = sizes.Symbols(size), sizes.expression(size)

@@ -65,6 +65,23 @@ def test_views_and_operators_that_write_have_aliases():
     assert not private.has_aliases(aten.view_copy.default)
 
 
+def test_what_an_operator_shares_with_each_operand_is_known():
+    def function(x, index, y):
+        x = x.clone()
+        x.index_copy_(0, index, y)
+        return x.unsqueeze(0) + y
+
+    program = exported(function, torch.rand(3), torch.tensor([1]), torch.rand(1))
+    nodes = {str(node.target): node for node in calls(program)}
+    write, view, add = (nodes[f"aten.{name}"] for name in ("index_copy_.default", "unsqueeze.default", "add.Tensor"))
+    written, index = write.args[0], write.args[2]
+    assert private.alias_of(write, written).is_write
+    assert private.alias_of(write, index) is None
+    assert not private.alias_of(view, view.args[0]).is_write
+    assert private.alias_of(add, view) is None
+    assert private.alias_of(program.graph.output_node(), add) is None
+
+
 def test_the_name_of_an_operator():
     assert private.qualified_name(aten.add.Tensor) == ("aten::add", "Tensor")
     assert private.qualified_name(aten.relu.default) == ("aten::relu", "")

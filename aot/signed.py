@@ -1,0 +1,98 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Integers off a tensor that may be negative: what computes with one computes with the tensor instead.
+
+Symbols of the IR are sizes and places, and so never negative.
+"""
+
+import operator
+
+import torch
+from torch.fx import Graph
+from torch.fx import Node as FxNode
+
+from .integers import READS
+from .private.sizes import may_be_negative
+from .private.torch import OpOverload, parameters, tensor_parameters
+
+_aten = torch.ops.aten
+_ARITHMETIC = {operator.add: _aten.add.Tensor, operator.sub: _aten.sub.Tensor, operator.mul: _aten.mul.Tensor}
+_COMPARISONS = {
+    getattr(_aten, name).Scalar: getattr(_aten, name).Tensor for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+#: As a tensor without axes these make a result of another type than as a number.
+_NARROW = (torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def compute_on_tensors(graph: Graph) -> None:
+    """``mul(x, item(n) + 1)`` -> ``mul(x, add(n, 1))`` where the integer may be negative.
+
+    Checks of the integer stay as they are, and so does what takes it as a size or a place.
+    """
+    for node in list(graph.nodes):
+        if isinstance(node.target, OpOverload):
+            with graph.inserting_before(node):
+                _take_tensors(graph, node)
+    for node in reversed(list(graph.nodes)):
+        if not node.users and (node.target in READS or node.target in _ARITHMETIC) and _is_signed(node):
+            graph.erase_node(node)
+
+
+def _is_signed(node) -> bool:
+    value = node.meta.get("val") if isinstance(node, FxNode) else None
+    return isinstance(value, torch.SymInt) and may_be_negative(value)
+
+
+def _take_tensors(graph: Graph, node: FxNode) -> None:
+    """Gives ``node`` a tensor for each such integer that it takes as a number."""
+    if node.target in (_aten.scalar_tensor.default, _aten.full.default) and _is_signed(node.args[-1]):
+        number = _tensor(graph, node.args[-1])
+        if number is not None:
+            value = node.meta["val"]
+            size = node.args[0] if len(node.args) > 1 else []
+            node.target, node.args = _aten.expand.default, (_cast(graph, number, value.dtype), size)
+            node.kwargs = {}
+        return
+    target = _COMPARISONS.get(node.target, node.target)
+    operands = [n.meta["val"] for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
+    if any(x.dim() == 0 and x.dtype in _NARROW for x in operands):
+        return
+    names = tensor_parameters(target)
+    for place, (parameter, operand) in enumerate(zip(parameters(target), node.args, strict=False)):
+        if parameter.name in names and _is_signed(operand):
+            number = _tensor(graph, operand)
+            if number is not None:
+                node.update_arg(place, number)
+                node.target = target
+
+
+def _tensor(graph: Graph, number: FxNode) -> FxNode | None:
+    """A tensor of int64 without axes of what ``number`` is; None if no operator makes it."""
+    if number.target in READS:
+        source = number.args[0]
+        if source.target is _aten.select.int:  # one of the delegate's own
+            source = _call(graph, _aten.select.int, source.args, source.meta["val"])
+        if source.meta["val"].dim() > 0:
+            source = _call(graph, _aten.reshape.default, (source, []), source.meta["val"].reshape(()))
+        is_integer = source.meta["val"].dtype in (torch.int64, *_NARROW)
+        return _cast(graph, source, torch.int64) if is_integer else None
+    if number.target not in _ARITHMETIC:
+        return None
+    operands = [_tensor(graph, x) if _is_signed(x) else x for x in number.args]
+    if None in operands:
+        return None
+    value = next(x.meta["val"] for x, y in zip(operands, number.args, strict=True) if _is_signed(y))
+    if not _is_signed(number.args[0]):
+        operands[0] = _call(graph, _aten.scalar_tensor.default, (operands[0],), value, dtype=torch.int64)
+    return _call(graph, _ARITHMETIC[number.target], tuple(operands), value)
+
+
+def _cast(graph: Graph, x: FxNode, dtype: torch.dtype) -> FxNode:
+    value = x.meta["val"]
+    return x if value.dtype == dtype else _call(graph, _aten.to.dtype, (x, dtype), value.to(dtype))
+
+
+def _call(graph: Graph, target, args: tuple, value, **kwargs) -> FxNode:
+    """A node with ``value`` as its ``meta["val"]``."""
+    node = graph.call_function(target, args, kwargs)
+    node.meta["val"] = value
+    return node
