@@ -40,8 +40,8 @@ def _is_taken_without_us(original: ExportedProgram) -> bool:
 def check(program: Program) -> None:
     """Compares all calls, with one thread and with several.
 
-    Raises ``AssertionError`` where a result differs, what lowering or the runtime raise, and ``NotComparable``: operators
-    outside of the delegate have faults of their own, and so has ExecuTorch without a delegate.
+    Raises ``AssertionError`` where a result differs, what lowering or the runtime raise, and ``NotComparable``:
+    operators outside of the delegate have faults of their own, and so has ExecuTorch without a delegate.
     """
     original = exported(program)
     try:
