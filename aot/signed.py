@@ -68,13 +68,8 @@ def _take_tensors(graph: Graph, node: FxNode) -> None:
 def _tensor(graph: Graph, number: FxNode) -> FxNode | None:
     """A tensor of int64 without axes of what ``number`` is; None if no operator makes it."""
     if number.target in READS:
-        source = number.args[0]
-        if source.target is _aten.select.int:  # one of the delegate's own
-            source = _call(graph, _aten.select.int, source.args, source.meta["val"])
-        if source.meta["val"].dim() > 0:
-            source = _call(graph, _aten.reshape.default, (source, []), source.meta["val"].reshape(()))
-        is_integer = source.meta["val"].dtype in (torch.int64, *_NARROW)
-        return _cast(graph, source, torch.int64) if is_integer else None
+        with graph.inserting_before(number):  # the program may write to what it has read
+            return _copy(graph, number.args[0])
     if number.target not in _ARITHMETIC:
         return None
     operands = [_tensor(graph, x) if _is_signed(x) else x for x in number.args]
@@ -84,6 +79,17 @@ def _tensor(graph: Graph, number: FxNode) -> FxNode | None:
     if not _is_signed(number.args[0]):
         operands[0] = _call(graph, _aten.scalar_tensor.default, (operands[0],), value, dtype=torch.int64)
     return _call(graph, _ARITHMETIC[number.target], tuple(operands), value)
+
+
+def _copy(graph: Graph, source: FxNode) -> FxNode | None:
+    """The one element of ``source``, whatever becomes of that."""
+    if source.meta["val"].dtype not in (torch.int64, *_NARROW):
+        return None
+    if source.target is _aten.select.int:  # one of the delegate's own
+        source = _call(graph, _aten.select.int, source.args, source.meta["val"])
+    if source.meta["val"].dim() > 0:
+        source = _call(graph, _aten.reshape.default, (source, []), source.meta["val"].reshape(()))
+    return _cast(graph, _call(graph, _aten.clone.default, (source,), source.meta["val"].clone()), torch.int64)
 
 
 def _cast(graph: Graph, x: FxNode, dtype: torch.dtype) -> FxNode:

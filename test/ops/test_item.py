@@ -55,14 +55,42 @@ class Signed(nn.Module):
         return *y, torch.scalar_tensor(n), torch.full((3,), n), torch.full((2,), n, dtype=torch.float32) / 2
 
 
+class WrittenState(nn.Module):
+    """The number is that before the write."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("number", torch.tensor([-3]))
+
+    def forward(self, x):
+        n = self.number.item()
+        self.number.add_(1)
+        return x * n, x > n - 1
+
+
+class WrittenValue(nn.Module):
+    def __init__(self, is_known_positive):
+        super().__init__()
+        self.is_known_positive = is_known_positive
+
+    def forward(self, x, numbers):
+        values = numbers * 2
+        n = values[1].item()
+        if self.is_known_positive:
+            torch._check(n >= 0)
+        values[1] = 9
+        values.add_(1)
+        return x * (n + 1), values
+
+
 class SignedBound(nn.Module):
     def forward(self, x, n):
         return x.clamp(min=n.item())
 
 
-def check(model, calls):
+def check(model, calls, delegates=1):
     lowered = harness.lower_exported(torch.export.export(model, calls[0]))
-    assert len(lowered.delegates) == 1, str(lowered.report)
+    assert len(lowered.delegates) == delegates, str(lowered.report)
     outside = set(lowered.outside)
     method = Runtime.get().load_program(lowered.buffer).load_method("forward")
     eager = copy.deepcopy(model)
@@ -94,6 +122,16 @@ def test_numbers_that_may_be_negative(dtype):
     calls = [(torch.rand(4), torch.tensor([0, i], dtype=dtype)) for i in (5, -7, 0, 3)]
     _, outside, _ = check(Signed(), calls)
     assert outside <= {*READS, "add", "gt"}
+
+
+def test_a_state_that_is_written_after_it_was_read():
+    check(WrittenState(), [(torch.rand(4) * 8 - 4,)] * 5)
+
+
+@pytest.mark.parametrize("is_known_positive", (False, True))
+def test_a_value_that_is_written_after_it_was_read(is_known_positive):
+    calls = [(torch.rand(4), torch.tensor([1, i])) for i in (5, 0, 3)]
+    check(WrittenValue(is_known_positive), calls, delegates=1 + is_known_positive)
 
 
 def test_a_bound_that_may_be_negative_is_refused():
