@@ -27,13 +27,13 @@ export PATH := $(bin):$(PATH)
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 # Folders too: their time changes when a file comes or goes.
-sources := CMakeLists.txt pyproject.toml requirements.txt __init__.py __main__.py \
+sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 	$(shell find aot serialization runtime test/runtime test/xnnpack test/package cmake third-party \
 	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-large fuzz python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -140,7 +140,6 @@ python-test-unpatched: build $(stamps)/test
 # of this one.
 optimum := build/optimum
 llm_tests := $(addprefix test/,models/test_export_llm.py models/test_transformers_llm.py models/test_llm_runners.py ops/test_cache_operators.py ops/test_decoder.py)
-.PHONY: test-llm
 test-llm: build $(stamps)/test $(optimum)/.stamp
 	$(call say,Language models)
 	@$(bin)/python -m pytest -m "" -n auto --maxprocesses 4 --dist worksteal $(llm_tests)

@@ -11,6 +11,7 @@ import torch
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
+from .graph_edit import add_call
 from .private.sizes import may_be_negative
 from .private.torch import OpOverload, functionalized, parameters
 
@@ -30,7 +31,7 @@ def check_positions(graph: Graph) -> None:
         start = (_arguments(node) if arguments is None else arguments).get("start_pos")
         if isinstance(start, FxNode) and may_be_negative(start.meta["val"]):
             with graph.inserting_before(node):
-                check = _call(graph, operator.ge, start.meta["val"] >= 0, start, 0)
+                check = add_call(graph, operator.ge, start.meta["val"] >= 0, start, 0)
                 graph.call_function(_aten._assert_scalar.default, (check, "a position in a cache is negative"))
 
 
@@ -75,8 +76,7 @@ def _write_out(graph: Graph, node: FxNode, target: OpOverload, arguments: dict, 
         rest = {k: v for k, v in arguments.items() if k not in ("key", "value", "seq_len", "start_pos")}
         old = parts.get(result) if is_functional else node
         attention = torch.ops.llama.custom_sdpa.default
-        y = _call(graph, attention, query.meta["val"], query, key, value, arguments["start_pos"])
-        y.kwargs = rest
+        y = add_call(graph, attention, query.meta["val"], query, key, value, arguments["start_pos"], **rest)
         if old is not None:
             old.replace_all_uses_with(y)
             if is_functional:
@@ -84,35 +84,28 @@ def _write_out(graph: Graph, node: FxNode, target: OpOverload, arguments: dict, 
     graph.erase_node(node)
 
 
-def _call(graph: Graph, target, value, *args) -> FxNode:
-    """A node with ``value`` as its ``meta["val"]``."""
-    node = graph.call_function(target, args)
-    node.meta["val"] = value
-    return node
-
-
 def _end(graph: Graph, value: FxNode, start):
     length = value.meta["val"].shape[1]
     if isinstance(length, torch.SymInt):
-        length = _call(graph, _aten.sym_size.int, length, value, 1)
+        length = add_call(graph, _aten.sym_size.int, length, value, 1)
     return add_sizes(graph, start, length)
 
 
 def _row(graph: Graph, x: FxNode, index: int) -> FxNode:
-    return _call(graph, _aten.select.int, x.meta["val"][index], x, 0, index)
+    return add_call(graph, _aten.select.int, x.meta["val"][index], x, 0, index)
 
 
 def _write_cache(graph: Graph, value: FxNode, cache: FxNode, start, indices: FxNode | None) -> FxNode:
     """``cache[:, start : start + value.shape[1]] = value``, or ``cache[b, indices[b, i]] = value[b, i]``."""
     if indices is None:
-        part = _call(graph, _aten.slice.Tensor, value.meta["val"], cache, 1, start, _end(graph, value, start))
-        _call(graph, _aten.copy_.default, value.meta["val"], part, value)
+        part = add_call(graph, _aten.slice.Tensor, value.meta["val"], cache, 1, start, _end(graph, value, start))
+        add_call(graph, _aten.copy_.default, value.meta["val"], part, value)
         return cache
     for batch in range(cache.meta["val"].shape[0]):
         rows = _row(graph, cache, batch)
         operands = (rows, 0, _row(graph, indices, batch), _row(graph, value, batch))
         # Unlike an index of index_put_ none may be negative.
-        _call(graph, _aten.index_copy_.default, rows.meta["val"], *operands)
+        add_call(graph, _aten.index_copy_.default, rows.meta["val"], *operands)
     return cache
 
 
@@ -120,14 +113,14 @@ def _new_cache(graph: Graph, value: FxNode, cache: FxNode, start, indices: FxNod
     """As ``_write_cache``, but the new content."""
     content = cache.meta["val"]
     if indices is None:
-        return _call(graph, _aten.slice_scatter.default, content, cache, value, 1, start, _end(graph, value, start))
+        return add_call(graph, _aten.slice_scatter.default, content, cache, value, 1, start, _end(graph, value, start))
     if content.shape[0] == 1:
-        return _call(graph, _aten.index_copy.default, content, cache, 1, _row(graph, indices, 0), value)
+        return add_call(graph, _aten.index_copy.default, content, cache, 1, _row(graph, indices, 0), value)
     for batch in range(content.shape[0]):
         rows = _row(graph, cache, batch)
         operands = (rows, 0, _row(graph, indices, batch), _row(graph, value, batch))
-        new = _call(graph, _aten.index_copy.default, rows.meta["val"], *operands)
-        cache = _call(graph, _aten.select_scatter.default, content, cache, new, 0, batch)
+        new = add_call(graph, _aten.index_copy.default, rows.meta["val"], *operands)
+        cache = add_call(graph, _aten.select_scatter.default, content, cache, new, 0, batch)
     return cache
 
 
@@ -136,4 +129,4 @@ def add_sizes(graph: Graph, a, b):
     if not isinstance(a, FxNode) and not isinstance(b, FxNode):
         return a + b
     value = sum(i.meta["val"] if isinstance(i, FxNode) else i for i in (a, b))
-    return _call(graph, operator.add, value, a, b)
+    return add_call(graph, operator.add, value, a, b)

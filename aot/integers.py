@@ -6,6 +6,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
+from .graph_edit import add_call
 from .private.torch import OpOverload, alias_of
 
 _aten = torch.ops.aten
@@ -56,9 +57,7 @@ def _read_from_inputs(graph: Graph, inputs: set[FxNode]) -> None:
             continue
         with graph.inserting_before(node):
             for i in index:
-                select = graph.call_function(_aten.select.int, (source, 0, i))
-                select.meta["val"] = source.meta["val"][i]
-                source = select
+                source = add_call(graph, _aten.select.int, source.meta["val"][i], source, 0, i)
         node.args = (source,)
 
 

@@ -10,6 +10,7 @@ import torch
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
+from .graph_edit import add_call
 from .integers import READS
 from .private.sizes import may_be_negative
 from .private.torch import OpOverload, parameters, tensor_parameters
@@ -77,8 +78,8 @@ def _tensor(graph: Graph, number: FxNode) -> FxNode | None:
         return None
     value = next(x.meta["val"] for x, y in zip(operands, number.args, strict=True) if _is_signed(y))
     if not _is_signed(number.args[0]):
-        operands[0] = _call(graph, _aten.scalar_tensor.default, (operands[0],), value, dtype=torch.int64)
-    return _call(graph, _ARITHMETIC[number.target], tuple(operands), value)
+        operands[0] = add_call(graph, _aten.scalar_tensor.default, value, operands[0], dtype=torch.int64)
+    return add_call(graph, _ARITHMETIC[number.target], value, *operands)
 
 
 def _copy(graph: Graph, source: FxNode) -> FxNode | None:
@@ -86,19 +87,12 @@ def _copy(graph: Graph, source: FxNode) -> FxNode | None:
     if source.meta["val"].dtype not in (torch.int64, *_NARROW):
         return None
     if source.target is _aten.select.int:  # one of the delegate's own
-        source = _call(graph, _aten.select.int, source.args, source.meta["val"])
+        source = add_call(graph, _aten.select.int, source.meta["val"], *source.args)
     if source.meta["val"].dim() > 0:
-        source = _call(graph, _aten.reshape.default, (source, []), source.meta["val"].reshape(()))
-    return _cast(graph, _call(graph, _aten.clone.default, (source,), source.meta["val"].clone()), torch.int64)
+        source = add_call(graph, _aten.reshape.default, source.meta["val"].reshape(()), source, [])
+    return _cast(graph, add_call(graph, _aten.clone.default, source.meta["val"].clone(), source), torch.int64)
 
 
 def _cast(graph: Graph, x: FxNode, dtype: torch.dtype) -> FxNode:
     value = x.meta["val"]
-    return x if value.dtype == dtype else _call(graph, _aten.to.dtype, (x, dtype), value.to(dtype))
-
-
-def _call(graph: Graph, target, args: tuple, value, **kwargs) -> FxNode:
-    """A node with ``value`` as its ``meta["val"]``."""
-    node = graph.call_function(target, args, kwargs)
-    node.meta["val"] = value
-    return node
+    return x if value.dtype == dtype else add_call(graph, _aten.to.dtype, value.to(dtype), x, dtype)

@@ -61,9 +61,8 @@ if(ET_XNNPACK_EDITABLE)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/editable_init.py.in" "${PROJECT_BINARY_DIR}/__init__.py" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/__init__.py" DESTINATION .)
 else()
-  install(FILES "${PROJECT_SOURCE_DIR}/__init__.py" "${PROJECT_SOURCE_DIR}/__main__.py" "${PROJECT_SOURCE_DIR}/export_llm.py"
-    "${PROJECT_SOURCE_DIR}/optimum_recipe.py"
-    DESTINATION .)
+  file(GLOB modules CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/*.py")
+  install(FILES ${modules} DESTINATION .)
   foreach(folder aot serialization)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/" DESTINATION ${folder}
       FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "*.css" PATTERN "*.js" PATTERN "__pycache__" EXCLUDE

@@ -42,7 +42,7 @@ def generate_schema(flatc: str, folder: Path) -> list[Path]:
 
 def package_files(version: str, generated: Path) -> dict[str, bytes]:
     """What is installed, by the path in the package."""
-    files = {name: (ROOT / name).read_bytes() for name in ("__init__.py", "__main__.py")}
+    files = {path.name: path.read_bytes() for path in sorted(ROOT.glob("*.py"))}
     for folder in ("aot", "serialization"):
         for path in sorted((ROOT / folder).rglob("*.*")):
             if path.suffix in (".py", ".html", ".css", ".js"):

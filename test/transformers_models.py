@@ -47,3 +47,26 @@ def language_model(name: str, cache: str = "static") -> torch.nn.Module:
         cache_config={"batch_size": 1, "max_cache_len": CONTEXT},
     )
     return model
+
+
+def assert_runs_like(model: torch.nn.Module, tokens: torch.Tensor, steps, cosine: float | None = None) -> None:
+    """``steps`` are the methods to call and how many of ``tokens`` each takes; the model takes all at once.
+
+    cosine: how near the results must be, if not equal but for rounding.
+    """
+    with torch.no_grad():
+        expected = model(tokens, use_cache=False).logits
+    position = 0
+    for method, length in steps:
+        end = position + length
+        (actual,) = method.execute((tokens[:, position:end].contiguous(), torch.arange(position, end)))
+        wanted = expected[:, position:end]
+        if cosine is None:
+            torch.testing.assert_close(actual, wanted, atol=1e-4, rtol=1e-4)
+        else:
+            assert torch.cosine_similarity(actual.flatten(), wanted.flatten(), 0) > cosine
+        position = end
+
+
+def some_tokens(count: int, seed: int = 3) -> torch.Tensor:
+    return torch.randint(3, VOCABULARY, (1, count), generator=torch.Generator().manual_seed(seed))

@@ -9,9 +9,12 @@ from pathlib import Path
 import torch
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
-from selenium import webdriver
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "test"))
+
+from browser import start  # noqa: E402
+
 SIZE = "1240,860"
 SOURCE = """
 import torch
@@ -76,12 +79,7 @@ def lower(folder: Path) -> None:
 
 
 def take(page: Path, picture: Path, script: str, name: str) -> None:
-    found = subprocess.run([ROOT / "tools/system-packages", "--browser"], stdout=subprocess.PIPE, text=True, check=True)
-    options = webdriver.ChromeOptions()
-    options.binary_location, driver = found.stdout.split()
-    for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={SIZE}"):
-        options.add_argument(option)
-    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as browser:
+    with start(SIZE, "--hide-scrollbars") as browser:
         browser.get(page.as_uri())
         browser.execute_script(script + HOVER, name)
         picture.write_bytes(browser.get_screenshot_as_png())

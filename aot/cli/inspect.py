@@ -42,6 +42,7 @@ def inspect(
     each of them.
     """
     from . import program as programs
+    from .profile import node_times
 
     check(html_path)
     found = programs.read(program)
@@ -58,6 +59,7 @@ def inspect(
             for m in methods
             if m.instructions  # others are constants
         }
+    times = {m.name: node_times(events[m.name], m) for m in methods if m.name in events}
     if html_path is not None:
         _write_picture(html_path, program, methods, blobs, events)
     data = {
@@ -65,9 +67,9 @@ def inspect(
         "bytes": found.bytes,
         "named_data_bytes": sum(found.named.values()),
         "constant_bytes": found.constant_bytes,
-        "methods": {m.name: _method_dict(m, blobs, parts, _times(m, events)) for m in methods},
+        "methods": {m.name: _method_dict(m, blobs, parts, times.get(m.name)) for m in methods},
     }
-    emit(as_json, data, lambda: _print(found, methods, blobs, parts, events))
+    emit(as_json, data, lambda: _print(found, methods, blobs, parts, times))
 
 
 def _profile(program: str, method, inputs, arguments):
@@ -81,13 +83,6 @@ def _profile(program: str, method, inputs, arguments):
         file = str(Path(folder, "inputs.pt"))
         torch.save(inputs, file)
         return profile.take(worker, program, method, folder, inputs=file, **arguments)
-
-
-def _times(method, events):
-    """By delegate and node; None without a profile."""
-    from .profile import node_times
-
-    return node_times(events[method.name], method) if method.name in events else None
 
 
 def _write_picture(path: str, program: str, methods, blobs, events) -> None:
@@ -190,7 +185,7 @@ def _readers(blob) -> dict[int, list[str]]:
     return found
 
 
-def _print(program, methods, blobs, parts, events) -> None:
+def _print(program, methods, blobs, parts, times) -> None:
     heading(
         f"{program.path}: {size(program.bytes)}, {count(len(program.methods), 'method')}, "
         f"weights of delegates {size(sum(program.named.values()))}, other constants {size(program.constant_bytes)}"
@@ -198,7 +193,7 @@ def _print(program, methods, blobs, parts, events) -> None:
     for method in methods:
         _print_method(method, parts)
         for delegate in method.delegates:
-            _print_delegate(delegate, blobs[method.name, delegate.index], parts, _times(method, events))
+            _print_delegate(delegate, blobs[method.name, delegate.index], parts, times.get(method.name))
 
 
 def _print_method(method, parts) -> None:

@@ -106,18 +106,20 @@ class Method:
     @functools.cached_property
     def flow(self) -> list["Flow"]:
         """What each instruction reads and writes. A view that takes no instruction is what lies in its memory."""
-        written, lies = set(self.inputs), {}
-        for i in self.inputs:
-            lies[self._place(i)] = i
+        written, lies = set(self.inputs), {self._place(i): i for i in self.inputs}
+
+        def reads(values) -> dict[int, int]:
+            return {i: i if i in written else lies.get(self._place(i), i) for i in values}
+
         found = []
         for instruction in self.instructions:
             tensors = [i for i in instruction.arguments if isinstance(self.values[i], TensorInfo)]
             results = self._results(instruction, tensors, written)
             operands = [i for i in tensors if i not in results and not self.values[i].is_constant]
-            found.append(Flow({i: i if i in written else lies.get(self._place(i), i) for i in operands}, results))
+            found.append(Flow(reads(operands), results))
             written.update(results)
             lies |= {self._place(i): i for i in results}
-        return [*found, Flow({i: i if i in written else lies.get(self._place(i), i) for i in self.outputs}, ())]
+        return [*found, Flow(reads(self.outputs), ())]
 
     def _place(self, value: int) -> tuple[int | None, ...]:
         info = self.values[value]

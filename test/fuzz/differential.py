@@ -9,7 +9,7 @@ from executorch.runtime import Runtime
 from promises import promises_hold
 from torch.export import Dim, ExportedProgram, export
 
-from fuzz.programs import CALLS, Program
+from fuzz.programs import CALLS, Program, build
 
 #: Roundings of the narrowest type that may add up.
 ROUNDINGS = 16
@@ -86,7 +86,7 @@ def _compare(program, actual, expected, inputs, call) -> None:
 
 def _in_double(program: Program, inputs) -> list[torch.Tensor]:
     """What float64 gives: how far float32 is from that says how much rounding matters in this program."""
-    module = Program(program.source.replace("torch.float32", "torch.float64"), program.inputs, (), ()).module().double()
+    module = build(program.source.replace("torch.float32", "torch.float64")).double()
     doubled = [x.double() if x.dtype == torch.float32 else x for x in inputs]
     with torch.no_grad():
         try:

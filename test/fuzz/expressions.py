@@ -2,6 +2,7 @@
 """What a random program may consist of: functions that add one line to it, or none."""
 
 import torch
+from hypothesis import strategies as st
 
 EXPRESSIONS = []
 
@@ -149,7 +150,7 @@ def where(writer):
 def move(writer):
     x = writer.value()
     i, j = writer.number(-x.rank, x.rank - 1) if x.rank else 0, writer.axis(x) if x.rank else 0
-    order = writer.draw(_permutations(x.rank))
+    order = writer.draw(st.permutations(range(x.rank)))
     form = writer.form(
         """
         {x}.transpose({i}, {j}) | {x}.permute({order}) | {x}.unsqueeze({j}) | {x}.squeeze() | {x}.squeeze({i})
@@ -159,12 +160,6 @@ def move(writer):
         """
     )
     writer.add(form.format(x=x.name, i=i, j=j, order=order), (x,), True)
-
-
-def _permutations(rank):
-    from hypothesis import strategies as st
-
-    return st.permutations(range(rank))
 
 
 @expression

@@ -7,6 +7,8 @@ import textwrap
 import torch
 from hypothesis import strategies as st
 
+from fuzz.expressions import EXPRESSIONS
+
 #: Sizes of the axes ``n`` and ``m`` in each call. The program is exported for the first, which is the upper bound.
 CALLS = ((6, 9), (2, 5), (6, 1), (1, 9), (3, 4), (6, 9))
 #: No value is larger, so that sums stay exact where they should be.
@@ -87,8 +89,7 @@ def build(source: str) -> torch.nn.Module:
     names = dict(_NAMES)
     exec(source, names)
     with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return names["Program"]().eval()
+        return names["Program"]().eval()  # it sets the seeds
 
 
 class Writer:
@@ -122,17 +123,13 @@ class Writer:
         return found[len(found) - 1 - min(self.number(0, 4), len(found) - 1)] if found else None
 
     def attribute(self, source: str) -> str:
-        """The name of a module or tensor that is made once."""
-        name = f"self.a{len(self.attributes)}"
+        """The name of a module that is made once."""
+        seed = len(self.attributes)
         with torch.random.fork_rng():
-            torch.manual_seed(len(self.attributes))
-            made = eval(source, dict(_NAMES))
-        if isinstance(made, torch.nn.Module):
-            made.eval()
-        self._modules[name.removeprefix("self.")] = made
-        seed = f"torch.manual_seed({len(self.attributes)})"
-        self.attributes += [f"{seed}; {name} = {source}"]
-        return name
+            torch.manual_seed(seed)
+            self._modules[f"a{seed}"] = eval(source, dict(_NAMES)).eval()
+        self.attributes.append(f"torch.manual_seed({seed}); self.a{seed} = {source}")
+        return f"self.a{seed}"
 
     def input(self) -> None:
         shape = self.draw(st.lists(st.sampled_from((1, 2, 3, 4, 7, "n", "m")), min_size=1, max_size=4))
@@ -195,8 +192,6 @@ def _is_of_use(result: object) -> bool:
 
 @st.composite
 def programs(draw) -> Program:
-    from fuzz.expressions import EXPRESSIONS
-
     writer = Writer(draw)
     for _ in range(writer.number(1, 3)):
         writer.input()

@@ -8,6 +8,7 @@ as ``current.py``: one may end the process.
 
 import argparse
 import collections
+import itertools
 import random
 import sys
 import time
@@ -82,7 +83,7 @@ def main() -> int:
     status = 0
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("programs", total=arguments.minutes * 60)
-        for number in range(arguments.seed, arguments.seed + 10**6):
+        for number in itertools.count(arguments.seed):
             try:
                 hunt.round(number)
             except Exception as error:

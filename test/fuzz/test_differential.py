@@ -9,20 +9,19 @@ from fuzz.differential import NotComparable, check
 from fuzz.programs import programs
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
-compared = 0
-
-
-@settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-@given(programs())
-def _compare_some(program):
-    global compared
-    try:
-        check(program)
-    except NotComparable:
-        assume(False)
-    compared += 1
 
 
 def test_random_programs_equal_eager():
-    _compare_some()
-    assert compared >= 40
+    compared = []
+
+    @settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def compare(program):
+        try:
+            check(program)
+        except NotComparable:
+            assume(False)
+        compared.append(program)
+
+    compare()
+    assert len(compared) >= 40

@@ -10,12 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import torch
 import transformers
 from executorch.backends import et_xnnpack
 from executorch.runtime import Runtime
 from llm_exporter import assert_one_call
-from transformers_models import CONFIGS, CONTEXT, VOCABULARY, WINDOW, language_model
+from transformers_models import CONFIGS, CONTEXT, WINDOW, assert_runs_like, language_model, some_tokens
 
 IS_INSTALLED = importlib.util.find_spec("optimum") is not None
 needs_optimum = pytest.mark.skipif(not IS_INSTALLED, reason="Optimum-ExecuTorch has an environment of its own")
@@ -72,23 +71,11 @@ def test_runs_like_eager_up_to_the_end_of_the_cache(tmp_path, capsys, name, vari
     assert_one_call(program)
     eager = transformers.AutoModelForCausalLM.from_pretrained(folder(name), attn_implementation="sdpa").eval()
     quantize_model_(eager, qlinear_config=options.get("qlinear"), qembedding_config=options.get("qembedding"))
-    generator = torch.Generator().manual_seed(3)
     is_static, has_window = "disable_dynamic_shapes" in options, name == "gemma3"
-    for lengths in ((1,) * CONTEXT,) if is_static else WINDOW_CALLS if has_window else CALLS:
+    for seed, lengths in enumerate(((1,) * CONTEXT,) if is_static else WINDOW_CALLS if has_window else CALLS):
         method = Runtime.get().load_program(program).load_method("forward")
-        tokens = torch.randint(3, VOCABULARY, (1, sum(lengths)), generator=generator)
-        with torch.no_grad():
-            expected = eager(tokens, use_cache=False).logits
-        position = 0
-        for length in lengths:
-            end = position + length
-            (actual,) = method.execute((tokens[:, position:end].contiguous(), torch.arange(position, end)))
-            wanted = expected[:, position:end]
-            if variant in COSINE:
-                assert torch.cosine_similarity(actual.flatten(), wanted.flatten(), 0) > COSINE[variant]
-            else:
-                torch.testing.assert_close(actual, wanted, atol=1e-4, rtol=1e-4)
-            position = end
+        steps = [(method, length) for length in lengths]
+        assert_runs_like(eager, some_tokens(sum(lengths), seed), steps, COSINE.get(variant))
 
 
 @pytest.mark.skipif(IS_INSTALLED, reason="Optimum-ExecuTorch is installed")

@@ -8,7 +8,7 @@ from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.runtime import Runtime
 from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
-from transformers_models import CONFIGS, CONTEXT, VOCABULARY, language_model
+from transformers_models import CONFIGS, CONTEXT, assert_runs_like, language_model, some_tokens
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
@@ -41,22 +41,6 @@ def lower(programs):
     return Runtime.get().load_program(edge.to_executorch().buffer)
 
 
-def check(model, tokens, steps):
-    """``steps`` are the methods to call and how many tokens each takes."""
-    with torch.no_grad():
-        expected = model(tokens, use_cache=False).logits
-    position = 0
-    for method, length in steps:
-        end = position + length
-        (actual,) = method.execute((tokens[:, position:end].contiguous(), torch.arange(position, end)))
-        torch.testing.assert_close(actual, expected[:, position:end], atol=1e-4, rtol=1e-4)
-        position = end
-
-
-def some_tokens(count, seed=3):
-    return torch.randint(3, VOCABULARY, (1, count), generator=torch.Generator().manual_seed(seed))
-
-
 @pytest.mark.parametrize(
     "name,cache", [pytest.param(*c, id=c[0], marks=() if c in USUAL else pytest.mark.large) for c in CASES]
 )
@@ -64,7 +48,7 @@ def test_runs_like_eager_up_to_the_end_of_the_cache(name, cache):
     program, model = lower({"forward": export(name, cache, 3)}), language_model(name)
     for lengths in CALLS:
         method = program.load_method("forward")
-        check(model, some_tokens(sum(lengths)), [(method, length) for length in lengths])
+        assert_runs_like(model, some_tokens(sum(lengths)), [(method, length) for length in lengths])
 
 
 @pytest.mark.large
@@ -75,4 +59,4 @@ def test_prefill_and_decode_have_one_cache():
         with et_xnnpack.load_options(state_group=group):
             methods = {name: program.load_method(name) for name in ("prefill", "decode")}
         names = [("prefill", 7), *[("decode", 1)] * 5, ("prefill", 6), *[("decode", 1)] * 3]
-        check(model, some_tokens(21, seed), [(methods[name], length) for name, length in names])
+        assert_runs_like(model, some_tokens(21, seed), [(methods[name], length) for name, length in names])

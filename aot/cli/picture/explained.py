@@ -4,36 +4,30 @@
 from ..advice import advice
 from ..explanation import ExplainedMethod, ExplainedNode
 from ..output import count, flop, share, size
-from .model import Facts, Group, Measure, Node, Picture, simplified
+from .model import BORDER, COSTS, OUTSIDE_HUE, Facts, Group, Node, Picture, border_node, simplified
 
 _HUES = (255, 155, 305, 200, 100, 335, 70)  # of delegate calls; that of what is outside is far from all of them
-_MEASURES = {"flop": Measure("arithmetic", "FLOP"), "bytes": Measure("bytes read and written", "B")}
 
 
 def picture_of(name: str, method: ExplainedMethod) -> Picture:
     everything, outside = method.cost(), method.cost(outside=True)
     calls = len(method.report.partitions)
     groups = {f"call{i}": Group(f"delegate call {i}", _HUES[i % len(_HUES)]) for i in range(calls)}
-    groups["outside"] = Group("outside", 25, stands_out=True)
+    groups["outside"] = Group("outside", OUTSIDE_HUE, stands_out=True)
     groups["checked"] = Group("read by ExecuTorch itself", None)
-    groups["border"] = Group("input or output", None)
+    groups["border"] = BORDER
     nodes = [_node(node, everything) for node in method.nodes]
     drawn = {"border", *(node.group for node in nodes)}
     groups = {key: group for key, group in groups.items() if key in drawn}
-    inputs = [
-        Node(one.name, one.name, one.type, "border", (("type", one.type),), border="input") for one in method.inputs
-    ]
-    outputs = [
-        Node(f"output {k}", f"output {k}", one.type, "border", (("type", one.type),), (), (one.name,), border="output")
-        for k, one in enumerate(method.outputs)
-    ]
+    inputs = [border_node(one.name, one.type, "input") for one in method.inputs]
+    outputs = [border_node(f"output {k}", one.type, "output", (one.name,)) for k, one in enumerate(method.outputs)]
     summary: Facts = (
         ("delegated", f"{sum(method.report.partitions)} of {count(len(method.nodes), 'operator')}"),
         ("delegate calls", str(calls)),
         ("arithmetic outside", f"{share(outside.flop, everything.flop)} of {flop(everything.flop)}"),
         ("bytes outside", f"{share(outside.bytes, everything.bytes)} of {size(everything.bytes)}"),
     )
-    return Picture(name, summary, groups, _MEASURES, [*inputs, *simplified(nodes), *outputs])
+    return Picture(name, summary, groups, COSTS, [*inputs, *simplified(nodes), *outputs])
 
 
 def _group(node: ExplainedNode) -> str:

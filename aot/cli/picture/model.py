@@ -26,6 +26,10 @@ class Measure:
     unit: str  #: "B", "FLOP" or "ms"
 
 
+#: Those of ``Cost``.
+COSTS = {"flop": Measure("arithmetic", "FLOP"), "bytes": Measure("bytes read and written", "B")}
+
+
 @dataclasses.dataclass(frozen=True)
 class Node:
     id: str
@@ -37,6 +41,16 @@ class Node:
     inputs: tuple[str, ...] = ()  #: the ids of the nodes that it reads
     amounts: Mapping[str, float] = dataclasses.field(default_factory=dict)  #: by the key of a measure
     border: str = ""  #: "input" or "output" of the method
+
+
+#: What a method reads and gives, and operators that no delegate took, in every picture.
+BORDER = Group("input or output", None)
+OUTSIDE_HUE = 25
+
+
+def border_node(name: str, type_name: str, border: str, inputs: tuple[str, ...] = ()) -> Node:
+    """An "input" or "output" of the method."""
+    return Node(name, name, type_name, "border", (("type", type_name),), (), inputs, border=border)
 
 
 @dataclasses.dataclass(frozen=True)

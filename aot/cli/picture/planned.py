@@ -9,7 +9,7 @@ from ..blob import Node as BlobNode
 from ..output import count, flop, share, size
 from ..profile import Event
 from ..program import Method
-from .model import Facts, Group, Measure, Memory, Node, Picture, simplified
+from .model import BORDER, COSTS, OUTSIDE_HUE, Facts, Group, Measure, Memory, Node, Picture, border_node, simplified
 from .sections import sections
 
 _GROUPS = {
@@ -19,8 +19,8 @@ _GROUPS = {
     "fused pass": Group("pass over memory with others", 335),
     "view": Group("view, no code", None),
     "delegate": Group("delegate", 200),
-    "outside": Group("outside of delegates", 25, stands_out=True),
-    "border": Group("input or output", None),
+    "outside": Group("outside of delegates", OUTSIDE_HUE, stands_out=True),
+    "border": BORDER,
 }
 _PASS = "fused pass"
 
@@ -28,9 +28,7 @@ _PASS = "fused pass"
 def picture_of(method: Method, blobs: Mapping[int, Blob | None], events: Sequence[Event] | None = None) -> Picture:
     """``blobs`` by the index of the delegate; ``events`` of a profile, if there is one."""
     drawing = _Drawing(method, blobs, _times(method, blobs, events or ()))
-    measures = {"flop": Measure("arithmetic", "FLOP"), "bytes": Measure("bytes read and written", "B")}
-    if events is not None:
-        measures = {"ms": Measure("time", "ms"), **measures}
+    measures = COSTS if events is None else {"ms": Measure("time", "ms"), **COSTS}
     drawn = {node.group for node in drawing.nodes}
     groups = {key: group for key, group in _GROUPS.items() if key in drawn}
     others = {key: Group(f"delegate: {key}", None) for key in drawn if key not in groups}
@@ -122,7 +120,7 @@ class _Drawing:
     def _add_border(self, name: str, value: int, border: str, inputs: tuple[str, ...]) -> None:
         info = self._method.values[value]
         text = info if isinstance(info, str) else info.type
-        self.nodes.append(Node(name, name, text, "border", (("type", text),), (), inputs, border=border))
+        self.nodes.append(border_node(name, text, border, inputs))
 
     def _add_instruction(self, at: int, instruction) -> None:
         """An operator, or a delegate of others, as one node."""

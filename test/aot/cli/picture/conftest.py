@@ -3,17 +3,14 @@
 
 import dataclasses
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
+from browser import start
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
-
-ROOT = Path(__file__).resolve().parents[4]
-OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,900")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,15 +67,9 @@ class Browser:
 @pytest.fixture(scope="session")
 def browser():
     """Fails, and says what to install, where there is none."""
-    found = subprocess.run([ROOT / "tools" / "system-packages", "--browser"], capture_output=True, text=True)
-    if found.returncode != 0:
-        pytest.fail(f"the tests of pictures need a browser:\n{found.stderr}", pytrace=False)
-    binary, driver = found.stdout.split()
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    for option in OPTIONS:
-        options.add_argument(option)
-    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        chrome = start("1400,900")
+    except RuntimeError as error:
+        pytest.fail(str(error), pytrace=False)
     yield Browser(chrome)
     chrome.quit()
