@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized bench-cache suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make test        set up, build, and run the tests"
 	@echo "make bench-operators  set up, and measure single operators beside eager PyTorch and others (ten minutes)"
 	@echo "make bench-load  set up, and measure load time, memory and small calls beside the official delegate"
+	@echo "make bench-cache set up, and measure attention with a long cache beside ExecuTorch's operators (ten minutes)"
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy (a quarter of an hour)"
 	@echo "make bench       set up, and measure whole models beside other engines (about an hour at first)"
 	@echo "make bench-limits     set up, and measure what the machine can do: multiply-adds and memory (a minute)"
@@ -95,6 +96,10 @@ bench-load: build $(stamps)/examples $(stamps)/benchmarks
 bench-quantized: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Number formats of whole models)
 	@$(bin)/python benchmarks/quantized.py $(BENCH)
+
+bench-cache: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Attention with a long cache)
+	@$(bin)/python -W ignore benchmarks/long_cache.py $(BENCH)
 
 suite: build $(stamps)/test
 	$(call say,ExecuTorch's operator tests)
