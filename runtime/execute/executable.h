@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <executorch/runtime/platform/types.h>
+#include <executorch/runtime/platform/platform.h>
 
 #include "placement.h"
 #include "runnable_step.h"
@@ -18,12 +18,33 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Is told what takes how long.
+// Is told what takes how long, in ticks of ExecuTorch's clock.
 class Profiler {
  public:
   virtual ~Profiler() = default;
-  // These nodes of the blob ran together, in ticks of ExecuTorch's clock.
-  virtual void record(Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) = 0;
+  // These nodes of the blob ran together.
+  virtual void record(const Blob& blob, Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) = 0;
+  // A part of loading, or of preparing for other sizes.
+  virtual void record(const char* phase, et_timestamp_t start, et_timestamp_t end) = 0;
+};
+
+// Tells a profiler, if there is one, how long this lives.
+class Phase {
+ public:
+  Phase(Profiler* profiler, const char* name)
+      : profiler_(profiler), name_(name), start_(profiler == nullptr ? 0 : et_pal_current_ticks()) {}
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+  ~Phase() {
+    if (profiler_ != nullptr) {
+      profiler_->record(name_, start_, et_pal_current_ticks());
+    }
+  }
+
+ private:
+  Profiler* const profiler_;
+  const char* const name_;
+  const et_timestamp_t start_;
 };
 
 // A loaded graph. Owns activations and kernels. One thread at a time; different
@@ -38,6 +59,7 @@ class Executable {
     PackedWeights* packed_weights = nullptr;
     PackedFile* packed_file = nullptr; // only used in create()
     pthreadpool_t pool = nullptr; // only used in create(), to pack weights; null: the calling thread does
+    Profiler* profiler = nullptr; // only used in create()
     bool fuse_elementwise = true;
     bool force_fp16 = false; // what XNNPACK computes, where this CPU can
     size_t winograd_tile = 0; // as in ChoiceOptions
@@ -62,7 +84,7 @@ class Executable {
   // loading, which may fail like create(), and fails with InvalidExternalData if packed
   // weights from a file are damaged: then this is of no use, and create() with the same
   // blob and PackedFile::damaged() makes one that is.
-  Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool);
+  Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool, Profiler* profiler = nullptr);
 
   // The type of graph output `i`, physical. REQUIRES: reshape() succeeded
   const TensorType& output_type(size_t i) const {
@@ -135,8 +157,9 @@ class Executable {
 
   static StatusOr<std::unique_ptr<Executable>> create_once(
       Blob blob, const NamedDataMap* named_data, Settings settings);
-  Status load(Weights& weights, pthreadpool_t pool);
-  Status load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool);
+  Status load(Weights& weights, pthreadpool_t pool, Profiler* profiler);
+  Status make_plan_for(const Sizes& sizes);
+  Status load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool, Profiler* profiler);
   void find_written_states();
   Status load_states(Weights& weights);
   Status load_constants(Weights& weights);
