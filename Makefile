@@ -242,7 +242,7 @@ AARCH64_CPUS ?= max cortex-a53
 AARCH64_TESTS ?= *
 aarch64_build := build/$(AARCH64)$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
 aarch64_package := build/aarch64-package
-aarch64_targets := et_xnnpack et_xnnpack_run_program
+aarch64_targets := et_xnnpack et_xnnpack_bare_runner
 aarch64-library: $(stamps)/requirements $(aarch64_package)/executorch
 	$(call say,Building for aarch64)
 	@tools/system-packages --aarch64

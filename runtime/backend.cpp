@@ -6,12 +6,12 @@
 #include <optional>
 #include <unordered_map>
 
-#include <executorch/runtime/core/event_tracer_hooks_delegate.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include "runtime/execute/arguments.h"
 #include "runtime/execute/executable.h"
+#include "runtime/execute/tracing_profiler.h"
 #include "runtime/ops/infer.h"
 #include "runtime/plan/plan.h"
 #include "runtime/xnnpack/library.h"
@@ -30,39 +30,6 @@ using executorch::runtime::DelegateHandle;
 using executorch::runtime::EventTracer;
 using executorch::runtime::FreeableBuffer;
 using executorch::runtime::Result;
-
-// Makes an event of each operator, and of each phase of a load. An operator that shares a pass over memory with others
-// has their names as metadata.
-class TracingProfiler final : public Profiler {
- public:
-  explicit TracingProfiler(EventTracer* tracer) : tracer_(tracer) {}
-
-  void record(const Blob& blob, Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) override {
-    std::string others;
-    for (size_t i = 1; i < nodes.size(); ++i) {
-      others += (i == 1 ? "with " : ", ") + blob.name(nodes[i]);
-    }
-    log(blob.name(nodes[0]).c_str(), start, end, others);
-  }
-
-  void record(const char* phase, et_timestamp_t start, et_timestamp_t end) override {
-    log(phase, start, end, "");
-  }
-
- private:
-  void log(const char* name, et_timestamp_t start, et_timestamp_t end, const std::string& metadata) {
-    executorch::runtime::event_tracer_log_profiling_delegate(
-        tracer_,
-        name,
-        static_cast<executorch::runtime::DebugHandle>(executorch::runtime::kUnsetDelegateDebugIntId),
-        start,
-        end,
-        metadata.data(),
-        metadata.size());
-  }
-
-  EventTracer* const tracer_;
-};
 
 // What a handle points to.
 struct Delegate {

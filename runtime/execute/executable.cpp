@@ -64,10 +64,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::create_once(
 
 Status Executable::load(Weights& weights, pthreadpool_t pool, Profiler* profiler) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
-  {
-    const Phase phase(profiler, "plan");
-    ETX_RETURN_IF_ERROR(make_plan_for(sizes));
-  }
+  ETX_RETURN_IF_ERROR(make_plan_for(sizes, profiler));
   ETX_RETURN_IF_ERROR(load_steps(sizes, weights, pool, profiler));
   placement_ = Placement(blob_, plan_, steps_);
   find_written_states();
@@ -78,7 +75,8 @@ Status Executable::load(Weights& weights, pthreadpool_t pool, Profiler* profiler
   return {};
 }
 
-Status Executable::make_plan_for(const Sizes& sizes) {
+Status Executable::make_plan_for(const Sizes& sizes, Profiler* profiler) {
+  const Phase phase(profiler, "plan");
   ETX_ASSIGN_OR_RETURN(std::vector<TensorType> types, infer_types(blob_, sizes));
   const bool float16 = settings_.force_fp16 && Cpu::get().float16;
   const PlanOptions options{settings_.fuse_elementwise, float16, settings_.winograd_tile, settings_.force_bf16};
@@ -338,14 +336,6 @@ Status Executable::bind(Span<const void* const> inputs, Span<void* const> output
   bound_.inputs.assign(inputs.begin(), inputs.end());
   bound_.outputs.assign(outputs.begin(), outputs.end());
   bound_.is_bound = true;
-  return {};
-}
-
-Status Executable::Stage::prepare(bool active, size_t bytes) {
-  active_ = active && bytes > 0;
-  if (active_ && buffer_.size() < bytes) {
-    ETX_ASSIGN_OR_RETURN(buffer_, Buffer::allocate(bytes));
-  }
   return {};
 }
 

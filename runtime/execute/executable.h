@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <executorch/runtime/platform/platform.h>
-
 #include "placement.h"
+#include "profiler.h"
 #include "runnable_step.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/plan.h"
@@ -17,35 +16,6 @@
 #include "workspace.h"
 
 namespace executorch::backends::et_xnnpack {
-
-// Is told what takes how long, in ticks of ExecuTorch's clock.
-class Profiler {
- public:
-  virtual ~Profiler() = default;
-  // These nodes of the blob ran together.
-  virtual void record(const Blob& blob, Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) = 0;
-  // A part of loading, or of preparing for other sizes.
-  virtual void record(const char* phase, et_timestamp_t start, et_timestamp_t end) = 0;
-};
-
-// Tells a profiler, if there is one, how long this lives.
-class Phase {
- public:
-  Phase(Profiler* profiler, const char* name)
-      : profiler_(profiler), name_(name), start_(profiler == nullptr ? 0 : et_pal_current_ticks()) {}
-  Phase(const Phase&) = delete;
-  Phase& operator=(const Phase&) = delete;
-  ~Phase() {
-    if (profiler_ != nullptr) {
-      profiler_->record(name_, start_, et_pal_current_ticks());
-    }
-  }
-
- private:
-  Profiler* const profiler_;
-  const char* const name_;
-  const et_timestamp_t start_;
-};
 
 // A loaded graph. Owns activations and kernels. One thread at a time; different
 // executables share nothing but States and what never changes.
@@ -116,7 +86,13 @@ class Executable {
   // Memory that stands in for an argument's.
   class Stage {
    public:
-    Status prepare(bool active, size_t bytes);
+    Status prepare(bool active, size_t bytes) {
+      active_ = active && bytes > 0;
+      if (active_ && buffer_.size() < bytes) {
+        ETX_ASSIGN_OR_RETURN(buffer_, Buffer::allocate(bytes));
+      }
+      return {};
+    }
     bool is_active() const {
       return active_;
     }
@@ -158,7 +134,7 @@ class Executable {
   static StatusOr<std::unique_ptr<Executable>> create_once(
       Blob blob, const NamedDataMap* named_data, Settings settings);
   Status load(Weights& weights, pthreadpool_t pool, Profiler* profiler);
-  Status make_plan_for(const Sizes& sizes);
+  Status make_plan_for(const Sizes& sizes, Profiler* profiler);
   Status load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool, Profiler* profiler);
   void find_written_states();
   Status load_states(Weights& weights);
