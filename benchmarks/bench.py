@@ -131,9 +131,9 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
     return facts, errors
 
 
-def fingerprint(engine: str) -> str:
+def fingerprint(engine: str, *more: Path) -> str:
     digest = hashlib.sha256()
-    files = [HERE / "models.py", HERE / "worker.py", *sorted((HERE / "engines").glob("*.py"))]
+    files = [HERE / "models.py", HERE / "worker.py", *sorted((HERE / "engines").glob("*.py")), *more]
     if engine == OURS:
         files += sorted((ROOT / "aot").rglob("*.py")) + sorted((ROOT / "serialization").glob("*.*"))
     for file in files:
@@ -144,7 +144,7 @@ def fingerprint(engine: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    names = ("torch", "executorch", "onnxruntime", "openvino", "onnx", "onnxscript", "transformers")
+    names = ("torch", "executorch", "onnxruntime", "openvino", "nncf", "onnx", "onnxscript", "transformers")
     found = {}
     for name in names:
         try:
