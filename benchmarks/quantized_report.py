@@ -3,7 +3,7 @@
 
 import engines
 from quantized_programs import SCHEMES
-from tabulate import tabulate
+from tables import table
 
 OURS = "et_xnnpack"
 BASE, *PEERS = (e for e in engines.NAMES if e not in (OURS, "eager"))
@@ -18,7 +18,7 @@ def report(results) -> str:
     headers = ["model", "format", "MB"]
     headers += [f"ms, {n} thread{'s' * (n != 1)}" for n in threads]
     headers += ["outside", "same largest", "SQNR dB", "in PyTorch", "lowest cosine"]
-    table = [
+    cells = [
         [
             row["model"],
             SCHEMES[row["scheme"]].title,
@@ -41,7 +41,7 @@ def report(results) -> str:
         "eager PyTorch with float32, for classifiers the agreement of the first guess. *in PyTorch*: the SQNR of "
         "the same program computed by PyTorch, operator by operator. Weights are random but for MiniLM's. Times hold "
         "for this machine only.",
-        _table(headers, table),
+        table(headers, cells),
         *_int8(results["rows"], present, threads),
     ]
     errors = [
@@ -90,7 +90,7 @@ def _int8(rows, present, threads) -> list[str]:
         "## int8 against the best int8",
         "The faster of static and dynamic int8 of each engine: ms of a call, SQNR in dB, and how many times as fast "
         "as that ours is. In bold who is faster than ours.",
-        _table(["model", "threads", *(TITLES[e] for e in present)], lines),
+        table(["model", "threads", *(TITLES[e] for e in present)], lines),
     ]
 
 
@@ -113,7 +113,3 @@ def _int8_cell(best, engine: str) -> str:
         return text
     ratio = one["ms"] / best[OURS]["ms"]
     return f"{text}, {ratio:.2f}x" if ratio >= 1 else f"**{text}, {ratio:.2f}x**"
-
-
-def _table(headers, rows) -> str:
-    return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
