@@ -79,6 +79,7 @@ def facts_of(model: str, scheme: str, folder: Path, names, fresh: bool = False) 
     current = fingerprint("et_xnnpack", Path(__file__))
     if known.get("fingerprint") != current:
         known = {"fingerprint": current}
+    known |= {name: {} for name in names if not _has_scheme(name, scheme)}
     missing = [name for name in names if name not in known]
     if missing:
         print(f"{model}: lowering {SCHEMES[scheme].title}", file=sys.stderr, flush=True)
@@ -88,6 +89,10 @@ def facts_of(model: str, scheme: str, folder: Path, names, fresh: bool = False) 
             known |= _ask(model, scheme, folder, group)
         notes.write_text(json.dumps(known))
     return {name: known[name] for name in names}
+
+
+def _has_scheme(engine: str, scheme: str) -> bool:
+    return scheme == "fp32" or engine in engines.DELEGATES or scheme in engines.get(engine).QUANTIZED
 
 
 def program_folder(folder: Path, scheme: str, engine: str) -> Path:
@@ -168,17 +173,15 @@ def _lower(name: str, scheme: str, inputs, folder: Path, names) -> dict[str, dic
     return {e: {**f, "outside": sum(f["outside"].values())} if "outside" in f else f for e, f in facts.items()}
 
 
-def _of_other(engine: str, name: str, scheme: str, inputs, folder: Path) -> dict | None:
+def _of_other(engine: str, name: str, scheme: str, inputs, folder: Path) -> dict:
     found = engines.get(engine)
     if scheme == "fp32":
         return found.prepare(make_module(name), inputs[0], folder)
-    if scheme in getattr(found, "QUANTIZED", ()):
-        return found.quantize(make_module(name), inputs[0], folder, scheme, inputs[-CALIBRATION:])
-    return None
+    return found.quantize(make_module(name), inputs[0], folder, scheme, inputs[-CALIBRATION:])
 
 
 def _attempt(engine: str, scheme: str, folder: Path, make) -> dict:
-    """What ``make`` says of the files that it writes, and how large they are; what went wrong; or nothing."""
+    """What ``make`` says of the files that it writes, and how large they are; or what went wrong."""
     target = program_folder(folder, scheme, engine)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
@@ -186,8 +189,6 @@ def _attempt(engine: str, scheme: str, folder: Path, make) -> dict:
         facts = make(target)
     except Exception as error:
         return {"error": f"lowering: {_first_line(error)}"}
-    if facts is None:
-        return {}
     return {**facts, "megabytes": sum(f.stat().st_size for f in target.iterdir()) / 1e6}
 
 
