@@ -2,7 +2,7 @@
 """Programs for another processor: lowered here by both delegates, run there or under an emulator.
 
 Each has a folder with an input, what eager PyTorch computes of it in float32 and of the program that both delegates
-lower, and the program of each delegate. ``run`` runs one by ``test/arm/run_program.cpp`` under qemu.
+lower, and the program of each delegate. ``run`` runs one by the runner of ``examples/cpp`` under qemu.
 """
 
 import argparse
@@ -44,7 +44,6 @@ CPUS = {
 #: Files of programs are below it.
 FOLDER = ROOT / "build" / "arm"
 PACKAGE = ROOT / "build" / "aarch64-package" / "executorch"
-_TYPES = {"float32": "Float", "int64": "Long"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Program:
 
     @property
     def facts(self) -> dict:
-        """Types and sizes of inputs; of an engine that failed its error."""
+        """Sizes of inputs; of an engine that failed its error."""
         return json.loads((self.folder / "facts.json").read_text())
 
     def array(self, name: str) -> np.ndarray:
@@ -102,7 +101,7 @@ def lower(program: Program) -> dict:
     for i, tensor in enumerate(inputs[0]):
         array = tensor.contiguous().numpy()
         (program.folder / f"input{i}").write_bytes(array.tobytes())
-        facts["inputs"].append([_TYPES[str(array.dtype)], "x".join(map(str, array.shape))])
+        facts["inputs"].append("x".join(map(str, array.shape)))
     with torch.no_grad():
         np.save(program.folder / "expected.npy", module(*inputs[0]).numpy())
         exported = quantized_programs.export_program(module, quantized_programs.SCHEMES[scheme], inputs)
@@ -150,7 +149,7 @@ class Library:
 
 def runner(build: Path) -> Path:
     """The program that a build for aarch64 has for this."""
-    return build.resolve() / "test" / "arm" / "et_xnnpack_run_program"
+    return build.resolve() / "test" / "arm" / "et_xnnpack_bare_runner"
 
 
 def run(runner: Path, library: Library, program: Program, cpu: str, *, plugin=None, calls: int = 1) -> np.ndarray:
@@ -163,20 +162,19 @@ def run(runner: Path, library: Library, program: Program, cpu: str, *, plugin=No
     output = program.folder / "output"
     command = ["qemu-aarch64", "-L", str(_system(cpu)), "-cpu", cpu]
     environment = dict(os.environ)
-    options = ["--calls", str(calls)]
+    options = ["--one-thread", "--warm-up", "0", "--calls", str(calls), "--output", str(output)]
     if plugin is not None:
         command += ["-plugin", str(plugin)]
         environment["INSTRUCTIONS_OUTPUT"] = str(program.folder / "counts")
-        options += ["--maps", str(program.folder / "maps")]
+        options += ["--mark-phases", "--maps", str(program.folder / "maps")]
     libraries = [library.path]
     if library.engine == OFFICIAL:  # what it leaves outside
         libraries += [PACKAGE / "lib" / f"libexecutorch_kernels_{name}.so" for name in ("optimized", "quantized")]
     for path in libraries:
         options += ["--library", str(path)]
-    words = [program.folder / library.engine / "model.pte", output]
-    for i, (dtype, sizes) in enumerate(program.facts["inputs"]):
-        words += [dtype, sizes, program.folder / f"input{i}"]
-    command += [str(runner), *options, *map(str, words)]
+    for i, sizes in enumerate(program.facts["inputs"]):
+        options += ["--input", str(program.folder / f"input{i}"), "--shape", sizes]
+    command += [str(runner), str(program.folder / library.engine / "model.pte"), *options]
     output.unlink(missing_ok=True)
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:

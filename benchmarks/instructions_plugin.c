@@ -38,7 +38,7 @@ uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb* block);
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
-enum { kPhaseEnds = 0x4554 }; // as in test/arm/run_program.cpp
+enum { kPhaseEnds = 0x4554 }; // as in examples/cpp/main.cpp
 
 // Instructions that run one after the other. qemu may translate the same ones several times.
 struct Block {

@@ -6,12 +6,12 @@
 #include <optional>
 #include <unordered_map>
 
-#include <executorch/runtime/core/event_tracer_hooks_delegate.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include "runtime/execute/arguments.h"
 #include "runtime/execute/executable.h"
+#include "runtime/execute/tracing_profiler.h"
 #include "runtime/ops/infer.h"
 #include "runtime/plan/plan.h"
 #include "runtime/xnnpack/library.h"
@@ -172,7 +172,7 @@ pthreadpool_t pool_of(const Options& options) {
 }
 
 // `is_damaged`: the file of packed weights is, if there is one.
-Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* notes) {
+Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Profiler* profiler, Notes* notes) {
   const Options& options = delegate.options;
   const std::string& path = options.packed_cache_path;
   std::optional<PackedFile> file;
@@ -185,6 +185,7 @@ Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* 
   settings.packed_weights = options.weight_cache ? &PackedWeights::of_process() : nullptr;
   settings.packed_file = file ? &*file : nullptr;
   settings.pool = pool_of(options);
+  settings.profiler = profiler;
   settings.fuse_elementwise = options.fuse_elementwise;
   settings.force_fp16 = options.force_fp16;
   settings.winograd_tile = static_cast<size_t>(options.winograd_tile);
@@ -196,6 +197,11 @@ Status create_executable(Delegate& delegate, Blob blob, bool is_damaged, Notes* 
     notes->push_back("packed weights in " + printable(path) + ": " + file->problem());
   }
   return {};
+}
+
+StatusOr<Blob> open(const uint8_t* bytes, size_t size, Profiler* profiler) {
+  const Phase phase(profiler, "open");
+  return open_blob({bytes, size});
 }
 
 StatusOr<std::unique_ptr<Delegate>> load(
@@ -210,17 +216,19 @@ StatusOr<std::unique_ptr<Delegate>> load(
   ETX_CHECK(*bytes != nullptr, InvalidProgram, "there is no blob");
   ETX_RETURN_IF_ERROR(check_cpu());
   ETX_RETURN_IF_ERROR(check_isa());
-  ETX_ASSIGN_OR_RETURN(Blob blob, open_blob({static_cast<const uint8_t*>(*bytes), processed.size()}));
   auto delegate = std::make_unique<Delegate>();
   delegate->options = options;
+  delegate->profile = options.profiling && context.event_tracer() != nullptr;
+  TracingProfiler tracing(context.event_tracer());
+  Profiler* const profiler = delegate->profile ? &tracing : nullptr;
+  ETX_ASSIGN_OR_RETURN(Blob blob, open(static_cast<const uint8_t*>(*bytes), processed.size(), profiler));
   if (blob.num_states() > 0 && options.state_group != 0) {
     delegate->states = states_of_group(options.state_group);
   }
   ETX_ASSIGN_OR_RETURN(delegate->workspace, shared_workspace(options.workspace_sharing, context));
   delegate->named_data = context.get_named_data_map();
-  delegate->profile = options.profiling && context.event_tracer() != nullptr;
   const SharedLock lock(*delegate);
-  ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false, notes));
+  ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false, profiler, notes));
   if (const std::string& why = delegate->executable->why_not_float16(); !why.empty()) {
     notes->push_back("force_fp16: the model computes in float32: " + why);
   }
@@ -232,47 +240,24 @@ StatusOr<std::unique_ptr<Delegate>> load(
 
 // Prepares the executable for the inputs of the current call. If its packed weights are found to be damaged
 // it is made anew.
-Status reshape(Delegate& delegate, Notes* notes) {
+Status reshape(Delegate& delegate, Profiler* profiler, Notes* notes) {
   const Span<const ArgumentSize> inputs{delegate.inputs.data(), delegate.inputs.size()};
   const pthreadpool_t pool = pool_of(delegate.options);
-  Status status = delegate.executable->reshape(inputs, pool);
+  Status status = delegate.executable->reshape(inputs, pool, profiler);
   while (status.code() == Error::InvalidExternalData) {
-    ETX_RETURN_IF_ERROR(create_executable(delegate, delegate.executable->blob(), /*is_damaged=*/true, notes));
-    status = delegate.executable->reshape(inputs, pool);
+    ETX_RETURN_IF_ERROR(create_executable(delegate, delegate.executable->blob(), /*is_damaged=*/true, profiler, notes));
+    status = delegate.executable->reshape(inputs, pool, profiler);
   }
   return status;
 }
-
-// Makes an event of each operator. One that shares a pass over memory with others has their names as metadata.
-class TracingProfiler final : public Profiler {
- public:
-  TracingProfiler(const Blob& blob, EventTracer* tracer) : blob_(blob), tracer_(tracer) {}
-
-  void record(Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) override {
-    std::string others;
-    for (size_t i = 1; i < nodes.size(); ++i) {
-      others += (i == 1 ? "with " : ", ") + blob_.name(nodes[i]);
-    }
-    executorch::runtime::event_tracer_log_profiling_delegate(
-        tracer_,
-        blob_.name(nodes[0]).c_str(),
-        static_cast<executorch::runtime::DebugHandle>(executorch::runtime::kUnsetDelegateDebugIntId),
-        start,
-        end,
-        others.data(),
-        others.size());
-  }
-
- private:
-  const Blob& blob_;
-  EventTracer* const tracer_;
-};
 
 Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTracer* tracer, Notes* notes) {
   const std::unique_lock<std::mutex> own_lock = wait_for(delegate.mutex);
   const SharedLock lock(delegate);
   ETX_RETURN_IF_ERROR(read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
-  ETX_RETURN_IF_ERROR(reshape(delegate, notes));
+  TracingProfiler tracing(tracer);
+  Profiler* const profiler = delegate.profile && tracer != nullptr ? &tracing : nullptr;
+  ETX_RETURN_IF_ERROR(reshape(delegate, profiler, notes));
   Executable& executable = *delegate.executable;
   const Blob& blob = executable.blob();
   delegate.output_data.resize(blob.num_outputs());
@@ -284,11 +269,10 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTr
       return std::move(status).in("output " + std::to_string(i));
     }
   }
-  TracingProfiler profiler(blob, tracer);
   return executable.run(
       {delegate.input_data.data(), delegate.input_data.size()},
       {delegate.output_data.data(), delegate.output_data.size()},
-      delegate.profile && tracer != nullptr ? &profiler : nullptr);
+      profiler);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""The time of each operator in ExecuTorch's event tracer, by ETDump and Inspector."""
+"""The time of each operator, and of each phase of a load, in ExecuTorch's event tracer, by ETDump and Inspector."""
 
 import pytest
 import torch
@@ -37,6 +37,10 @@ def program():
     return manager.to_executorch()
 
 
+#: Events that are no operators, with the name of the block of events that they are in.
+PHASES = {"open": "Default", "plan": "Default", "pack": "Default", "load constants": "Default", "reshape": "Execute"}
+
+
 def profile(program, folder, batches, tolerance=1e-5):
     """Calls with these batches: events inside of the delegate, and the milliseconds of each whole call."""
     module = portable_lib._load_for_executorch_from_buffer(program.buffer, enable_etdump=True)
@@ -47,7 +51,7 @@ def profile(program, folder, batches, tolerance=1e-5):
     program.get_etrecord().save(str(folder / "etrecord.bin"))
     inspector = Inspector(etdump_path=str(folder / "etdump"), etrecord=str(folder / "etrecord.bin"))
     events = [event for block in inspector.event_blocks if block.name == "Execute" for event in block.events]
-    inside = [event for event in events if event.is_delegated_op]
+    inside = [event for event in events if event.is_delegated_op and event.name not in PHASES]
     (call,) = [event for event in events if event.name == "DELEGATE_CALL"]
     return inside, call.perf_data.raw
 
@@ -72,6 +76,17 @@ def test_every_operator_is_an_event(options, program, tmp_path):
         times = [event.perf_data.raw[i] for event in events]
         assert min(times) >= 0
         assert 0 < sum(times) <= call
+
+
+@pytest.mark.parametrize("batches", [[4, 4, 4], [4, 1, 3]], ids=str)
+def test_each_phase_of_a_load_is_an_event_and_each_call_is_prepared(batches, program, tmp_path):
+    profile(program, tmp_path, batches=batches)
+    blocks = Inspector(etdump_path=str(tmp_path / "etdump")).event_blocks
+    phases = {e.name: (block.name, e.perf_data.raw) for block in blocks for e in block.events if e.name in PHASES}
+    assert {name: block for name, (block, _) in phases.items()} == PHASES
+    assert [len(times) for _, times in phases.values()] == [1, 1, 1, 1, len(batches)]
+    (load,) = [e.perf_data.raw[0] for block in blocks for e in block.events if e.name == "Method::init"]
+    assert 0 < sum(times[0] for block, times in phases.values() if block == "Default") <= load
 
 
 def test_without_the_option_there_are_none(program, tmp_path):

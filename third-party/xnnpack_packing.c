@@ -69,6 +69,8 @@ void et_xnnpack_pack_f32_conv_goki_w(
       const size_t panel = least(nr, columns - n);
       if (bias != NULL) {
         memcpy(packed, bias + g * columns + n, panel * sizeof(float));
+      } else {
+        memset(packed, 0, panel * sizeof(float));
       }
       packed += nr;
       for (size_t k = 0; k < kernel_size; ++k) {

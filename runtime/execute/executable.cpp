@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <executorch/runtime/platform/platform.h>
-
 #include "runtime/ops/infer.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -50,9 +48,10 @@ StatusOr<std::unique_ptr<Executable>> Executable::create_once(
   PackedWeights* const shared = settings.packed_weights;
   PackedFile* const file = settings.packed_file;
   const pthreadpool_t pool = settings.pool;
+  Profiler* const profiler = settings.profiler;
   std::unique_ptr<Executable> executable(new Executable(std::move(blob), named_data, std::move(settings)));
   Weights weights(executable->blob_, named_data, shared, file);
-  ETX_RETURN_IF_ERROR(executable->load(weights, pool));
+  ETX_RETURN_IF_ERROR(executable->load(weights, pool, profiler));
   if (file != nullptr) {
     file->finish(weights.packed());
   }
@@ -63,8 +62,21 @@ StatusOr<std::unique_ptr<Executable>> Executable::create_once(
   return executable;
 }
 
-Status Executable::load(Weights& weights, pthreadpool_t pool) {
+Status Executable::load(Weights& weights, pthreadpool_t pool, Profiler* profiler) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob_.graph()));
+  ETX_RETURN_IF_ERROR(make_plan_for(sizes, profiler));
+  ETX_RETURN_IF_ERROR(load_steps(sizes, weights, pool, profiler));
+  placement_ = Placement(blob_, plan_, steps_);
+  find_written_states();
+  const Phase phase(profiler, "load constants");
+  ETX_RETURN_IF_ERROR(load_states(weights));
+  ETX_RETURN_IF_ERROR(load_constants(weights));
+  constants_ = std::move(weights).take_kept();
+  return {};
+}
+
+Status Executable::make_plan_for(const Sizes& sizes, Profiler* profiler) {
+  const Phase phase(profiler, "plan");
   ETX_ASSIGN_OR_RETURN(std::vector<TensorType> types, infer_types(blob_, sizes));
   const bool float16 = settings_.force_fp16 && Cpu::get().float16;
   const PlanOptions options{settings_.fuse_elementwise, float16, settings_.winograd_tile, settings_.force_bf16};
@@ -75,13 +87,6 @@ Status Executable::load(Weights& weights, pthreadpool_t pool) {
   data_.resize(plan_.root.size());
   input_stages_.resize(blob_.num_inputs());
   output_stages_.resize(blob_.num_outputs());
-
-  ETX_RETURN_IF_ERROR(load_steps(sizes, weights, pool));
-  placement_ = Placement(blob_, plan_, steps_);
-  find_written_states();
-  ETX_RETURN_IF_ERROR(load_states(weights));
-  ETX_RETURN_IF_ERROR(load_constants(weights));
-  constants_ = std::move(weights).take_kept();
   return {};
 }
 
@@ -93,10 +98,11 @@ void Executable::set_types(std::vector<TensorType> types) {
   }
 }
 
-Status Executable::load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool) {
+Status Executable::load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool, Profiler* profiler) {
   const PlannedGraph graph{blob_, plan_, view(types_), sizes};
   read_by_xnnpack_.resize(plan_.root.size());
   std::vector<PackingTask> packing;
+  const Phase phase(profiler, "pack");
   steps_.reserve(plan_.steps.size()); // tasks refer to them
   for (const Step& step : plan_.steps) {
     RunnableStep& runnable = steps_.emplace_back(step);
@@ -152,7 +158,8 @@ Status Executable::load_constant(uint32_t value, Weights& weights) {
   return {};
 }
 
-Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool) {
+Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool, Profiler* profiler) {
+  const Phase phase(profiler, "reshape"); // of every call: the Inspector puts calls together that have the same events
   const size_t num_threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
   const bool same_threads = prepared_.is_shaped && pool == prepared_.pool && num_threads == prepared_.num_threads;
   if (same_threads && std::equal(inputs.begin(), inputs.end(), prepared_.inputs.begin(), prepared_.inputs.end())) {
@@ -288,7 +295,7 @@ Status Executable::plan_with_empty() {
   executable->empty_ = std::move(empty);
   Weights weights(executable->blob_, /*named_data=*/nullptr, settings_.packed_weights);
   weights.add_known(known_);
-  ETX_RETURN_IF_ERROR(executable->load(weights, prepared_.pool));
+  ETX_RETURN_IF_ERROR(executable->load(weights, prepared_.pool, /*profiler=*/nullptr));
   with_empty_ = std::move(executable);
   return {};
 }
@@ -329,14 +336,6 @@ Status Executable::bind(Span<const void* const> inputs, Span<void* const> output
   bound_.inputs.assign(inputs.begin(), inputs.end());
   bound_.outputs.assign(outputs.begin(), outputs.end());
   bound_.is_bound = true;
-  return {};
-}
-
-Status Executable::Stage::prepare(bool active, size_t bytes) {
-  active_ = active && bytes > 0;
-  if (active_ && buffer_.size() < bytes) {
-    ETX_ASSIGN_OR_RETURN(buffer_, Buffer::allocate(bytes));
-  }
   return {};
 }
 
@@ -397,7 +396,7 @@ Status Executable::run_steps(Profiler* profiler) {
       }
       ++written;
       if (profiler != nullptr && !steps_[s].is_idle() && !nodes.empty()) {
-        profiler->record(view(nodes), start, et_pal_current_ticks());
+        profiler->record(blob_, view(nodes), start, et_pal_current_ticks());
       }
       return {};
     });

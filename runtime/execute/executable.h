@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <executorch/runtime/platform/types.h>
-
 #include "placement.h"
+#include "profiler.h"
 #include "runnable_step.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/plan.h"
@@ -17,14 +16,6 @@
 #include "workspace.h"
 
 namespace executorch::backends::et_xnnpack {
-
-// Is told what takes how long.
-class Profiler {
- public:
-  virtual ~Profiler() = default;
-  // These nodes of the blob ran together, in ticks of ExecuTorch's clock.
-  virtual void record(Span<const uint32_t> nodes, et_timestamp_t start, et_timestamp_t end) = 0;
-};
 
 // A loaded graph. Owns activations and kernels. One thread at a time; different
 // executables share nothing but States and what never changes.
@@ -38,6 +29,7 @@ class Executable {
     PackedWeights* packed_weights = nullptr;
     PackedFile* packed_file = nullptr; // only used in create()
     pthreadpool_t pool = nullptr; // only used in create(), to pack weights; null: the calling thread does
+    Profiler* profiler = nullptr; // only used in create()
     bool fuse_elementwise = true;
     bool force_fp16 = false; // what XNNPACK computes, where this CPU can
     size_t winograd_tile = 0; // as in ChoiceOptions
@@ -62,7 +54,7 @@ class Executable {
   // loading, which may fail like create(), and fails with InvalidExternalData if packed
   // weights from a file are damaged: then this is of no use, and create() with the same
   // blob and PackedFile::damaged() makes one that is.
-  Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool);
+  Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool, Profiler* profiler = nullptr);
 
   // The type of graph output `i`, physical. REQUIRES: reshape() succeeded
   const TensorType& output_type(size_t i) const {
@@ -94,7 +86,13 @@ class Executable {
   // Memory that stands in for an argument's.
   class Stage {
    public:
-    Status prepare(bool active, size_t bytes);
+    Status prepare(bool active, size_t bytes) {
+      active_ = active && bytes > 0;
+      if (active_ && buffer_.size() < bytes) {
+        ETX_ASSIGN_OR_RETURN(buffer_, Buffer::allocate(bytes));
+      }
+      return {};
+    }
     bool is_active() const {
       return active_;
     }
@@ -135,8 +133,9 @@ class Executable {
 
   static StatusOr<std::unique_ptr<Executable>> create_once(
       Blob blob, const NamedDataMap* named_data, Settings settings);
-  Status load(Weights& weights, pthreadpool_t pool);
-  Status load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool);
+  Status load(Weights& weights, pthreadpool_t pool, Profiler* profiler);
+  Status make_plan_for(const Sizes& sizes, Profiler* profiler);
+  Status load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool, Profiler* profiler);
   void find_written_states();
   Status load_states(Weights& weights);
   Status load_constants(Weights& weights);

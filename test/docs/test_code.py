@@ -90,13 +90,6 @@ def test_cpp_quick_start(quick_start, tmp_path):
     assert "first number:" in run_commands(QUICK_START, tmp_path)
 
 
-@needs_package
-def test_cpp_example(quick_start, tmp_path):
-    run(["cmake", "-S", ROOT / "examples" / "cpp", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={PACKAGE}"], tmp_path)
-    run(["cmake", "--build", tmp_path], tmp_path)
-    assert "32 numbers" in run([tmp_path / "quick_start", quick_start[0] / "model.pte"], tmp_path)
-
-
 @needs_runtime
 @needs_package
 @pytest.mark.parametrize("document", PAGES)

@@ -90,12 +90,8 @@ class ProfilingTest : public ::testing::Test {
     ASSERT_TRUE(handle.ok()) << backend_.last_error();
     handle_ = *handle;
   }
-  // The names of the events of a call, which follow one another.
-  std::vector<std::string> call(Tracer* tracer, const std::vector<EValue*>& arguments) {
-    BackendExecutionContext context(tracer);
-    std::vector<EValue*> copy = arguments;
-    const et_timestamp_t start = et_pal_current_ticks();
-    EXPECT_EQ(backend_.execute(context, handle_, {copy.data(), copy.size()}), Error::Ok) << backend_.last_error();
+  // The names of the events that were logged since `start`, which follow one another.
+  static std::vector<std::string> take_events(Tracer* tracer, et_timestamp_t start) {
     const et_timestamp_t end = et_pal_current_ticks();
     std::vector<std::string> names;
     et_timestamp_t last = start;
@@ -111,19 +107,35 @@ class ProfilingTest : public ::testing::Test {
     }
     return names;
   }
+  // The names of the events of a call.
+  std::vector<std::string> call(Tracer* tracer, const std::vector<EValue*>& arguments) {
+    BackendExecutionContext context(tracer);
+    std::vector<EValue*> copy = arguments;
+    const et_timestamp_t start = et_pal_current_ticks();
+    EXPECT_EQ(backend_.execute(context, handle_, {copy.data(), copy.size()}), Error::Ok) << backend_.last_error();
+    return take_events(tracer, start);
+  }
 
   EtXnnpackBackend backend_;
   DataMap weights_;
   DelegateHandle* handle_ = nullptr;
 };
 
+TEST_F(ProfilingTest, EveryPhaseOfALoadIsAnEvent) {
+  Tracer tracer;
+  const et_timestamp_t start = et_pal_current_ticks();
+  load(small_graph(), &tracer);
+  EXPECT_THAT(take_events(&tracer, start), ElementsAre("open", "plan", "pack", "load constants"));
+}
+
 TEST_F(ProfilingTest, EveryNodeIsAnEventInEveryCall) {
   Tracer tracer;
   load(small_graph(), &tracer);
+  tracer.events.clear();
   for (const int32_t batch : {2, 1, 4, 4}) {
     TensorArgument x({batch, 3}), y({4, 4});
     const std::vector<std::string> names = call(&tracer, {x.value(), y.value()});
-    EXPECT_THAT(names, ElementsAre("0 Unary", "1 Linear", "2 LayerNorm"));
+    EXPECT_THAT(names, ElementsAre("reshape", "0 Unary", "1 Linear", "2 LayerNorm"));
   }
 }
 
@@ -135,8 +147,9 @@ TEST_F(ProfilingTest, NodesThatShareAPassAreOneEvent) {
   g.output(g.node(binary(schema::BinaryKind::Mul), {sine, cosine}, {2, 3}));
   Tracer tracer;
   load(g, &tracer);
+  tracer.events.clear();
   TensorArgument in({2, 3}), out({2, 3});
-  EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("0 Unary with 1 Unary, 2 Binary"));
+  EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("reshape", "0 Unary with 1 Unary, 2 Binary"));
 }
 
 TEST_F(ProfilingTest, NothingIsLoggedUnlessThereIsATracerAndTheOption) {
@@ -149,6 +162,7 @@ TEST_F(ProfilingTest, NothingIsLoggedUnlessThereIsATracerAndTheOption) {
   EXPECT_THAT(call(&tracer, {x.value(), y.value()}), IsEmpty());
   backend_.destroy(handle_);
   load(small_graph(), &tracer);
+  tracer.events.clear();
   EXPECT_THAT(call(nullptr, {x.value(), y.value()}), IsEmpty());
   EXPECT_THAT(tracer.events, IsEmpty());
 }

@@ -3,6 +3,12 @@
 // Weights of convolutions as third-party/xnnpack_packing.c packs them, seen by what XNNPACK computes with them.
 
 #include <runtime/execute/executable.h>
+#include <runtime/xnnpack/operator.h>
+#include <runtime/xnnpack/versions.h>
+
+#include <malloc.h>
+
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -75,6 +81,72 @@ TEST_P(ConvolutionPackingTest, EachWeightMeetsItsChannel) {
     }
   }
   EXPECT_EQ(y, expected);
+}
+
+// Memory that is allocated meanwhile is not zero.
+class DirtyMemory {
+ public:
+  DirtyMemory() {
+    EXPECT_EQ(mallopt(M_PERTURB, 0x5A), 1);
+  }
+  ~DirtyMemory() {
+    mallopt(M_PERTURB, 0);
+  }
+};
+
+// XNNPACK clears the memory that a weights cache gives it, and no other.
+TEST(ConvolutionPacking, ThereIsNothingInThePlaceOfABias) {
+  constexpr size_t kChannels = 2, kOutputs = 7, kPixels = 6;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const DirtyMemory dirty;
+  const std::vector<float> ones(kOutputs * kChannels + 64, 1.0f);
+  StatusOr<OperatorPtr> op = create_operator("xnn_create_convolution2d_nhwc_f32", [&](xnn_operator_t* created) {
+    return create_with_weights(
+        xnn_create_convolution2d_nhwc_f32,
+        nullptr,
+        created,
+        0u,
+        0u,
+        0u,
+        0u, // padding
+        1u,
+        1u, // kernel
+        1u,
+        1u, // stride
+        1u,
+        1u, // dilation
+        1u, // groups
+        kChannels,
+        kOutputs,
+        kChannels,
+        kOutputs,
+        ones.data(),
+        Address(nullptr),
+        -kInfinity,
+        kInfinity,
+        0u);
+  });
+  ASSERT_TRUE(op.ok()) << op.status().message();
+  size_t workspace = 0, height = 0, width = 0;
+  ASSERT_EQ(
+      reshape_with_workspace(
+          xnn_reshape_convolution2d_nhwc_f32,
+          std::make_tuple(op->get(), size_t{1}, size_t{1}, kPixels),
+          &workspace,
+          std::make_tuple(&height, &width, pthreadpool_t{})),
+      xnn_status_success);
+  StatusOr<Buffer> memory = Buffer::allocate(workspace);
+  ASSERT_TRUE(memory.ok());
+  std::vector<float> y(kPixels * kOutputs);
+  ASSERT_EQ(
+      setup_with_workspace(
+          xnn_setup_convolution2d_nhwc_f32,
+          std::make_tuple(op->get()),
+          memory->data(),
+          std::make_tuple(Address(ones.data()), Address(y.data()))),
+      xnn_status_success);
+  ASSERT_EQ(xnn_run_operator(op->get(), nullptr), xnn_status_success);
+  EXPECT_EQ(y, std::vector<float>(y.size(), float{kChannels}));
 }
 
 // Around the widths of tiles, of vectors, and of what XNNPACK transposes at once.
