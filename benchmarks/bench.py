@@ -18,12 +18,12 @@ import time
 from pathlib import Path
 
 import engines
-import limits
+import machine_limits
 import models
 import numpy as np
+from markdown_table import table
 from rich.console import Console
 from rich.progress import Progress
-from tables import table
 from worker import Worker
 
 HERE = Path(__file__).resolve().parent
@@ -40,7 +40,7 @@ def main() -> int:
     folder = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
     facts, rows, errors, steps = {}, [], [], []
-    machine_limits = limits.measure(folder, arguments.threads)
+    known_limits = machine_limits.measure(folder, arguments.threads)
     with Progress(console=console) as progress:
         task = progress.add_task("", total=len(arguments.models) * (len(arguments.threads) + 1))
         for name in arguments.models:
@@ -54,7 +54,7 @@ def main() -> int:
                 rows.append({"model": name, "threads": threads, "engines": row})
                 errors += failed
                 if OURS in row:
-                    found, failed = limits.steps_of(name, folder / name, threads, machine_limits[threads])
+                    found, failed = machine_limits.steps_of(name, folder / name, threads, known_limits[threads])
                     steps += found
                     errors += failed
                 progress.advance(task)
@@ -62,7 +62,7 @@ def main() -> int:
         "machine": machine(),
         "versions": versions(),
         "product_speed": {threads: product_speed(threads) for threads in arguments.threads},
-        "limits": machine_limits,
+        "limits": known_limits,
         "steps": steps,
         "flop": {name: _flop(folder / name) for name, prepared in facts.items() if prepared},
         "programs": facts,
@@ -221,7 +221,7 @@ def machine() -> dict[str, object]:
 
 
 def report(results) -> str:
-    parts = ["# Latency of whole models", _method(results), _summary(results), *limits.report(results)]
+    parts = ["# Latency of whole models", _method(results), _summary(results), *machine_limits.report(results)]
     for threads in sorted({r["threads"] for r in results["latency"]}):
         parts.append(
             f"## {threads} thread{'s' * (threads != 1)}: median ms of a call (times faster than {_title(BASE)})"

@@ -136,7 +136,7 @@ def measure(engine: str, what: str, folder: str) -> int:
 
     import torch
     from engines import _executorch
-    from memory import forget_peak, memory
+    from process_memory import forget_peak, memory
 
     if engine == OURS:
         from executorch.backends import et_xnnpack

@@ -96,7 +96,7 @@ def lower(engine: str, name: str, with_profile: bool) -> int:
     import models
     import torch
     from executorch.exir import to_edge_transform_and_lower
-    from memory import forget_peak, memory
+    from process_memory import forget_peak, memory
 
     torch.set_num_threads(1)
     partitioner, clock = _instrumented(engine)
@@ -225,7 +225,7 @@ class _Profile:
 
 
 def report(found) -> str:
-    from tables import table
+    from markdown_table import table
 
     rows, profiles = [], []
     for model, engines in found.items():

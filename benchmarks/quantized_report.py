@@ -2,8 +2,8 @@
 """The tables of ``quantized.py``."""
 
 import engines
+from markdown_table import table
 from quantized_programs import SCHEMES
-from tables import table
 
 OURS = "et_xnnpack"
 BASE, *PEERS = (e for e in engines.NAMES if e not in (OURS, "eager"))

@@ -17,7 +17,7 @@ from pathlib import Path
 import engines
 import small_models
 from bench import OURS, ROOT, TOLERANCE, machine, prepare, versions
-from tables import table
+from markdown_table import table
 from worker import CPU_TIME, Worker
 
 ENGINES = (OURS, "official", "onnxruntime")

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from tables import table
+from markdown_table import table
 from worker import Worker
 
 OURS = "et_xnnpack"
