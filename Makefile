@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 # Python for the environment; 3.11 first, because that is where this project is tested.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# Options of benchmarks/bench.py, operators.py, load.py or quantized.py, such as BENCH="--models minilm --threads 1".
+# Options of benchmarks/bench.py, operators.py, load.py, lowering.py, quantized.py or small_calls.py, such as BENCH="--models minilm --threads 1".
 BENCH ?=
 # Options of test/suite/run.py, such as SUITE="-k conv2d" or SUITE=xnnpack for the official delegate's tests.
 SUITE ?=
@@ -33,17 +33,19 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-quantized bench-cache suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
 	@echo "make demo        set up, build, and run the examples on real models"
 	@echo "make test        set up, build, and run the tests"
 	@echo "make bench-operators  set up, and measure single operators beside eager PyTorch and others (ten minutes)"
-	@echo "make bench-load  set up, and measure load time, memory and small calls beside the official delegate"
+	@echo "make bench-load  set up, and measure load time and memory beside the official delegate"
+	@echo "make bench-lowering   set up, and measure time and memory of lowering beside the official delegate (half an hour)"
+	@echo "make bench-small-calls  set up, and measure calls of small models beside the official delegate and ONNX Runtime"
 	@echo "make bench-cache set up, and measure attention with a long cache beside ExecuTorch's operators (ten minutes)"
-	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy (a quarter of an hour)"
-	@echo "make bench       set up, and measure whole models beside other engines (about an hour at first)"
+	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy, beside other engines (half an hour)"
+	@echo "make bench       set up, and measure whole models beside other engines and the limits of the machine (about an hour at first)"
 	@echo "make bench-limits     set up, and measure what the machine can do: multiply-adds and memory (a minute)"
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
@@ -92,6 +94,14 @@ bench-operators: build $(stamps)/examples $(stamps)/benchmarks
 bench-load: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Load time and memory of whole models)
 	@$(bin)/python benchmarks/load.py $(BENCH)
+
+bench-lowering: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Time and memory of lowering)
+	@$(bin)/python benchmarks/lowering.py $(BENCH)
+
+bench-small-calls: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Calls of small models)
+	@$(bin)/python benchmarks/small_calls.py $(BENCH)
 
 bench-quantized: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Number formats of whole models)

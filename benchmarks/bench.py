@@ -18,11 +18,12 @@ import time
 from pathlib import Path
 
 import engines
+import machine_limits
 import models
 import numpy as np
+from markdown_table import table
 from rich.console import Console
 from rich.progress import Progress
-from tabulate import tabulate
 from worker import Worker
 
 HERE = Path(__file__).resolve().parent
@@ -38,7 +39,8 @@ def main() -> int:
     arguments = parse_arguments()
     folder = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
-    facts, rows, errors = {}, [], []
+    facts, rows, errors, steps = {}, [], [], []
+    known_limits = machine_limits.measure(folder, arguments.threads)
     with Progress(console=console) as progress:
         task = progress.add_task("", total=len(arguments.models) * (len(arguments.threads) + 1))
         for name in arguments.models:
@@ -51,11 +53,17 @@ def main() -> int:
                 row, failed = measure(name, list(facts[name]), folder, threads, arguments)
                 rows.append({"model": name, "threads": threads, "engines": row})
                 errors += failed
+                if OURS in row:
+                    found, failed = machine_limits.steps_of(name, folder / name, threads, known_limits[threads])
+                    steps += found
+                    errors += failed
                 progress.advance(task)
     results = {
         "machine": machine(),
         "versions": versions(),
         "product_speed": {threads: product_speed(threads) for threads in arguments.threads},
+        "limits": known_limits,
+        "steps": steps,
         "flop": {name: _flop(folder / name) for name, prepared in facts.items() if prepared},
         "programs": facts,
         "latency": rows,
@@ -131,9 +139,9 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
     return facts, errors
 
 
-def fingerprint(engine: str) -> str:
+def fingerprint(engine: str, *more: Path) -> str:
     digest = hashlib.sha256()
-    files = [HERE / "models.py", HERE / "worker.py", *sorted((HERE / "engines").glob("*.py"))]
+    files = [HERE / "models.py", HERE / "worker.py", *sorted((HERE / "engines").glob("*.py")), *more]
     if engine == OURS:
         files += sorted((ROOT / "aot").rglob("*.py")) + sorted((ROOT / "serialization").glob("*.*"))
     for file in files:
@@ -144,7 +152,7 @@ def fingerprint(engine: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    names = ("torch", "executorch", "onnxruntime", "openvino", "onnx", "onnxscript", "transformers")
+    names = ("torch", "executorch", "onnxruntime", "openvino", "nncf", "onnx", "onnxscript", "transformers")
     found = {}
     for name in names:
         try:
@@ -213,21 +221,21 @@ def machine() -> dict[str, object]:
 
 
 def report(results) -> str:
-    parts = ["# Latency of whole models", _method(results), _summary(results)]
+    parts = ["# Latency of whole models", _method(results), _summary(results), *machine_limits.report(results)]
     for threads in sorted({r["threads"] for r in results["latency"]}):
         parts.append(
             f"## {threads} thread{'s' * (threads != 1)}: median ms of a call (times faster than {_title(BASE)})"
         )
         rows = [_latency_row(r) for r in results["latency"] if r["threads"] == threads]
         parts.append(
-            _table(
+            table(
                 ["model", *(_title(n) for n in _columns(results))],
                 [[row.get(c, "") for c in ("model", *_columns(results))] for row in rows],
             )
         )
     parts.append("## Programs")
     parts.append(
-        _table(
+        table(
             [
                 "model",
                 "input",
@@ -243,7 +251,7 @@ def report(results) -> str:
     )
     parts.append("## Largest difference from eager PyTorch, relative to the largest value")
     parts.append(
-        _table(
+        table(
             ["model", *(_title(n) for n in _columns(results))],
             [
                 [
@@ -295,7 +303,7 @@ def _summary(results) -> str:
     return (
         f"et_xnnpack with {threads} threads: the time of a call, how many times as fast as the others that is, and the "
         "floating point operations a second of linear layers, convolutions and attention beside those of one "
-        f"large matrix product (1024 x 1024, eager PyTorch: {peak} GFLOP/s).\n\n" + _table(headers, lines)
+        f"large matrix product (1024 x 1024, eager PyTorch: {peak} GFLOP/s).\n\n" + table(headers, lines)
     )
 
 
@@ -323,10 +331,6 @@ def _program_row(name: str, facts) -> list[object]:
         *(sum(f["outside"].values()) if "outside" in f else "" for f in pair),
         *(f"{f['seconds']:.1f}" if f else "" for f in pair),
     ]
-
-
-def _table(headers, rows) -> str:
-    return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
 
 
 def _title(name: str) -> str:

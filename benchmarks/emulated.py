@@ -18,7 +18,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OURS, OFFICIAL = "et_xnnpack", "official"
-#: Model and number format (benchmarks/quantized.py): images of 224 x 224, 128 tokens, and one token of a decoder.
+#: Model and number format (benchmarks/quantized_programs.py): images of 224 x 224, 128 tokens, one token of a decoder.
 PROGRAMS = (
     "mobilenet_v2 fp32",
     "mobilenet_v2 fp16",
@@ -88,7 +88,7 @@ def prepare(names=PROGRAMS, fresh: bool = False) -> list[Program]:
 def lower(program: Program) -> dict:
     """Writes the files of a program."""
     import engines
-    import quantized
+    import quantized_programs
     import torch
     from executorch.exir import EdgeCompileConfig
 
@@ -96,7 +96,7 @@ def lower(program: Program) -> dict:
     if program.name in SPECIAL_PROGRAMS:
         module, inputs = _special_rows()
     else:
-        module, inputs = quantized.make_module(model), quantized.make_inputs(model)
+        module, inputs = quantized_programs.make_module(model), quantized_programs.make_inputs(model)
     facts = {"inputs": [], "errors": {}}
     for i, tensor in enumerate(inputs[0]):
         array = tensor.contiguous().numpy()
@@ -104,7 +104,7 @@ def lower(program: Program) -> dict:
         facts["inputs"].append("x".join(map(str, array.shape)))
     with torch.no_grad():
         np.save(program.folder / "expected.npy", module(*inputs[0]).numpy())
-        exported = quantized.export_program(module, quantized.SCHEMES[scheme], inputs)
+        exported = quantized_programs.export_program(module, quantized_programs.SCHEMES[scheme], inputs)
         np.save(program.folder / "reference.npy", exported.module()(*inputs[0]).numpy())
     for engine in (OURS, OFFICIAL):
         folder = program.folder / engine
@@ -117,7 +117,7 @@ def lower(program: Program) -> dict:
 
 
 def _special_rows():
-    """The layer, and its inputs as ``benchmarks/quantized.py`` makes them."""
+    """The layer, and its inputs as ``benchmarks/quantized_programs.py`` makes them."""
     import torch
 
     torch.manual_seed(0)

@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Load time, memory and the cost of a small call: et_xnnpack beside the official XNNPACK delegate.
+"""Load time and memory: et_xnnpack beside the official XNNPACK delegate.
 
 Every number comes from a process of its own, and the delegates take turns. Programs are in the page
 cache; the largest is that of BERT-base, 434 MB. Memory is what /proc tells: anonymous pages are the
@@ -35,7 +35,7 @@ def main() -> int:
         return measure(*arguments.measure)
 
     results = {}
-    for model in [*arguments.models, "dynamic", "one_op"]:
+    for model in [*arguments.models, "dynamic"]:
         folders = {}
         for engine in (OURS, BASE):
             folders[engine] = arguments.output / "load" / model / engine
@@ -66,15 +66,15 @@ def ask(*words) -> dict:
 
 
 def measure_model(model: str, folders: dict[str, Path], rounds: int) -> dict:
-    kinds = [(OURS, "call"), (BASE, "call")] if model == "one_op" else [(OURS, "cold"), (BASE, "cold")]
-    if model not in ("one_op", "dynamic"):
+    kinds = [(OURS, "cold"), (BASE, "cold")]
+    if model != "dynamic":
         kinds += [(OURS, "packed"), (OURS, "warm"), (BASE, "warm")]
         kinds += [(OURS, "cold threads"), (BASE, "cold threads"), (OURS, "packed threads")]
         ask("--measure", OURS, "packed", folders[OURS])  # writes the file
     if model == "dynamic":
         kinds += [(OURS, "short"), (BASE, "short")]
     samples = {kind: [] for kind in kinds}
-    for _ in range(3 * rounds if model == "one_op" else rounds):
+    for _ in range(rounds):
         for engine, what in kinds:
             samples[engine, what].append(ask("--measure", engine, what, folders[engine]))
         kinds.append(kinds.pop(0))
@@ -99,9 +99,7 @@ def prepare(engine: str, model: str, folder: str) -> int:
     import models
     import torch
 
-    if model == "one_op":
-        module, inputs = torch.nn.ReLU(), (torch.rand(16),)
-    elif model == "dynamic":
+    if model == "dynamic":
         found = models.get("minilm")
         module, inputs = found.build(), models.tokens(LONGEST)
     else:
@@ -132,19 +130,13 @@ def _prepare_dynamic(engine, module, inputs, folder):
         manager.to_executorch().write_to_file(file)
 
 
-def memory() -> dict[str, float]:
-    """Megabytes of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    found = {s.split(":")[0]: s.split()[1] for s in lines if s.startswith(("VmHWM", "RssAnon", "RssFile"))}
-    return {name: int(kilobytes) / 1e3 for name, kilobytes in found.items()}
-
-
 def measure(engine: str, what: str, folder: str) -> int:
     import gc
     import time
 
     import torch
     from engines import _executorch
+    from process_memory import forget_peak, memory
 
     if engine == OURS:
         from executorch.backends import et_xnnpack
@@ -158,14 +150,11 @@ def measure(engine: str, what: str, folder: str) -> int:
     def load():
         return _executorch.load_method(Path(folder))
 
-    if what == "call":
-        print(json.dumps(_time_calls(load()[1], inputs)))
-        return 0
     loaded = load() if what == "warm" else None
     if loaded:  # the process already has packed weights
         loaded[1].call(inputs)
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
+    forget_peak()
     before = memory()
     wall, cpu = time.perf_counter(), time.process_time()
     program, method = load()
@@ -186,18 +175,6 @@ def measure(engine: str, what: str, folder: str) -> int:
     result["activations_mb"] = run_after["RssAnon"] - after["RssAnon"]
     print(json.dumps(result))
     return 0
-
-
-def _time_calls(method, inputs, calls: int = 20000) -> dict[str, float]:
-    import time
-
-    best = []
-    for _ in range(7):
-        cpu = time.process_time()
-        for _ in range(calls):
-            method.call(inputs, clone_outputs=False)
-        best.append((time.process_time() - cpu) / calls * 1e6)
-    return {"call_us": min(best)}
 
 
 # The report -----------------------------------------------------------------------------
@@ -251,10 +228,6 @@ def report(results) -> str:
         r = results["dynamic"]
         pair = [f"{r[f'{e} short']['activations_mb']:.1f}" for e in (OURS, BASE)]
         parts.append(f"MiniLM for up to {LONGEST} tokens, MB that the first call of {SHORT} takes: {' / '.join(pair)}")
-    if "one_op" in results:
-        r = results["one_op"]
-        pair = [f"{r[f'{e} call']['call_us']:.2f}" for e in (OURS, BASE)]
-        parts.append(f"One ReLU of 16 numbers, CPU microseconds a call from Python: {' / '.join(pair)}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -244,8 +244,9 @@ MODELS = [
 
 
 def get(name: str) -> Model:
-    """A whole model, a single operator of ``cases.py``, or a layer of ``layers.py``."""
+    """A whole model, a single operator of ``cases.py``, a layer of ``layers.py``, or one of ``small_models.py``."""
     import cases
     import layers
+    import small_models
 
-    return next(m for m in (*MODELS, *cases.CASES, *layers.LAYERS) if m.name == name)
+    return next(m for m in (*MODELS, *cases.CASES, *layers.LAYERS, *small_models.SMALL) if m.name == name)

@@ -8,7 +8,6 @@ bench.py. A build takes the place of the installed library, which must be of the
 
 import argparse
 import contextlib
-import json
 import os
 import statistics
 import subprocess
@@ -18,8 +17,8 @@ from pathlib import Path
 
 import layers
 import models
-import quantized
-from bench import ROOT, TOLERANCE, fingerprint, prepare
+import quantized_programs
+from bench import ROOT, TOLERANCE, prepare
 from tabulate import tabulate
 from worker import CPU_TIME, Worker
 
@@ -45,7 +44,7 @@ def main() -> int:
     arguments = parser.parse_args()
     arguments.models = [n for name in arguments.models for n in (LAYERS if name == "layers" else [name])]
     known = {model.name for model in models.MODELS} | set(LAYERS)
-    known |= {f"{model}:{scheme}" for model in quantized.MODELS for scheme in quantized.SCHEMES}
+    known |= {f"{model}:{scheme}" for model in quantized_programs.MODELS for scheme in quantized_programs.SCHEMES}
     if unknown := set(arguments.models) - known:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}")
 
@@ -97,16 +96,10 @@ def find_programs(name: str, wanted: list[str], output: Path) -> dict[str, Path]
             print(f"{name}, {error['engine']}: {error['what']}", file=sys.stderr)
         return {engine: output / model.replace("/", "_") / engine for engine in facts}
     folder = output / "quantized" / model
-    folder.mkdir(parents=True, exist_ok=True)
-    facts, current = {}, fingerprint(OURS) + fingerprint(OFFICIAL)
     for each in ("fp32", scheme):  # the first writes the inputs
-        notes = folder / f"{each}.json"
-        facts = json.loads(notes.read_text()) if notes.exists() else {}
-        if facts.get("fingerprint") != current:
-            facts = {"fingerprint": current, **quantized.ask(model, each, folder)}
-            notes.write_text(json.dumps(facts))
-    found = {engine: folder / f"{scheme}-{engine}" for engine in wanted}
-    return {engine: where for engine, where in found.items() if "error" not in facts[engine]}
+        facts = quantized_programs.facts_of(model, each, folder, wanted)
+    folders = {engine: quantized_programs.program_folder(folder, scheme, engine) for engine in wanted}
+    return {engine: where for engine, where in folders.items() if "error" not in facts[engine]}
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 """``et-xnnpack bench``"""
 
 import contextlib
-import dataclasses
 import statistics
 import tempfile
 from pathlib import Path
@@ -51,9 +50,11 @@ def bench(
 
     --roofline relates arithmetic and memory traffic of each step, estimated from the sizes, to the limits that it
     measures first: multiply-adds of float32, and memory beyond the caches. What lies in a cache can be faster than
-    memory, and integers faster than float32: then it is more than 100 %.
+    memory, and integers faster than float32: then it is more than 100 %. The line below says where the most time
+    could be won.
     """
     from . import program as reader
+    from .roofline import profile_of
 
     found = [(path, reader.read(path).method(method_name)) for path in programs]
     types = [tuple(getattr(m.values[i], "type", m.values[i]) for i in m.inputs) for _, m in found]
@@ -72,7 +73,9 @@ def bench(
             for count in threads:
                 results += _measure(found, count, seconds, arguments)
                 if profile or roofline:
-                    profiles += _profiles(found, count, arguments, folder, roofline)
+                    profiles += [
+                        profile_of(path, method, folder, roofline, threads=count, **arguments) for path, method in found
+                    ]
                 advance()
     data = {"method": found[0][1].name, "results": results, "profiles": profiles}
     emit(as_json, data, lambda: _print(data, top))
@@ -139,50 +142,6 @@ def _quantile(ordered: list[float], part: float) -> float:
     return ordered[min(len(ordered) - 1, round(part * (len(ordered) - 1)))]
 
 
-def _profiles(found, threads: int, arguments, folder: str, roofline: bool) -> list[dict]:
-    from . import profile
-    from .worker import Worker
-
-    results = []
-    for path, method in found:
-        with Worker() as worker:
-            limits = worker.limits(threads) if roofline else None
-            events = profile.take(worker, path, method, folder, threads=threads, **arguments)
-        total = sum(event.milliseconds for event in events)
-        results.append(
-            {
-                "program": path,
-                "threads": threads,
-                "limits": limits,
-                "events": [_event_dict(event, total, limits) for event in events],
-            }
-        )
-    return results
-
-
-def _event_dict(event, total: float, limits) -> dict:
-    result = {
-        "name": event.name,
-        "delegate_call": event.delegate,
-        "nodes": list(event.nodes),
-        "ms": event.milliseconds,
-        "share": event.milliseconds / total if total else 0.0,
-    }
-    if event.cost is not None:
-        result |= dataclasses.asdict(event.cost)
-        seconds = event.milliseconds / 1000
-        if limits is not None and seconds > 0:
-            flops, bytes_ = event.cost.flop / seconds, event.cost.bytes / seconds
-            of_flop, of_bytes = flops / limits["flop_per_second"], bytes_ / limits["bytes_read_per_second"]
-            result |= {
-                "flop_per_second": flops,
-                "bytes_per_second": bytes_,
-                "of_limit": max(of_flop, of_bytes),
-                "bound_by": "arithmetic" if of_flop >= of_bytes else "memory",
-            }
-    return result
-
-
 def _print(data, top: int) -> None:
     heading(f"method {data['method']}")
     several = len({row["program"] for row in data["results"]}) > 1
@@ -232,3 +191,7 @@ def _print_profile(profile, top: int) -> None:
     rest = len(events) - len(chosen)
     total = sum(event["ms"] for event in events)
     say(f"  {total:.4f} ms in all" + (f", {rest} more operators (--top 0)" if rest else ""))
+    if summary := profile["summary"]:
+        farthest = ", ".join(f"{e['name']} ({100 * e['of_limit']:.0f} %)" for e in summary["farthest"])
+        say(f"  {100 * summary['limit_ms'] / total:.0f} % of the limits, most of all of {summary['bound_by']}")
+        say(f"  farthest from theirs: {farthest}")

@@ -25,6 +25,7 @@ class Event:
     nodes: tuple[int, ...]  #: of ours: those that one pass computes
     milliseconds: float  #: the median
     cost: Cost | None = None
+    sizes: tuple[int, ...] = ()  #: of its last result, where ``cost`` is known
 
 
 def take(worker, path: str, method: Method, folder: str, **arguments) -> list[Event]:
@@ -90,4 +91,5 @@ def _with_cost(event: Event, method: Method) -> Event:
     blob = method.delegates[delegates[event.delegate]].blob
     if blob is None or max(event.nodes) >= len(blob.nodes):
         return event
-    return dataclasses.replace(event, cost=blob.cost_together(event.nodes))
+    result = blob.values[blob.nodes[event.nodes[-1]].outputs[0]]
+    return dataclasses.replace(event, cost=blob.cost_together(event.nodes), sizes=result.sizes)

@@ -5,6 +5,12 @@
     prepare(module, inputs, folder)   ahead of time; writes files into ``folder``, returns facts for the table
     load(folder, threads)             -> call(inputs) -> outputs, lists of arrays; ``call`` is what is timed
 
+Delegates of ExecuTorch take exported programs of any number format; others quantize models themselves::
+
+    lower(exported, folder, config)                                of DELEGATES, returns facts as ``prepare`` does
+    quantize(module, inputs, folder, scheme, calibration)          for the schemes in QUANTIZED, static and dynamic;
+                                                                   ``calibration`` is a list of inputs
+
 Nothing heavy is imported before ``prepare`` or ``load`` runs: a process that measures one engine
 loads no other.
 """
@@ -14,6 +20,7 @@ from types import ModuleType
 
 #: In the order of the columns. What the others are divided by comes first.
 NAMES = ("official", "et_xnnpack", "onnxruntime", "openvino", "eager")
+DELEGATES = ("official", "et_xnnpack")
 
 
 def get(name: str) -> ModuleType:

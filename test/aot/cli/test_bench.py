@@ -38,6 +38,12 @@ def test_profile_and_roofline(found):
     assert linear["flop"] == 2 * 8 * 16 * 16
     assert linear["flop_per_second"] == pytest.approx(linear["flop"] / linear["ms"] * 1000)
     assert linear["of_limit"] > 0 and linear["bound_by"] in ("arithmetic", "memory")
+    assert linear["limit_ms"] == pytest.approx(linear["of_limit"] * linear["ms"])
+    assert linear["sizes"] == [8, 16]
+    summary = profile["summary"]
+    assert 0 < summary["limit_ms"] <= sum(event["ms"] for event in events)
+    assert summary["bound_by"] in summary["ms_by_limit"]
+    assert len(summary["farthest"]) == min(3, sum("of_limit" in event for event in events))
 
 
 def test_the_same_for_people_with_operators_outside(command):
@@ -45,6 +51,11 @@ def test_the_same_for_people_with_operators_outside(command):
     printed = command("bench", "outside.pte", *words).out
     assert "outside.pte, 1 thread\n" in printed and "outside.pte, 2 threads\n" in printed
     assert "more operators (--top 0)" in printed
+
+
+def test_roofline_for_people(command):
+    printed = command("bench", "full.pte", "--seconds", "0.05", "--roofline").out
+    assert "% of the limits, most of all of" in printed and "farthest from theirs: " in printed
 
 
 def test_what_is_wrong(command):

@@ -1,0 +1,109 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What a call of a small model costs from Python: et_xnnpack beside the official XNNPACK delegate and ONNX Runtime.
+
+One thread; each engine runs in a process of its own, and they take turns, in an order that rotates. A turn is many
+calls that are timed together; the median of all turns counts, and the ratio is the median of those of the turns.
+Writes small_calls.json and small_calls.md.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+
+import engines
+import small_models
+from bench import OURS, ROOT, TOLERANCE, machine, prepare, versions
+from markdown_table import table
+from worker import CPU_TIME, Worker
+
+ENGINES = (OURS, "official", "onnxruntime")
+MODELS = {model.name: model for model in small_models.SMALL}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL")
+    parser.add_argument("--rounds", type=int, default=25, help="turns of each engine")
+    parser.add_argument("--calls", type=int, default=5000, help="calls in a turn")
+    parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
+    arguments = parser.parse_args()
+    if arguments.cpu_time:
+        os.environ[CPU_TIME] = "1"
+
+    folder = arguments.output / "small"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows, errors = [], []
+    for name in arguments.models:
+        facts, failed = prepare(MODELS[name], ENGINES, folder, arguments.fresh)
+        errors += failed
+        print(f"{name}: measuring", file=sys.stderr, flush=True)
+        found, failed = measure(name, list(facts), folder, arguments)
+        rows.append({"model": name, "engines": found})
+        errors += failed
+    results = {"machine": machine(), "versions": versions(), "rows": rows, "errors": errors}
+    (arguments.output / "small_calls.json").write_text(json.dumps(results, indent=1))
+    text = report(results)
+    (arguments.output / "small_calls.md").write_text(text)
+    print(text)
+    wrong = [r for r in rows if r["engines"].get(OURS, {}).get("difference", 0) > TOLERANCE]
+    return 1 if wrong or any(e["engine"] == OURS for e in errors) else 0
+
+
+def measure(model: str, names: list[str], folder: Path, arguments) -> tuple[dict, list]:
+    """Microseconds a call of each turn, and the difference from eager PyTorch, by engine; what failed."""
+    found, errors = {}, []
+    with contextlib.ExitStack() as stack:
+        workers = {name: stack.enter_context(contextlib.closing(Worker(name))) for name in names}
+        for name, worker in workers.items():
+            try:
+                _, difference = worker.load(model, folder / model / name, 1)
+                worker.burst(arguments.calls)  # warms up
+                found[name] = {"difference": difference, "turns": []}
+            except RuntimeError as error:
+                errors.append({"model": model, "engine": name, "what": f"running: {error}"})
+        order = list(found)
+        for _ in range(arguments.rounds):
+            for name in order:
+                found[name]["turns"].append(workers[name].burst(arguments.calls))
+            order.append(order.pop(0))
+    for value in found.values():
+        value["median_us"], value["min_us"] = statistics.median(value["turns"]), min(value["turns"])
+        if OURS in found:
+            pairs = zip(value["turns"], found[OURS]["turns"], strict=True)
+            value["ratio"] = statistics.median(one / ours for one, ours in pairs)
+    return found, errors
+
+
+def report(results) -> str:
+    m = results["machine"]
+    packages = ", ".join(f"{k} {v}" for k, v in results["versions"].items())
+    present = [e for e in ENGINES if any(e in row["engines"] for row in results["rows"])]
+    rows = [
+        [row["model"], *(_cell(e, row["engines"][e]) if e in row["engines"] else "-" for e in present)]
+        for row in results["rows"]
+    ]
+    parts = [
+        "# Small calls from Python",
+        f"{m['cpu']}, {m['cpus']} CPUs, {m['system']}. {packages}. Microseconds a call, one thread; in brackets how "
+        "many times as fast et_xnnpack is. Outputs are not copied where an engine lets the caller avoid it.",
+        table(["model", *(engines.get(e).TITLE for e in present)], rows),
+    ]
+    if results["errors"]:
+        parts.append("## Engines that failed")
+        parts += [f"- {e['model']}, {e['engine']}: `{e['what'].strip().splitlines()[-1]}`" for e in results["errors"]]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(engine: str, value) -> str:
+    ratio = f" ({value['ratio']:.2f}x)" if engine != OURS and "ratio" in value else ""
+    return f"{value['median_us']:.2f}{ratio}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
