@@ -139,6 +139,11 @@ def memory() -> dict[str, float]:
     return {name: int(kilobytes) / 1e3 for name, kilobytes in found.items()}
 
 
+def forget_peak() -> None:
+    """``VmHWM`` is what the process has from now on."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def measure(engine: str, what: str, folder: str) -> int:
     import gc
     import time
@@ -165,7 +170,7 @@ def measure(engine: str, what: str, folder: str) -> int:
     if loaded:  # the process already has packed weights
         loaded[1].call(inputs)
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
+    forget_peak()
     before = memory()
     wall, cpu = time.perf_counter(), time.process_time()
     program, method = load()
