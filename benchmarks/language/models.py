@@ -144,7 +144,7 @@ def bytes_of_step(model: LanguageModel, form: Format, position: int) -> float:
 
 
 def write_checkpoint(model: LanguageModel, folder: Path) -> None:
-    """model.pth and params.json as Meta publishes them, in bfloat16, unless they are there. Scores use the embedding."""
+    """model.pth and params.json as Meta publishes them, unless they are there: bfloat16, and one embedding."""
     if (folder / "model.pth").exists():
         return
     import torch
