@@ -44,6 +44,13 @@ def prepare(module: str, options: dict, model: LanguageModel, form: Format, cont
     return {"export_s": time.perf_counter() - started, "export_peak_mb": usage.ru_maxrss / 1e3}
 
 
+def begin(threads: int) -> None:
+    import torch
+
+    torch.set_num_threads(1)  # threads are those of the pool, also in ExecuTorch's own operators
+    _executorch.use_threads(threads)
+
+
 class Session:
     def __init__(self, folder: Path):
         import torch

@@ -1,5 +1,4 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-from engines import _executorch
 from engines.et_xnnpack_engine import TITLE
 
 from . import _exporter
@@ -21,7 +20,7 @@ def prepare(model, form, context, folder):
 def begin(threads):
     from executorch.backends import et_xnnpack  # noqa: F401 - registers the backend
 
-    _executorch.use_threads(threads)
+    _exporter.begin(threads)
 
 
 def load(folder, form, context):

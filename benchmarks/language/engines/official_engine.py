@@ -1,5 +1,4 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-from engines import _executorch
 from engines.official_engine import TITLE
 
 from . import _exporter
@@ -24,7 +23,7 @@ def begin(threads):
     import executorch.kernels.quantized  # noqa: F401 - registers the operators of quantized embeddings
     from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401 - and those of caches
 
-    _executorch.use_threads(threads)
+    _exporter.begin(threads)
 
 
 def load(folder, form, context):
