@@ -25,5 +25,6 @@ def get(name: str) -> ModuleType:
 
 #: Peers that are not measured, and why.
 ABSENT = {
+    "ONNX Runtime GenAI": "no engine here makes its models yet, which takes a folder as published for transformers",
     "OpenVINO GenAI": "Optimum-Intel, which makes its models, pins a transformers that this environment cannot have",
 }

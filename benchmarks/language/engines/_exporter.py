@@ -2,6 +2,7 @@
 """What both delegates of ExecuTorch share: its exporter of language models, and the call of a program."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -39,8 +40,8 @@ def prepare(module: str, options: dict, model: LanguageModel, form: Format, cont
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        lines = (folder / "export.log").read_text(errors="replace").strip().splitlines()
-        raise RuntimeError(f"{module} ended with {process.returncode}: {lines[-1] if lines else 'it printed nothing'}")
+        lines = re.findall(r"^\w*(?:Error|Exception): .*", (folder / "export.log").read_text(errors="replace"), re.M)
+        raise RuntimeError(lines[-1] if lines else f"{module} ended with {process.returncode}")
     return {"export_s": time.perf_counter() - started, "export_peak_mb": usage.ru_maxrss / 1e3}
 
 
