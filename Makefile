@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 # Python for the environment; 3.11 first, because that is where this project is tested.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# Options of benchmarks/bench.py, operators.py, load.py, lowering.py, quantized.py or small_calls.py, such as BENCH="--models minilm --threads 1".
+# Options of the benchmarks' scripts, such as BENCH="--models minilm --threads 1".
 BENCH ?=
 # Options of test/suite/run.py, such as SUITE="-k conv2d" or SUITE=xnnpack for the official delegate's tests.
 SUITE ?=
@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -45,6 +45,7 @@ help:
 	@echo "make bench-small-calls  set up, and measure calls of small models beside the official delegate and ONNX Runtime"
 	@echo "make bench-cache set up, and measure attention with a long cache beside ExecuTorch's operators (ten minutes)"
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy, beside other engines (half an hour)"
+	@echo "make bench-llm   set up, and measure language models beside the official delegate and llama.cpp (hours, 40 GB; BENCH=\"--models smollm2_135m --formats fp32 8da4w --contexts 128 --threads 1\" for a part)"
 	@echo "make bench       set up, and measure whole models beside other engines and the limits of the machine (about an hour at first)"
 	@echo "make bench-limits     set up, and measure what the machine can do: multiply-adds and memory (a minute)"
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
@@ -110,6 +111,10 @@ bench-quantized: build $(stamps)/examples $(stamps)/benchmarks
 bench-cache: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Attention with a long cache)
 	@$(bin)/python -W ignore benchmarks/long_cache.py $(BENCH)
+
+bench-llm: build $(stamps)/examples $(stamps)/benchmarks $(stamps)/llama-cpp
+	$(call say,Language models)
+	@$(bin)/python benchmarks/llm.py $(BENCH)
 
 suite: build $(stamps)/test
 	$(call say,ExecuTorch's operator tests)
@@ -360,6 +365,14 @@ $(stamps)/requirements: requirements.txt cmake/requirements.txt | $(venv)/bin/py
 $(stamps)/test $(stamps)/docs $(stamps)/examples $(stamps)/benchmarks: $(stamps)/%: %/requirements.txt $(stamps)/requirements
 	$(call say,Python packages of $*)
 	@$(pip) install --progress-bar off -r $<
+	@touch $@
+
+# Compiled for this CPU, without its programs. Where that fails, tables say that llama.cpp is not there.
+$(stamps)/llama-cpp: benchmarks/llama-cpp-requirements.txt | $(stamps)/benchmarks
+	$(call say,llama.cpp)
+	@CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF \
+	  -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_CURL=OFF -DLLAVA_BUILD=OFF" $(pip) install --progress-bar off -r $< || \
+	  echo "llama.cpp could not be built: it will be left out"
 	@touch $@
 
 $(stamps)/lint: tools/requirements.txt | $(venv)/bin/python

@@ -91,16 +91,16 @@ def parse_arguments() -> argparse.Namespace:
         metavar="ENGINE",
         help=", ".join(engines.NAMES),
     )
-    parser.add_argument("--threads", nargs="+", type=_positive, default=[1, 2], metavar="N")
-    parser.add_argument("--rounds", type=_positive, default=15, help="turns of each engine")
-    parser.add_argument("--calls", type=_positive, default=5, help="timed calls in a turn; 2 more warm up")
+    parser.add_argument("--threads", nargs="+", type=positive, default=[1, 2], metavar="N")
+    parser.add_argument("--rounds", type=positive, default=15, help="turns of each engine")
+    parser.add_argument("--calls", type=positive, default=5, help="timed calls in a turn; 2 more warm up")
     parser.add_argument("--seconds", type=float, default=30, help="no new round of a model after this time")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
     parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
     return parser.parse_args()
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -140,6 +140,7 @@ def prepare(model, names, folder: Path, fresh: bool) -> tuple[dict, list]:
 
 
 def fingerprint(engine: str, *more: Path) -> str:
+    """Changes when a package, the source of the benchmark with the files ``more``, or of our lowering does."""
     digest = hashlib.sha256()
     files = [HERE / "models.py", HERE / "worker.py", *sorted((HERE / "engines").glob("*.py")), *more]
     if engine == OURS:
@@ -151,8 +152,10 @@ def fingerprint(engine: str, *more: Path) -> str:
     return digest.hexdigest()
 
 
-def versions() -> dict[str, str]:
-    names = ("torch", "executorch", "onnxruntime", "openvino", "nncf", "onnx", "onnxscript", "transformers")
+_PACKAGES = ("torch", "executorch", "onnxruntime", "openvino", "nncf", "onnx", "onnxscript", "transformers")
+
+
+def versions(names: tuple[str, ...] = _PACKAGES) -> dict[str, str]:
     found = {}
     for name in names:
         try:

@@ -13,16 +13,45 @@ from pathlib import Path
 CPU_TIME = "ET_XNNPACK_BENCHMARK_CPU_TIME"
 
 
-class Worker:
+class Process:
     """The parent's end. Methods raise RuntimeError with what went wrong in the process."""
 
-    def __init__(self, engine: str):
+    def __init__(self, make_server, *arguments):
+        """``make_server(*arguments)`` makes there what has the methods that are asked for."""
         context = multiprocessing.get_context("spawn")
         self._pipe, child = context.Pipe()
         self._log = tempfile.NamedTemporaryFile(suffix=".log")
-        self._process = context.Process(target=_serve, args=(engine, child, self._log.name), daemon=True)
+        self._process = context.Process(
+            target=_serve, args=(make_server, arguments, child, self._log.name), daemon=True
+        )
         self._process.start()
         child.close()
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join(timeout=10)
+        if self._process.is_alive():
+            self._process.kill()
+        self._log.close()
+
+    def _ask(self, *message):
+        self._pipe.send(message)
+        try:
+            ok, result = self._pipe.recv()
+        except EOFError:
+            self._process.join()
+            last = Path(self._log.name).read_text(errors="replace")[-500:]
+            raise RuntimeError(f"{last}\nthe process ended with {self._process.exitcode}") from None
+        if not ok:
+            raise RuntimeError(result)
+        return result
+
+
+class Worker(Process):
+    """An engine that runs whole models."""
+
+    def __init__(self, engine: str):
+        super().__init__(_Server, engine)
 
     def write_reference(self, model: str, folder: Path) -> None:
         """Writes the inputs of ``model``, what eager PyTorch computes of them, and in how many operations."""
@@ -51,25 +80,6 @@ class Worker:
     def run(self, folder: Path, inputs: Path) -> list:
         """The results of what was loaded from ``folder`` of arrays in a file, named by call and argument: 0_0, 0_1."""
         return self._ask("run", str(folder), str(inputs))
-
-    def close(self) -> None:
-        self._pipe.close()
-        self._process.join(timeout=10)
-        if self._process.is_alive():
-            self._process.kill()
-        self._log.close()
-
-    def _ask(self, *message):
-        self._pipe.send(message)
-        try:
-            ok, result = self._pipe.recv()
-        except EOFError:
-            self._process.join()
-            last = Path(self._log.name).read_text(errors="replace")[-500:]
-            raise RuntimeError(f"{last}\nthe process ended with {self._process.exitcode}") from None
-        if not ok:
-            raise RuntimeError(result)
-        return result
 
 
 class _Server:
@@ -167,17 +177,17 @@ class _Server:
         return result
 
 
-def _serve(engine: str, pipe, log: str) -> None:
+def _serve(make_server, arguments, pipe, log: str) -> None:
     os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND), 2)  # what libraries say is shown if the process dies
     os.dup2(2, 1)
     server = None
     while True:
         try:
-            method, *arguments = pipe.recv()
+            method, *values = pipe.recv()
         except EOFError:
             return
         try:
-            server = server or _Server(engine)
-            pipe.send((True, getattr(server, method)(*arguments)))
+            server = server or make_server(*arguments)
+            pipe.send((True, getattr(server, method)(*values)))
         except Exception:
             pipe.send((False, traceback.format_exc(limit=-3)))

@@ -32,25 +32,27 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 _options = argparse.Namespace(verbose=False)
 
 
-def parse_arguments(description: str, output: str, add=lambda parser: None) -> argparse.Namespace:
-    """The options of all examples and those that ``add`` puts in."""
+def parse_arguments(description: str, output: str, add=lambda parser: None, more: str = "") -> argparse.Namespace:
+    """The options of all examples and those that ``add`` puts in; ``more`` is what help says after them."""
     build = Path(__file__).resolve().parent.parent / "build"
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(
+        description=description, epilog=more, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add(parser)
     parser.add_argument("--output", type=Path, default=build / output, help="the program to write")
     parser.add_argument(
         "--threads",
-        type=_positive,
+        type=positive,
         default=min(os.cpu_count() or 1, 4),
         help="threads of all engines (default: one for each CPU, at most 4)",
     )
-    parser.add_argument("--repeat", type=_positive, default=50, help="timed calls of each engine")
+    parser.add_argument("--repeat", type=positive, default=50, help="timed calls of each engine")
     parser.add_argument("--fresh", action="store_true", help="lower again even if nothing changed")
     parser.add_argument("--verbose", action="store_true", help="show what libraries log")
     return parser.parse_args(namespace=_options)
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -125,14 +127,15 @@ class Program:
         return portable_lib._load_program(str(self.path)).load_method("forward")
 
 
-def lower_all(export: Callable[[], object], output: Path, script: str) -> tuple[Program, Program]:
+def lower_all(export: Callable[[], object], output: Path, script: str, settings: str = "") -> tuple[Program, Program]:
     """The program of ``export`` for et_xnnpack and for the official delegate.
 
-    Both are kept beside ``output`` and used again while nothing they depend on changed.
+    Both are kept beside ``output`` and used again while nothing they depend on changed: the script, packages, and what
+    ``settings`` says about the model.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     paths = {OURS: output, OFFICIAL: output.with_name(f"{output.stem}_official{output.suffix}")}
-    fingerprints = {name: _fingerprint(script, ours=name == OURS) for name in paths}
+    fingerprints = {name: _fingerprint(script, settings, ours=name == OURS) for name in paths}
     found = {name: _read_back(name, path, fingerprints[name]) for name, path in paths.items()}
     missing = [name for name in paths if found[name] is None]
     exported = None
@@ -150,19 +153,13 @@ def lower_all(export: Callable[[], object], output: Path, script: str) -> tuple[
 
 def _lower(name: str, exported, path: Path, fingerprint: str) -> Program:
     from executorch.backends.et_xnnpack import count_delegation
-    from executorch.exir import to_edge_transform_and_lower
+    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
-    if name == OURS:
-        from executorch.backends.et_xnnpack import EtXnnpackPartitioner
-
-        partitioner = EtXnnpackPartitioner()
-    else:
-        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-
-        partitioner = XnnpackPartitioner()
-    manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    partitioners = _partitioners(name)
+    config = EdgeCompileConfig(_check_ir_validity=False)  # which quantized programs do not pass
+    manager = to_edge_transform_and_lower(exported, partitioner=partitioners, compile_config=config)
     calls, outside = count_delegation(manager.exported_program())
-    report = getattr(partitioner, "report", None)
+    report = getattr(partitioners[0], "report", None)
     refusals = [(r.target, r.reason) for r in report.refusals] if report else []
     with open(path, "wb") as file:
         manager.to_executorch().write_to_file(file)
@@ -170,6 +167,19 @@ def _lower(name: str, exported, path: Path, fingerprint: str) -> Program:
     known = {"calls": calls, "outside": outside, "refusals": refusals}
     _notes(path).write_text(json.dumps({"fingerprint": fingerprint, **known}))
     return program
+
+
+def _partitioners(name: str) -> list:
+    if name == OURS:
+        from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+
+        return [EtXnnpackPartitioner()]
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
+        XnnpackDynamicallyQuantizedPartitioner,
+        XnnpackPartitioner,
+    )
+
+    return [XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner()]  # in the order that it wants
 
 
 def _notes(path: Path) -> Path:
@@ -189,11 +199,11 @@ def _read_back(name: str, path: Path, fingerprint: str) -> Program | None:
         return None
 
 
-def _fingerprint(script: str, ours: bool) -> str:
-    """Changes when the script, a package or (for ours) the source of the lowering does."""
+def _fingerprint(script: str, settings: str, ours: bool) -> str:
+    """Changes when the script, the settings, a package or (for ours) the source of the lowering does."""
     from executorch.backends import et_xnnpack
 
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(settings.encode())
     files = [Path(script), Path(__file__)]
     if ours:
         files += sorted(Path(et_xnnpack.__file__).parent.glob("[as]*/**/*.py"))
