@@ -97,6 +97,14 @@ auto guarded(const Function& function) noexcept -> decltype(function()) {
     }                                                         \
   } while (false)
 
+// The same, saying where it happened; `where` is only made if it did.
+#define ETX_RETURN_IF_ERROR_IN(expression, where)             \
+  do {                                                        \
+    if (Status etx_status = (expression); !etx_status.ok()) { \
+      return std::move(etx_status).in(where);                 \
+    }                                                         \
+  } while (false)
+
 #define ETX_ASSIGN_OR_RETURN(target, expression) \
   ETX_ASSIGN_OR_RETURN_AS(ETX_CONCAT(etx_result_, __LINE__), target, expression)
 #define ETX_ASSIGN_OR_RETURN_AS(result, target, expression) \

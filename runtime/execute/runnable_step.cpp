@@ -100,17 +100,21 @@ bool RunnableStep::reads(size_t k) const {
 Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthreadpool_t pool, size_t num_threads) {
   is_idle_ = std::all_of(
       step_.outputs.begin(), step_.outputs.end(), [&graph](uint32_t id) { return graph.types[id].shape.numel() == 0; });
-  if (is_idle_ || (same_types && is_in_xnnpack_)) {
+  if (is_idle_ || (same_types && !depends_on_sizes_)) {
     return {};
   }
   if (conversion_.has_value()) {
+    depends_on_sizes_ = false;
     return conversion_->reshape(graph.types[step_.outputs.front()].shape.numel(), pool);
   }
   if (pass_ != nullptr) {
     scratch_bytes_ = reshape_pass(graph, num_threads);
+    depends_on_sizes_ = false;
     return {};
   }
+  (void)graph.sizes.was_asked();
   ETX_ASSIGN_OR_RETURN(scratch_bytes_, reshape_kernel(graph, pool, num_threads));
+  depends_on_sizes_ = graph.sizes.was_asked() && !is_in_xnnpack_;
   undo_bytes_ = writes_state_ ? kernel_->undo_bytes() : 0;
   return {};
 }

@@ -49,7 +49,7 @@ class RunnableStep {
     writes_state_ = kernel_ != nullptr && writes_state;
   }
 
-  // Takes over new sizes. With `same_types` only integers have changed, which XNNPACK does not see.
+  // Takes over new sizes. With `same_types` only integers have changed, which few kernels look at and XNNPACK never.
   Status reshape(const PlannedGraph& graph, bool same_types, pthreadpool_t pool, size_t num_threads);
 
   // Whether there is nothing to run at these sizes: no output has elements.
@@ -100,6 +100,7 @@ class RunnableStep {
   std::vector<Input> inputs_; // like those of the step
 
   bool is_idle_ = false;
+  bool depends_on_sizes_ = true; // on more than the types of what it reads and makes
   size_t scratch_bytes_ = 0, scratch_offset_ = 0;
   size_t undo_bytes_ = 0, undo_offset_ = 0;
   std::vector<const void*> input_data_;

@@ -23,15 +23,15 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
       return Status(shape.status()).in("value " + std::to_string(id));
     }
     declared[id].shape = *shape;
-    ETX_RETURN_IF_ERROR(check_size(declared[id]).in("value " + std::to_string(id)));
+    ETX_RETURN_IF_ERROR_IN(check_size(declared[id]), "value " + std::to_string(id));
   }
   std::vector<TensorType> made;
   for (size_t i = 0; i < blob.num_nodes(); ++i) {
     const BoundNode bound(blob, i, {declared.data(), declared.size()}, sizes);
     made.assign(blob.node(i).outputs()->size(), {});
     const OpImpl& op = op_impl(blob.node(i).attributes_type());
-    ETX_RETURN_IF_ERROR(check_quantized(op, bound.context()).in(blob.describe(i)));
-    ETX_RETURN_IF_ERROR(op.infer(bound.context(), {made.data(), made.size()}).in(blob.describe(i)));
+    ETX_RETURN_IF_ERROR_IN(check_quantized(op, bound.context()), blob.describe(i));
+    ETX_RETURN_IF_ERROR_IN(op.infer(bound.context(), {made.data(), made.size()}), blob.describe(i));
     for (uint32_t k = 0; k < made.size(); ++k) {
       TensorType& expected = declared[blob.node(i).outputs()->Get(k)];
       if (made[k] != expected) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <executorch/runtime/core/span.h>
@@ -31,13 +32,23 @@ class Sizes {
   // REQUIRES: the size passed Blob::open
   int64_t resolve(const schema::Size* size) const {
     const int64_t entry = entry_of(size);
-    return entry >= 0 ? entry : values_[static_cast<size_t>(-1 - entry)];
+    if (entry >= 0) {
+      return entry;
+    }
+    was_asked_ = true;
+    return values_[static_cast<size_t>(-1 - entry)];
   }
   // Fails if one of the sizes is negative or there are more than kMaxRank.
   StatusOr<Shape> resolve(const flatbuffers::Vector<const schema::Size*>* sizes) const;
 
+  // Whether the value of an expression was asked for since the last call of this.
+  bool was_asked() const {
+    return std::exchange(was_asked_, false);
+  }
+
  private:
   std::vector<int64_t> values_;
+  mutable bool was_asked_ = false;
 };
 
 // An argument of the delegate as far as sizes are concerned.
