@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from bench import fingerprint, machine, positive, versions
+from executorch.backends.et_xnnpack.aot.cli.worker import Worker as LimitsWorker
 from language import engines, report
 from language.engines._exporter import CHUNK
 from language.models import FORMATS, MODELS, TRIAL
@@ -170,7 +171,7 @@ def measure(model: str, form: str, threads: int, facts: dict, arguments) -> tupl
             except RuntimeError as error:
                 row.pop(name, None)
                 errors.append(_error(model, form, name, f"running: {last_line(error)}"))
-        meter = stack.enter_context(contextlib.closing(Worker(OURS)))
+        meter = stack.enter_context(LimitsWorker())
         bandwidth = []
         for context in arguments.contexts:
             for name, found in measure_context(context, workers, row, meter, bandwidth, threads, arguments).items():

@@ -74,7 +74,7 @@ with step("Importing PyTorch, ExecuTorch and transformers"):
     import transformers
     from executorch.backends import et_xnnpack
     from executorch.runtime import Runtime
-    from tokenizers import ByteLevelBPETokenizer
+    from tokenizers import ByteLevelBPETokenizer, Tokenizer
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerGroup, quantize_
     from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
 
@@ -104,7 +104,7 @@ def random_model(width: int, layers: int):
     pages = sorted((Path(__file__).resolve().parent.parent / "docs").glob("*.md"))
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator((page.read_text() for page in pages), vocab_size=8192, show_progress=False)
-    wrapped = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer._tokenizer)
+    wrapped = transformers.PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(tokenizer.to_str()))
     heads = max(width // 64, 1)
     config = transformers.LlamaConfig(
         vocab_size=-(-len(wrapped) // GROUP) * GROUP,

@@ -39,7 +39,7 @@ class Lowered:
         modules = self.program.graph_module.named_children()
         return {name: module for name, module in modules if isinstance(module, LoweredBackendModule)}
 
-    @property
+    @functools.cached_property
     def outside(self) -> list[str]:
         """The operators that are not delegated."""
         calls = (n for n in self.program.graph.nodes if n.op == "call_function")
@@ -49,6 +49,7 @@ class Lowered:
     @functools.cached_property
     def buffer(self) -> bytes:
         """The program as a .pte file."""
+        _ = self.outside  # of the program before ``to_executorch`` changes it
         return self.manager.to_executorch().buffer
 
     @functools.cached_property

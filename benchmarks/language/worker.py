@@ -38,10 +38,6 @@ class Worker(worker.Process):
         """Megabytes since before loading: the peak of all, and what is the process's own now."""
         return self._ask("memory")
 
-    def limits(self, threads: int) -> dict[str, float]:
-        """What the machine can do at most: arithmetic and memory."""
-        return self._ask("limits", threads)
-
 
 class _Server:
     def __init__(self, engine: str):
@@ -98,11 +94,6 @@ class _Server:
         now, before = memory(), self.before
         peak = now["VmHWM"] - before["RssAnon"] - before["RssFile"]
         return {"peak_mb": peak, "own_mb": now["RssAnon"] - before["RssAnon"]}
-
-    def limits(self, threads: int):
-        from executorch.backends import et_xnnpack
-
-        return et_xnnpack._runtime_module().limits(threads)
 
 
 def _files(folder: str) -> list[Path]:

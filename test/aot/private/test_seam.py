@@ -50,9 +50,13 @@ UNDOCUMENTED = {
 }
 DOCUMENTED = {"torch._check", "_check_ir_validity"}
 
-#: Outside the package there are two more, each with few functions: what they need must come without our runtime.
+#: Outside the package there are more, each with few functions: what they need must come without our runtime.
 SEAMS = {
     "benchmarks/engines/_executorch.py": {"_load_program", "_unsafe_reset_threadpool"},
+    "benchmarks/language/models.py": {
+        "executorch.examples.models.llama.llama_transformer",
+        "executorch.examples.models.llama.model_args",
+    },
     "examples/common.py": {"_load_program", "_unsafe_reset_threadpool"},
     "test/faster_export.py": {
         "_dispatch_cache",
