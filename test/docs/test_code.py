@@ -24,6 +24,7 @@ IN_CHECKOUT = ("CONTRIBUTING.md", "setup.md")
 RUNNABLE = {
     document: [b for b in documents.blocks(document) if b.kind in ("python", "file", "sh")] for document in DOCUMENTS
 }
+LONG = ("docs/command-line.md",)  # minutes: test/aot/cli runs what is in it, too
 PAGES = [document for document in DOCUMENTS if RUNNABLE[document] and document not in (QUICK_START, *IN_CHECKOUT)]
 
 needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
@@ -92,7 +93,9 @@ def test_cpp_quick_start(quick_start, tmp_path):
 
 @needs_runtime
 @needs_package
-@pytest.mark.parametrize("document", PAGES)
+@pytest.mark.parametrize(
+    "document", [pytest.param(page, marks=pytest.mark.large) if page in LONG else page for page in PAGES]
+)
 def test_page(document, tmp_path):
     printed = run_python(document, tmp_path)
     if documents.blocks(document, "file"):

@@ -32,6 +32,7 @@ def run_small(folder: Path, *options: str) -> str:
 
 
 @needs_runtime
+@pytest.mark.large
 def test_a_folder(tmp_path):
     folder, model = tmp_path / "model", language_model("llama")
     model.model.layers, model.config.num_hidden_layers = model.model.layers[:1], 1

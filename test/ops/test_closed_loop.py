@@ -16,6 +16,7 @@ def coverage():
     return [harness.coverage(sample) for sample in all_samples()]
 
 
+@pytest.mark.large  # with the next ones: all samples are lowered for them
 def test_every_member_of_the_union_is_emitted(coverage):
     emitted = set().union(*(c.operators for c in coverage))
     assert set(schema.ATTRIBUTES) - emitted == set()
@@ -26,12 +27,14 @@ KINDS = {type(f.default) for a in schema.ATTRIBUTES.values() for f in dataclasse
 KINDS = sorted((k for k in KINDS if issubclass(k, enum.IntEnum) and k is not schema.DType), key=lambda k: k.__name__)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kinds", KINDS, ids=lambda k: k.__name__)
 def test_every_kind_is_emitted(coverage, kinds):
     emitted = set().union(*(c.kinds for c in coverage))
     assert {kind for kind in kinds if (kinds, kind) not in emitted} == set()
 
 
+@pytest.mark.large
 def test_every_row_has_a_sample(coverage):
     lowered = set().union(*(c.targets for c in coverage))
     assert set(ROWS) - lowered == set()
