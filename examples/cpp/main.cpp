@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -14,7 +17,6 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -73,10 +75,14 @@ void mark_phase(const Arguments& arguments, long phase) {
 // "1x3x224x224"
 Sizes read_sizes(const std::string& text) {
   Sizes sizes;
-  for (const std::string& number : CLI::detail::split(text, 'x')) {
+  const char *at = text.data(), *const end = at + text.size();
+  for (bool more = true; more; ++at) {
     int32_t size = 0;
-    check(CLI::detail::lexical_cast(number, size) && size >= 0, text, "is not such as 1x3x224x224");
+    const auto [next, error] = std::from_chars(at, end, size);
+    more = next < end && *next == 'x';
+    check(error == std::errc() && size >= 0 && (more || next == end), text, "is not such as 1x3x224x224");
     sizes.push_back(size);
+    at = next;
   }
   return sizes;
 }
@@ -174,9 +180,11 @@ BackendOption read_option(const std::string& text) {
   check(key.size() < sizeof(option.key), key, "is too long");
   std::copy(key.begin(), key.end(), option.key);
   int number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [next, error] = std::from_chars(value.data(), end, number);
   if (value == "true" || value == "false") {
     option.value = value == "true";
-  } else if (CLI::detail::lexical_cast(value, number)) {
+  } else if (error == std::errc() && next == end) {
     option.value = number;
   } else {
     std::array<char, executorch::runtime::kMaxOptionValueLength> characters{};
