@@ -112,9 +112,9 @@ Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthread
     depends_on_sizes_ = false;
     return {};
   }
-  (void)graph.sizes.was_asked();
+  (void)graph.sizes.take_asked();
   ETX_ASSIGN_OR_RETURN(scratch_bytes_, reshape_kernel(graph, pool, num_threads));
-  depends_on_sizes_ = graph.sizes.was_asked() && !is_in_xnnpack_;
+  depends_on_sizes_ = graph.sizes.take_asked();
   undo_bytes_ = writes_state_ ? kernel_->undo_bytes() : 0;
   return {};
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <executorch/runtime/core/span.h>
@@ -35,20 +34,20 @@ class Sizes {
     if (entry >= 0) {
       return entry;
     }
-    was_asked_ = true;
+    __atomic_store_n(&asked_, true, __ATOMIC_RELAXED); // kernels of several nodes may pack at the same time
     return values_[static_cast<size_t>(-1 - entry)];
   }
   // Fails if one of the sizes is negative or there are more than kMaxRank.
   StatusOr<Shape> resolve(const flatbuffers::Vector<const schema::Size*>* sizes) const;
 
   // Whether the value of an expression was asked for since the last call of this.
-  bool was_asked() const {
-    return std::exchange(was_asked_, false);
+  bool take_asked() const {
+    return __atomic_exchange_n(&asked_, false, __ATOMIC_RELAXED);
   }
 
  private:
   std::vector<int64_t> values_;
-  mutable bool was_asked_ = false;
+  mutable bool asked_ = false;
 };
 
 // An argument of the delegate as far as sizes are concerned.
