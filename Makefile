@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
+	@echo "make unit-large  C++ tests that take minutes"
 	@echo "make python-test-large  Python tests of whole models and of all cases, of which make test takes some (a quarter of an hour)"
 	@echo "make fuzz        random programs beside eager PyTorch, for MINUTES=10"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
@@ -128,7 +129,11 @@ build: $(installed)
 
 unit: build
 	$(call say,C++ tests)
-	@ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -j 2
+	@ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -j 2 -LE large
+
+unit-large: build
+	$(call say,C++ tests that take minutes)
+	@ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -L large
 
 microkernels: build
 	$(call say,Products of XNNPACK)
@@ -182,12 +187,20 @@ sanitizers: asan tsan
 from_release := -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) -DET_XNNPACK_XNNPACK_VERSION=$(XNNPACK) \
   -DET_XNNPACK_PREBUILT_XNNPACK=$(CURDIR)/$(build)/third-party/xnnpack
 # SANITIZED_ISAS=avx512: our kernels for these instructions only (ET_XNNPACK_ISAS), which takes less time.
+# SANITIZED_BY=clang takes half of it.
 SANITIZED_ISAS ?=
+SANITIZED_BY ?=
+ifneq ($(filter-out clang,$(SANITIZED_BY)),)
+$(error SANITIZED_BY=$(SANITIZED_BY): there is clang, or nothing for the compiler of everything else)
+endif
+asan tsan: folder = build/$@$(addprefix -,$(SANITIZED_BY))
 asan tsan: build
 	$(call say,C++ tests with $@)
-	@cmake --preset $@ $(from_release) -DET_XNNPACK_ISAS=$(SANITIZED_ISAS) > build/$@.log || { cat build/$@.log; exit 1; }
-	@cmake --build --preset $@ | tools/progress
-	@ctest --preset $@ --progress
+	@$(if $(SANITIZED_BY),clang="$$(tools/system-packages --clang-sanitizers)"; )\
+	cmake --preset $@ -B $(folder) $(if $(SANITIZED_BY),$(by_clang)) $(from_release) -DET_XNNPACK_ISAS=$(SANITIZED_ISAS) \
+	  > build/$@.log || { cat build/$@.log; exit 1; }
+	@cmake --build $(folder) | tools/progress
+	@ctest --test-dir $(folder) --output-on-failure --no-tests=error --progress -j 2 -LE large
 
 # The reference for all vectors: loops over one number at a time.
 scalar: build
@@ -204,12 +217,13 @@ clang: build
 	@cmake --build --preset clang | tools/progress
 	@ctest --preset clang --progress
 
-# The same up to the point where code would be generated, which takes a tenth of the time.
+# The same up to the point where code would be generated, which takes a tenth of the time. CLANG_CHECK is how the paths begin.
+CLANG_CHECK ?=
 clang-check: build
 	$(call say,What Clang objects to)
 	@if tools/system-packages --clang > /dev/null; then $(configure_clang); \
 	  cmake --build --preset clang --target et_xnnpack_schema_files et_xnnpack_packing_hash | tools/progress; \
-	  tools/clang-check build/clang; \
+	  tools/clang-check build/clang $(CLANG_CHECK); \
 	  tools/clang-check build/clang --android; \
 	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
 	else echo "NOT CHECKED: there is no Clang here (the lines above say how to get it)"; fi
@@ -225,8 +239,8 @@ tidy: build
 	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
 	else echo "NOT CHECKED: there is no clang-tidy here (the lines above say how to get it)"; fi
 
-configure_clang = clang="$$(tools/system-packages --clang)"; \
-	cmake --preset clang -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang" $(from_release) \
+by_clang = -DCMAKE_C_COMPILER="$${clang/++/}" -DCMAKE_CXX_COMPILER="$$clang"
+configure_clang = clang="$$(tools/system-packages --clang)"; cmake --preset clang $(by_clang) $(from_release) \
 	  > build/clang.log || { cat build/clang.log; exit 1; }
 
 # What depends on the version of XNNPACK compiles with it: our sources, and those of XNNPACK that read a header of ours.

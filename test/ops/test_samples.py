@@ -8,11 +8,16 @@ from executorch.runtime import Runtime
 from samples import all_samples
 
 SAMPLES = {s.name: s for s in all_samples()}
+FIRST = set({name.split("_")[0]: name for name in reversed(SAMPLES)}.values())  # of each kind, such as ``conv2d``
 
 needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
-@pytest.fixture(params=SAMPLES, scope="module")  # all tests of one sample in a row
+def _param(name):
+    return pytest.param(name, marks=() if name in FIRST else pytest.mark.sampled(case=name))
+
+
+@pytest.fixture(params=map(_param, SAMPLES), scope="module")  # all tests of one sample in a row
 def sample(request):
     return SAMPLES[request.param]
 
