@@ -211,7 +211,7 @@ Status Executable::load_late_constants() {
 Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs));
   ETX_RETURN_IF_ERROR(check_inputs(inputs, sizes));
-  StatusOr<std::vector<TensorType>> types = infer_types(blob_, sizes);
+  StatusOr<std::vector<TensorType>> types = infer_types(blob_, sizes, &inference_);
   if (!types.ok()) {
     // The blob is good, so it is the call that is not.
     return Status(Error::InvalidArgument, types.status().message());

@@ -186,6 +186,7 @@ class Executable {
   Unfinished unfinished_;
   Prepared prepared_;
   std::vector<TensorType> types_; // by value
+  Inference inference_;
   size_t most_bytes_ = 0; // of all activations since memory was given back
 
   Bound bound_;

@@ -1,13 +1,18 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "infer.h"
 
+#include <algorithm>
+
 namespace executorch::backends::et_xnnpack {
 
 StatusOr<Blob> open_blob(Span<const uint8_t> bytes) {
   return Blob::open(bytes, [](const Blob& blob, const Sizes& planned) { return infer_types(blob, planned).status(); });
 }
 
-StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes) {
+namespace {
+
+// As the program says.
+StatusOr<std::vector<TensorType>> declared_types(const Blob& blob, const Sizes& sizes) {
   std::vector<TensorType> declared(blob.num_values());
   for (uint32_t id = 0; id < blob.num_values(); ++id) {
     declared[id].dtype = to_dtype(blob.value(id).dtype());
@@ -25,27 +30,58 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
     declared[id].shape = *shape;
     ETX_RETURN_IF_ERROR_IN(check_size(declared[id]), "value " + std::to_string(id));
   }
+  return declared;
+}
+
+bool have_same_shapes(const std::vector<TensorType>& a, const std::vector<TensorType>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TensorType& x, const TensorType& y) {
+    return x.shape == y.shape;
+  });
+}
+
+// Compares what node `i` makes with `types`, and completes these. `made` is memory to use again.
+Status infer_node(
+    const Blob& blob, size_t i, const Sizes& sizes, std::vector<TensorType>& types, std::vector<TensorType>& made) {
+  const BoundNode bound(blob, i, {types.data(), types.size()}, sizes);
+  made.assign(blob.node(i).outputs()->size(), {});
+  const OpImpl& op = op_impl(blob.node(i).attributes_type());
+  ETX_RETURN_IF_ERROR(check_quantized(op, bound.context()));
+  ETX_RETURN_IF_ERROR(op.infer(bound.context(), {made.data(), made.size()}));
+  for (uint32_t k = 0; k < made.size(); ++k) {
+    TensorType& expected = types[blob.node(i).outputs()->Get(k)];
+    ETX_CHECK(
+        made[k] == expected,
+        InvalidProgram,
+        "it makes %s, but the program declares %s",
+        made[k].to_string().c_str(),
+        expected.to_string().c_str());
+    expected.exact_in = made[k].exact_in;
+  }
+  return {};
+}
+
+} // namespace
+
+StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* known) {
+  ETX_ASSIGN_OR_RETURN(std::vector<TensorType> types, declared_types(blob, sizes));
+  const bool same_shapes = known != nullptr && have_same_shapes(known->types, types);
+  std::vector<bool> asks(blob.num_nodes());
+  if (same_shapes) {
+    types = known->types;
+    asks = known->asks;
+  }
   std::vector<TensorType> made;
   for (size_t i = 0; i < blob.num_nodes(); ++i) {
-    const BoundNode bound(blob, i, {declared.data(), declared.size()}, sizes);
-    made.assign(blob.node(i).outputs()->size(), {});
-    const OpImpl& op = op_impl(blob.node(i).attributes_type());
-    ETX_RETURN_IF_ERROR_IN(check_quantized(op, bound.context()), blob.describe(i));
-    ETX_RETURN_IF_ERROR_IN(op.infer(bound.context(), {made.data(), made.size()}), blob.describe(i));
-    for (uint32_t k = 0; k < made.size(); ++k) {
-      TensorType& expected = declared[blob.node(i).outputs()->Get(k)];
-      if (made[k] != expected) {
-        return failure(
-                   Error::InvalidProgram,
-                   "it makes %s, but the program declares %s",
-                   made[k].to_string().c_str(),
-                   expected.to_string().c_str())
-            .in(blob.describe(i));
-      }
-      expected.exact_in = made[k].exact_in;
+    if (!same_shapes || asks[i]) {
+      (void)sizes.was_asked();
+      ETX_RETURN_IF_ERROR_IN(infer_node(blob, i, sizes, types, made), blob.describe(i));
+      asks[i] = sizes.was_asked();
     }
   }
-  return declared;
+  if (known != nullptr && !same_shapes) {
+    *known = {types, std::move(asks)};
+  }
+  return types;
 }
 
 BoundNode::BoundNode(const Blob& blob, size_t i, Span<const TensorType> types, const Sizes& sizes)

@@ -12,9 +12,16 @@ namespace executorch::backends::et_xnnpack {
 // Opens a blob whose nodes their operators accept at the planned sizes. Fails as Blob::open does.
 StatusOr<Blob> open_blob(Span<const uint8_t> bytes);
 
-// The types of all values at these sizes, through `infer` of every node. Fails if a
-// node does not accept its operands or makes another type than declared.
-StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes);
+// What is known of a blob from earlier sizes.
+struct Inference {
+  std::vector<TensorType> types; // without any if nothing is known
+  std::vector<bool> asks; // by node: whether `infer` asks for more than the types of operands
+};
+
+// The types of all values at these sizes, through `infer` of every node. Fails if a node does not accept its operands or
+// makes another type than declared. With `known`, which it brings up to date, only those nodes are asked again that can
+// answer differently.
+StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* known = nullptr);
 
 // A node of a blob with the types of its operands. Borrows blob, types and sizes.
 class BoundNode {

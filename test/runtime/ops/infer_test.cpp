@@ -214,5 +214,47 @@ TEST(InferTest, InfersTypesAtOtherSizes) {
   EXPECT_EQ((*types)[kW].to_string(), "Float32[4, 3]");
 }
 
+TEST(InferTest, WithWhatIsKnownItGivesWhatItGivesWithout) {
+  GraphDef g;
+  const int64_t rows = g.ranged(schema::DimOp::InputDim, 0, 0, 0, 9, 4);
+  const int64_t start = g.ranged(schema::DimOp::InputInt, 1, 0, 0, 9, 1);
+  const uint32_t x = g.input({rows, 6});
+  g.inputs.push_back({kNone, {}});
+  const uint32_t root = g.node(unary(UnaryKind::Abs), {x}, {rows, 6});
+  const uint32_t part = g.node(slice(1, start, 4), {root}, {rows, 4});
+  g.output(g.node(unary(UnaryKind::Neg), {part}, {rows, 4}));
+  const std::vector<uint8_t> bytes = g.build();
+  StatusOr<Blob> blob = open_blob(span(bytes));
+  ASSERT_TRUE(blob.ok()) << blob.status().message();
+  Inference known;
+  struct Call {
+    size_t rows;
+    int64_t start;
+    bool fits;
+  };
+  for (const Call& call : std::initializer_list<Call>{
+           {4, 1, true},
+           {4, 2, true},
+           {4, 3, false},
+           {4, 0, true},
+           {7, 0, true},
+           {7, 5, false},
+           {0, 2, true},
+           {4, 2, true}}) {
+    const ArgumentSize arguments[] = {{Shape{call.rows, 6}, 0}, {Shape{}, call.start}};
+    StatusOr<Sizes> sizes = evaluate_sizes(blob->graph(), {arguments, 2});
+    ASSERT_TRUE(sizes.ok());
+    StatusOr<std::vector<TensorType>> with = infer_types(*blob, *sizes, &known);
+    StatusOr<std::vector<TensorType>> without = infer_types(*blob, *sizes);
+    ASSERT_EQ(with.ok(), call.fits) << call.rows << " rows from " << call.start;
+    ASSERT_EQ(without.ok(), call.fits);
+    EXPECT_EQ(with.status().message(), without.status().message());
+    if (call.fits) {
+      EXPECT_EQ(*with, *without);
+      EXPECT_EQ(known.asks, (std::vector<bool>{false, true, false}));
+    }
+  }
+}
+
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing
