@@ -77,13 +77,6 @@ def _size(name, most, least=1):
     return torch.export.Dim(name, min=least, max=most)
 
 
-FLOAT16_MODELS = {
-    "convolutions": (Convolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20), 3: _size("w", 18)}),
-    "transposed": (Transposed, (2, 3, 9, 7), {0: _size("b", 2), 2: _size("h", 9)}),
-    "layers": (Layers, (3, 11, 64), {0: _size("b", 3), 1: _size("s", 11)}),
-}
-
-
 def test_force_fp16_says_where_it_does_nothing(tmp_path, capfd):
     class Sum(torch.nn.Module):
         def forward(self, x):
@@ -132,6 +125,22 @@ class Products(torch.nn.Module):
         return self.second(torch.relu(self.first(x))) @ self.matrix
 
 
+def _stored_in_float16(make):
+    """The model with weights that the program has in 16 bits."""
+    return lambda: make().half().float()
+
+
+FLOAT16_MODELS = {
+    "convolutions": (Convolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20), 3: _size("w", 18)}),
+    "transposed": (Transposed, (2, 3, 9, 7), {0: _size("b", 2), 2: _size("h", 9)}),
+    "layers": (Layers, (3, 11, 64), {0: _size("b", 3), 1: _size("s", 11)}),
+    "stored_convolutions": (
+        _stored_in_float16(LargeConvolutions),
+        (4, 3, 20, 18),
+        {0: _size("b", 4), 3: _size("w", 18, 3)},
+    ),
+    "stored_products": (_stored_in_float16(Products), (1, 37, 50), {1: _size("s", 37)}),
+}
 BFLOAT16_MODELS = {
     "convolutions": (LargeConvolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20, 3), 3: _size("w", 18, 3)}),
     "products": (Products, (1, 37, 50), {1: _size("s", 37)}),

@@ -73,9 +73,9 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
   std::vector<TensorType> made;
   for (size_t i = 0; i < blob.num_nodes(); ++i) {
     if (!same_shapes || asks[i]) {
-      (void)sizes.was_asked();
+      (void)sizes.take_asked();
       ETX_RETURN_IF_ERROR_IN(infer_node(blob, i, sizes, types, made), blob.describe(i));
-      asks[i] = sizes.was_asked();
+      asks[i] = sizes.take_asked();
     }
   }
   if (known != nullptr && !same_shapes) {

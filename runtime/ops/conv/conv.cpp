@@ -210,16 +210,15 @@ Choice choose_conv(
   }
   const bool is_low_precision = has_low_precision_weight<Attributes>(node);
   if (!node.is_quantized()) {
-    if (is_low_precision) {
-      return Choice::kernel(conv.low_precision, kLowPrecision);
-    }
     Limit limit = conv.limit(node), float16_limit = float16_clamp_limit(node.attributes<Attributes>().clamp());
     if (limit == nullptr) {
       limit = special_limit<Attributes>(node, /*float16=*/false);
       float16_limit = float16_limit != nullptr || !options.float16 ? float16_limit
                                                                    : special_limit<Attributes>(node, /*float16=*/true);
     }
-    return choose_xnnpack_or_kernel(node, options, limit, conv.xnnpack, conv.in_float32, float16_limit);
+    Choice choice = choose_xnnpack_or_kernel(node, options, limit, conv.xnnpack, conv.in_float32, float16_limit);
+    return is_low_precision && !keeps_weight(choice, node.input(1)) ? Choice::kernel(conv.low_precision, kLowPrecision)
+                                                                    : choice;
   }
   Limit limit = quantized_limit<Attributes>(node);
   limit = limit != nullptr ? limit : conv.limit(node);

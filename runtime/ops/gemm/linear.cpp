@@ -73,15 +73,16 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   }
   const bool is_low_precision = linear_has_low_precision_weight(node);
   if (!node.is_quantized()) {
-    return is_low_precision
+    Choice choice = choose_xnnpack_or_kernel(
+        node,
+        options,
+        product_limit(node, node.input(1).shape[0]),
+        make_xnnpack_linear,
+        make_linear,
+        options.float16 ? linear_float16_limit(node) : nullptr);
+    return is_low_precision && !keeps_weight(choice, node.input(1))
         ? Choice::kernel(make_low_precision_linear, kLowPrecision).in_bfloat16(is_in_bfloat16(node, cpu, options))
-        : choose_xnnpack_or_kernel(
-              node,
-              options,
-              product_limit(node, node.input(1).shape[0]),
-              make_xnnpack_linear,
-              make_linear,
-              options.float16 ? linear_float16_limit(node) : nullptr);
+        : choice;
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);

@@ -11,6 +11,10 @@ bool is_low_precision(const TensorType& weight) {
       (weight.quantization->scale()->size() == 1 || weight.quantization->axis() == 0);
 }
 
+bool keeps_weight(const Choice& choice, const TensorType& weight) {
+  return choice.float16 && weight.quantization == nullptr && weight.constant_dtype == DType::Float16;
+}
+
 bool is_in_bfloat16(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   const TensorType& weight = node.input(1);
   if (!cpu.bfloat16 || !node.is_constant(1) || weight.quantization != nullptr || node.is_quantized()) {

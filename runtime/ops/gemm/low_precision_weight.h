@@ -15,6 +15,9 @@ constexpr size_t kMinLowPrecisionElements = 16384;
 // Int8 with one scale for all or one for each index of its first axis.
 bool is_low_precision(const TensorType& weight);
 
+// Whether a product that XNNPACK computes, by this choice, rounds nothing of such a weight: both are in Float16.
+bool keeps_weight(const Choice& choice, const TensorType& weight);
+
 // Whether the program or the options let a product of operand 0 with a constant operand 1 round both to BFloat16, and
 // the CPU has instructions for it.
 bool is_in_bfloat16(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options);

@@ -261,13 +261,23 @@ TEST(Conv2d, TakesFewerMultiplicationsWhereThatPays) {
   EXPECT_NE(reason(conv(same, {image, stored(DType::Float16, {128, 3, 3, 128})}), 4), k4);
 }
 
-// But for small ones, which XNNPACK has in Float32.
+bool in_xnnpack(const OpCase& op, bool float16) {
+  ChoiceOptions options;
+  options.float16 = float16;
+  return op.choose(*op.infer(), options).kind == Choice::Kind::Xnnpack;
+}
+
+// But for small ones, which XNNPACK has in Float32, and those that it has in Float16 as they are.
 TEST(Conv2d, WeightsOf16BitsStaySo) {
   for (const DType dtype : {DType::Float16, DType::BFloat16}) {
-    EXPECT_FALSE(conv({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})}).in_xnnpack());
-    EXPECT_FALSE(conv(groups(2), {tensor({1, 5, 5, 128}), stored(dtype, {64, 3, 3, 64})}).in_xnnpack());
-    EXPECT_FALSE(conv(groups(4), {kImage, stored(dtype, {4, 3, 3, 1})}).in_xnnpack());
-    EXPECT_FALSE(transposed({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})}).in_xnnpack());
+    const OpCase large = conv({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})});
+    EXPECT_FALSE(in_xnnpack(large, /*float16=*/false));
+    EXPECT_EQ(in_xnnpack(large, /*float16=*/true), dtype == DType::Float16);
+    for (const bool float16 : {false, dtype == DType::BFloat16}) {
+      EXPECT_FALSE(in_xnnpack(conv(groups(2), {tensor({1, 5, 5, 128}), stored(dtype, {64, 3, 3, 64})}), float16));
+      EXPECT_FALSE(in_xnnpack(conv(groups(4), {kImage, stored(dtype, {4, 3, 3, 1})}), float16));
+      EXPECT_FALSE(in_xnnpack(transposed({}, {tensor({1, 5, 5, 64}), stored(dtype, {32, 3, 3, 64})}), float16));
+    }
     EXPECT_TRUE(conv(groups(4), {tensor({1, 5, 5, 128}), stored(dtype, {128, 3, 3, 32})}).in_xnnpack());
     expect_agreement(conv({}, {kImage, stored(dtype, {6, 3, 2, 4})}));
     expect_agreement(transposed({}, {kImage, stored(dtype, {6, 3, 2, 4})}));
