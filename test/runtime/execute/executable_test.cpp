@@ -265,7 +265,7 @@ TEST_P(ExecutableTest, ForgetsEarlierSizes) {
   }
 }
 
-TEST_P(ExecutableTest, RecoversFromFailedCalls) {
+TEST_P(ExecutableTest, RecoversFromFailedCalls) { // Robustness: R3
   std::mt19937 random(12);
   const std::unique_ptr<Executable> executable = load();
   const Call good = make_call(executable->blob(), nullptr);
@@ -305,7 +305,7 @@ TEST_P(ExecutableTest, TakesAnotherPoolAtEveryCall) {
 }
 
 // DataMap puts weights before an unmapped page, as at the end of a mapped file, or at odd addresses.
-TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) {
+TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) { // Robustness: C10
   const std::unique_ptr<Executable> usual = load();
   const Call call = make_call(usual->blob(), nullptr);
   const Results expected = run(*usual, call);
