@@ -29,7 +29,7 @@ class Serialized:
 
     blob: bytes
     weights: dict[str, bytes]
-    debug_handles: dict[str, tuple[int, ...]]  #: of the Edge node that a node came from, by its name in profiles
+    debug_handles: dict[str, tuple[int, ...]]  #: of the Edge node that a node or value came from, by its name in events
 
 
 class DimTable:
@@ -216,6 +216,16 @@ def _quantization(quantization):
     )
 
 
+def _results(graph) -> set[str]:
+    """The values that are, as numbers, results of Edge nodes."""
+    return {
+        name
+        for node in graph.nodes
+        for name in node.outputs
+        if graph.values[name].source is not None and graph.values[name].quantization is None
+    }
+
+
 def _features(graph) -> int:
     """Bits of ``Feature`` that a reader of the nodes needs."""
 
@@ -232,6 +242,7 @@ def serialize(graph) -> Serialized:
     dims = DimTable(graph)
     index = {name: i for i, name in enumerate(graph.values)}
     weights: dict[str, bytes] = {}
+    results = _results(graph)
 
     def operands(names):
         return [schema.NONE if n is None else index[n] for n in names]
@@ -243,6 +254,7 @@ def serialize(graph) -> Serialized:
             dims=[schema.size(dims.encode(d)) for d in v.shape],
             constant=None if v.constant is None else _constant(v.constant.array, weights, packed=True),
             quantization=None if v.quantization is None else _quantization(v.quantization),
+            resultOrder=list(v.source.order) if v.name in results else None,
         )
         for v in graph.values.values()
     ]
@@ -311,4 +323,5 @@ def serialize(graph) -> Serialized:
     builder = flatbuffers.Builder(4096)
     builder.Finish(root.Pack(builder), IDENTIFIER)
     handles = {f"{i} {node.op}": (node.debug_handle,) for i, node in enumerate(graph.nodes) if node.debug_handle}
+    handles |= {f"%{index[name]}": (graph.values[name].source.debug_handle,) for name in results}
     return Serialized(bytes(builder.Output()), weights, handles)

@@ -2,7 +2,7 @@
 """The graph that passes rewrite and the serializer writes. Knows nothing of torch."""
 
 from .dims import Dim, Range, is_static, numel
-from .graph import Builder, Constant, Graph, Input, Node, Output, Quantization, Rewriter, State, Value
+from .graph import Builder, Constant, Graph, Input, Node, Output, Quantization, Rewriter, Source, State, Value
 from .text import parse
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Quantization",
     "Range",
     "Rewriter",
+    "Source",
     "State",
     "Value",
     "is_static",

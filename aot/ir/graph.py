@@ -82,10 +82,19 @@ class Quantization:
 
 
 @dataclasses.dataclass(frozen=True)
+class Source:
+    """The result of an Edge node that a value is: its axis ``order[i]`` is axis ``i`` of the value."""
+
+    debug_handle: int
+    order: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Value:
     """A tensor: physical ``shape``, slowest-varying axis first.
 
-    With ``quantization`` it counts as Float32, but integers are stored, those of ``constant`` too.
+    With ``quantization`` it counts as Float32, but integers are stored, those of ``constant`` too. ``source`` is for
+    those who compare what a program computes inside with eager PyTorch.
     """
 
     name: str
@@ -93,6 +102,7 @@ class Value:
     shape: tuple[Dim, ...]
     constant: Constant | None = None
     quantization: Quantization | None = None
+    source: Source | None = dataclasses.field(default=None, compare=False)
 
     @property
     def rank(self) -> int:
@@ -248,6 +258,12 @@ class Builder:
         value = Value(self._unique(name), dtype, array.shape, Constant(array), quantization)
         return self._add(value)
 
+    def set_source(self, value: Value, source: Source | None) -> Value:
+        """``value`` as the result of an Edge node, unless it is a constant or that of another one."""
+        if source is None or value.source is not None or value.constant is not None:
+            return value
+        return self._add(dataclasses.replace(value, source=source))
+
     def scalar(self, value: float) -> Value:
         return self.constant(np.float32(value).reshape(()))
 
@@ -366,6 +382,9 @@ class Rewriter(Builder):
         return None if name is None else self._new[name]
 
     def replace(self, name: str, value: Value) -> None:
+        old = self.graph.values[name]
+        if (old.dtype, old.shape, old.quantization) == (value.dtype, value.shape, value.quantization):
+            value = self.set_source(value, old.source)
         self._new[name] = value
 
     def copy(self, node: Node, attributes=None) -> Node:

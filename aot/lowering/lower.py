@@ -15,7 +15,7 @@ from torch.fx import Node as FxNode
 from ...serialization.arrays import NUMPY_DTYPES, REDUCED_FLOATS
 from ...serialization.schema import DType
 from .. import ops
-from ..ir import Graph, Input, Value
+from ..ir import Graph, Input, Source, Value
 from ..placeholders import Placeholders
 from ..private.executorch import debug_handle
 from ..private.torch import leaves, parameters
@@ -97,6 +97,13 @@ class Lowering(RowContext):
                 raise
         self._forget(*before)
         return self._lower_wide(row, arguments, node)
+
+    def with_source(self, node: FxNode, result):
+        """``result``, which knows that it is that of ``node`` if that has just one and computes something."""
+        handle = debug_handle(node)
+        if not handle or not isinstance(result, Value) or self.producer(result) is None:
+            return result
+        return self.set_source(result, Source(handle, tuple(range(result.rank))))
 
     def _has_reduced_floats(self, arguments, node: FxNode) -> bool:
         results = leaves(node.meta["val"])
@@ -232,5 +239,5 @@ def lower(program: ExportedProgram) -> Graph:
         elif is_size(node):
             continue  # sizes are expressions of the graph's inputs
         else:
-            lowering.env[node] = lowering.lower_node(node)
+            lowering.env[node] = lowering.with_source(node, lowering.lower_node(node))
     return lowering.build()

@@ -3,7 +3,7 @@ import collections
 
 from ...serialization import schema
 from ..fold import fold
-from ..ir import Dim, Graph, Node, Rewriter, Value
+from ..ir import Dim, Graph, Node, Rewriter, Source, Value
 from ..traits import TRAITS
 from ..traits.loops import Layout, layout_of, order_of
 from .layout_search import Aliases, Problem, identity, solve
@@ -59,6 +59,18 @@ class _Mover:
         return self._shaped[key]
 
 
+def _sources(graph: Graph, aliases: Aliases) -> dict[str, Source]:
+    """The sources of values that no Transpose makes, and of what is a transposed view of one: by its name, and with
+    its axes."""
+    result = {}
+    for value in graph.values.values():
+        if value.source is not None:
+            view = aliases.to_base(value.name, identity(value))
+            order = tuple(value.source.order[view.index(a)] for a in identity(value))
+            result.setdefault(aliases.base(value.name), Source(value.source.debug_handle, order))
+    return result
+
+
 def _operand(mover: _Mover, value: Value, name: str, blocks, order: Layout) -> Value:
     if blocks is None:
         return mover.get(name, identity(value))
@@ -106,12 +118,13 @@ def choose_layout(graph: Graph) -> Graph:
     orders = {id(problem.nodes[i]): (problem.loops[i], order) for i, order in solve(problem).items()}
     r = Rewriter(graph)
     mover = _Mover(r, problem.aliases)
+    sources = _sources(graph, problem.aliases)
     for node in r.walk():
         if node.is_a(schema.Transpose):
             continue
         loops, order = orders.get(id(node), (None, None))
         if loops is None or order == loops.identity:
-            _copy(r, mover, node)
+            _copy(r, mover, node, sources)
             continue
         names = [n for n in node.inputs if n is not None]
         found = iter(
@@ -122,14 +135,21 @@ def choose_layout(graph: Graph) -> Graph:
         layout = layout_of(loops.result, order)
         shape = tuple(old.shape[a] for a in layout)
         attributes = TRAITS[type(node.attributes)].layout.reordered(node.attributes, order, shape)
-        mover.made(old.name, layout, r.node(attributes, *inputs, shape=shape, dtype=old.dtype, name=old.name))
+        made = r.node(attributes, *inputs, shape=shape, dtype=old.dtype, name=old.name)
+        mover.made(old.name, layout, r.set_source(made, _moved(sources.get(old.name), layout)))
     r.debug_handle = 0
     return r.finish([mover.get(o.value, identity(graph.values[o.value])) for o in graph.outputs])
 
 
-def _copy(r: Rewriter, mover: _Mover, node: Node) -> None:
+def _moved(source: Source | None, layout: Layout) -> Source | None:
+    return None if source is None else Source(source.debug_handle, tuple(source.order[a] for a in layout))
+
+
+def _copy(r: Rewriter, mover: _Mover, node: Node, sources: dict[str, Source]) -> None:
     """Adds the node as it is, on operands in the layout they have in the old graph."""
     for name in node.inputs:
         if name is not None:
             r.replace(name, mover.get(name, identity(r.graph.values[name])))
     r.copy(node)
+    for name in node.outputs:
+        r.replace(name, r.set_source(r[name], sources.get(name)))

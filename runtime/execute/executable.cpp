@@ -397,6 +397,7 @@ Status Executable::run_steps(Profiler* profiler) {
       ++written;
       if (profiler != nullptr && !steps_[s].is_idle() && !nodes.empty()) {
         profiler->record(blob_, view(nodes), start, et_pal_current_ticks());
+        return record_results(*profiler, blob_, view(plan_.steps[s].outputs), view(types_), data_);
       }
       return {};
     });

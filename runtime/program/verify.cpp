@@ -115,6 +115,7 @@ class GraphVerifier {
     if (value.quantization() != nullptr) {
       ETX_RETURN_IF_ERROR(check_quantization(value));
     }
+    ETX_RETURN_IF_ERROR(result_order(value));
     if (value.constant() != nullptr) {
       ETX_RETURN_IF_ERROR(constant(id, *value.constant()));
       origins_[id] = Origin::Constant;
@@ -159,6 +160,14 @@ class GraphVerifier {
         order == nullptr || is_permutation(order, length(blob_.value(value).dims())),
         InvalidProgram,
         "dim_order is not a permutation of the axes");
+    return {};
+  }
+
+  Status result_order(const schema::Value& value) {
+    ETX_CHECK(
+        value.result_order() == nullptr || is_permutation(value.result_order(), length(value.dims())),
+        InvalidProgram,
+        "result_order is not a permutation of the axes");
     return {};
   }
 

@@ -129,8 +129,13 @@ std::vector<uint8_t> GraphDef::build() const {
           builder, q.scale.empty() ? nullptr : &q.scale, q.zero_point.empty() ? nullptr : &q.zero_point, q.axis);
     }
     const std::vector<schema::Size> dims = sizes_of(def.dims);
-    value_offsets.push_back(
-        schema::CreateValueDirect(builder, to_schema(def.dtype), &dims, constant_offset, quantization));
+    value_offsets.push_back(schema::CreateValueDirect(
+        builder,
+        to_schema(def.dtype),
+        &dims,
+        constant_offset,
+        quantization,
+        def.result_order.has_value() ? &*def.result_order : nullptr));
   }
   std::vector<flatbuffers::Offset<schema::Node>> node_offsets;
   for (const NodeDef& def : nodes) {

@@ -33,6 +33,7 @@ struct ValueDef {
   std::vector<int64_t> dims;
   std::optional<ConstantDef> constant;
   std::optional<QuantizationDef> quantization = std::nullopt;
+  std::optional<std::vector<uint8_t>> result_order = std::nullopt;
 };
 
 // The attributes of a node: an offset that `make` writes, null if there is none.

@@ -139,6 +139,18 @@ TEST(VerifyTest, RefusesScalesOfAnAxisThatIsNotThere) { // Robustness: Q5
   EXPECT_TRUE(refuses(g, {"value 2", "4 scales for axis 255"}));
 }
 
+TEST(VerifyTest, RefusesResultOrderThatIsNoPermutation) {
+  GraphDef g = small_graph();
+  const uint32_t id = g.nodes[0].outputs[0];
+  const std::string value = "value " + std::to_string(id);
+  for (const std::vector<uint8_t>& order : {std::vector<uint8_t>{}, {0}, {0, 0}, {0, 2}, {0, 1, 2}}) {
+    g.values[id].result_order = order;
+    EXPECT_TRUE(refuses(g, {value.c_str(), "result_order is not a permutation"}));
+  }
+  g.values[id].result_order = {1, 0};
+  EXPECT_TRUE(open_blob(span(g.build())).ok());
+}
+
 TEST(VerifyTest, RefusesScalesByChannelOfActivations) {
   GraphDef g = quantized_graph();
   g.values[kQuantized].quantization = QuantizationDef{{1, 1, 1}, {0, 0, 0}, 1};
