@@ -1,6 +1,6 @@
 # What every target of our own has in common.
 
-# Applies warnings, sanitizers, a fuzzer's coverage and section flags to a target of our own code.
+# Applies warnings, sanitizers and section flags to a target of our own code.
 function(et_xnnpack_own target)
   target_compile_features(${target} PRIVATE cxx_std_17)
   target_compile_options(${target} PRIVATE
@@ -10,9 +10,6 @@ function(et_xnnpack_own target)
     -ffunction-sections -fdata-sections)
   if("undefined" IN_LIST ET_XNNPACK_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=undefined -fno-sanitize-recover=undefined)
-  endif()
-  if(ET_XNNPACK_BUILD_FUZZERS)
-    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   set_target_properties(${target} PROPERTIES COMPILE_WARNING_AS_ERROR ${ET_XNNPACK_WERROR})
 endfunction()

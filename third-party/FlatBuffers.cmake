@@ -1,17 +1,11 @@
 # FlatBuffers: the C++ headers, and flatc of the same version for the machine that builds.
 #
-# Targets: et_xnnpack_flatbuffers (headers), et_xnnpack_flatc (builds flatc), for tests et_xnnpack_flatbuffers_reflection.
+# Targets: et_xnnpack_flatbuffers (headers), et_xnnpack_flatc (builds flatc).
 # Sets ET_XNNPACK_FLATC_EXECUTABLE for the directories that come after.
 
 et_xnnpack_source(flatbuffers)
 add_library(et_xnnpack_flatbuffers INTERFACE)
 target_include_directories(et_xnnpack_flatbuffers SYSTEM INTERFACE "${FLATBUFFERS_SOURCE_DIR}/include")
-
-if(ET_XNNPACK_BUILD_TESTS)
-  add_library(et_xnnpack_flatbuffers_reflection STATIC EXCLUDE_FROM_ALL
-    "${FLATBUFFERS_SOURCE_DIR}/src/reflection.cpp" "${FLATBUFFERS_SOURCE_DIR}/src/util.cpp")
-  target_link_libraries(et_xnnpack_flatbuffers_reflection PUBLIC et_xnnpack_flatbuffers)
-endif()
 
 if(ET_XNNPACK_FLATC)
   add_custom_target(et_xnnpack_flatc)

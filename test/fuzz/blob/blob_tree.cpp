@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include <et_xnnpack/schema_generated.h>
 #include <reflection/schema_bfbs_generated.h>
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -252,19 +253,18 @@ Item new_member(const Item& of_union, uint64_t member) {
 }
 
 std::optional<Item> read_blob(const uint8_t* bytes, size_t size) {
-  if (size < sizeof(flatbuffers::uoffset_t) + flatbuffers::kFileIdentifierLength) {
-    return std::nullopt;
-  }
-  const Object& root = *blob_schema().root_table();
   // In memory of its own, aligned for what it holds.
   std::vector<uint64_t> aligned(size / sizeof(uint64_t) + 1);
   std::copy(bytes, bytes + size, reinterpret_cast<uint8_t*>(aligned.data()));
   const auto* begin = reinterpret_cast<const uint8_t*>(aligned.data());
-  if (!flatbuffers::Verify(blob_schema(), root, begin, size, 16, 1 << 16)) {
+  // Not by reflection, whose verifier reads the types of unions before it has checked where they are.
+  flatbuffers::Verifier verifier(begin, size, 16, 1 << 16);
+  if (!schema::VerifyGraphBuffer(verifier)) {
     return std::nullopt;
   }
   const auto& objects = *blob_schema().objects();
-  const auto index = std::distance(objects.begin(), std::find(objects.begin(), objects.end(), &root));
+  const auto index =
+      std::distance(objects.begin(), std::find(objects.begin(), objects.end(), blob_schema().root_table()));
   return read_table(*flatbuffers::GetAnyRoot(begin), static_cast<int32_t>(index), nullptr);
 }
 

@@ -6,11 +6,15 @@
 #include <cstdlib>
 #include <string>
 
+#include <executorch/runtime/platform/platform.h>
+#include <gtest/gtest.h>
+
 #include "mutator.h"
 #include "try_blob.h"
 
 // All of libFuzzer's interface has C linkage and these names.
 extern "C" {
+int LLVMFuzzerInitialize(int* argc, char*** argv);
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
@@ -27,6 +31,7 @@ size_t LLVMFuzzerCustomCrossOver(
 namespace {
 
 using namespace executorch::backends::et_xnnpack::testing;
+namespace runtime = executorch::runtime;
 
 void mutate_bytes(std::vector<uint8_t>* bytes, size_t max_size) {
   const size_t size = bytes->size();
@@ -43,6 +48,16 @@ size_t copy(const std::vector<uint8_t>& from, uint8_t* to, size_t max_size) {
 }
 
 } // namespace
+
+int LLVMFuzzerInitialize(int*, char***) {
+  GTEST_FLAG_SET(break_on_failure, true);
+  // Nothing is logged: most blobs are refused with a reason.
+  return runtime::register_pal(runtime::PalImpl::create(
+             [](et_timestamp_t, et_pal_log_level_t, const char*, const char*, size_t, const char*, size_t) {},
+             __FILE__))
+      ? 0
+      : 1;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Trial trial = try_blob(Attempt::read(data, size));
@@ -62,7 +77,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsi
   } else if (way < 5) {
     mutate_bytes(&attempt.calls, Attempt::kMaxCalls);
   } else {
-    attempt.blob = mutate_blob(attempt.blob, random);
+    std::vector<uint8_t> mutated = mutate_blob(attempt.blob, random);
+    if (mutated == attempt.blob) { // not a blob any more
+      mutate_bytes(&mutated, std::max(max_size, mutated.size()));
+    }
+    attempt.blob = std::move(mutated);
   }
   return copy(attempt.write(), data, max_size);
 }

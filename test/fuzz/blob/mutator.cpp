@@ -173,20 +173,15 @@ class Mutation {
 
   // Constants leave the blob, so that their sizes may change.
   void name_constants() {
-    const Field* const field = blob_schema()
-                                   .objects()
-                                   ->LookupByKey("executorch.backends.et_xnnpack.schema.Constant")
-                                   ->fields()
-                                   ->LookupByKey("key");
+    const auto& fields =
+        *blob_schema().objects()->LookupByKey("executorch.backends.et_xnnpack.schema.Constant")->fields();
+    const Field *const data = fields.LookupByKey("data"), *const key = fields.LookupByKey("key");
     for (const auto& [place, items] : by_place_) {
-      if (place.first == nullptr || place.first->name()->string_view() != "data") {
-        continue;
-      }
-      for (Item* item : items) {
-        if (item->type == reflection::Vector) {
-          Item key = new_item(*field);
-          key.text = "c" + std::to_string(item->items.size());
-          *item = std::move(key);
+      for (Item* constant : items) {
+        if (constant->items.size() == 1 && constant->items[0].field == data && constant->is_table()) {
+          Item name = new_item(*key);
+          name.text = "c" + std::to_string(constant->items[0].items.size());
+          constant->items = {std::move(name)};
         }
       }
     }

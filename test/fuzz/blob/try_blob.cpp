@@ -11,7 +11,7 @@
 #include <runtime/ops/infer.h>
 #include <xnnpack.h>
 
-#include "data_map.h"
+#include "delegate.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -27,7 +27,8 @@ enum class Content { Zeros, Small, Any, Extreme };
 // What the bytes behind a blob decide.
 class Choices {
  public:
-  explicit Choices(const std::vector<uint8_t>& bytes) : bytes_(bytes), options_(next()), random_(next()) {}
+  explicit Choices(const std::vector<uint8_t>& bytes)
+      : bytes_(bytes), options_(next()), seed_(next()), random_(seed_) {}
 
   bool is_over() const {
     return at_ >= bytes_.size();
@@ -43,6 +44,10 @@ class Choices {
   }
   bool short_weights() const {
     return options_ & 128;
+  }
+
+  bool as_executorch() const {
+    return seed_ & 1;
   }
 
   // Even bytes are how much less than planned, odd ones a size by itself.
@@ -103,7 +108,7 @@ class Choices {
 
   const std::vector<uint8_t>& bytes_;
   size_t at_ = 0;
-  uint8_t options_;
+  uint8_t options_, seed_;
   std::mt19937 random_;
 };
 
@@ -135,6 +140,9 @@ class Attempted {
     if (open() && load()) {
       for (size_t i = 0; i < kMaxCalls && trial_.broken.empty() && (i == 0 || !choices_.is_over()); ++i) {
         call(i == 0);
+      }
+      if (choices_.as_executorch()) {
+        call_as_executorch();
       }
     }
     return std::move(trial_);
@@ -292,6 +300,27 @@ class Attempted {
       first = std::move(result);
     }
     return {};
+  }
+
+  // The same through the interface of backends, with arguments that end at unmapped pages, which XNNPACK sees, too.
+  void call_as_executorch() {
+    EtXnnpackBackend backend;
+    Method method(backend, blob_bytes_, weights_.get_num_keys().get() > 0 ? &weights_ : nullptr);
+    if (method.error != Error::Ok) {
+      return;
+    }
+    Call arguments(*blob_);
+    for (const auto& tensor : arguments.tensors) {
+      choices_.fill(tensor->data<uint8_t>(), tensor->bytes(), DType::Float32);
+    }
+    for (int call = 0; call < 2; ++call) {
+      if (method.execute(arguments.values) != Error::Ok) {
+        require(!backend.last_error().empty(), "an error without a message");
+      }
+    }
+    for (const auto& tensor : arguments.tensors) {
+      require(tensor->intact(), "bytes around an argument have changed");
+    }
   }
 
   const std::vector<uint8_t>& blob_bytes_;
