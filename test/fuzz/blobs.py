@@ -37,9 +37,11 @@ def copy_seeds(folder: Path) -> None:
 def fuzz(command: list[str], seconds: float, console: Console) -> tuple[int, tuple[int, int, int], str]:
     """The exit code, the last (executions, edges, inputs kept), and what was printed at the end."""
     status, tail = (0, 0, 0), []
-    # Allocations remember less of where they were made; that takes a tenth of the time.
-    options = os.environ | {"ASAN_OPTIONS": f"malloc_context_size=8:{os.environ.get('ASAN_OPTIONS', '')}"}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace", env=options)
+    # Allocations remember less of where they were made, which takes time.
+    options = {"ASAN_OPTIONS": "malloc_context_size=8", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, errors="replace", env=options | dict(os.environ)
+    )
     start = time.monotonic()
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("blobs", total=seconds)
@@ -92,15 +94,18 @@ def main() -> int:
         elapsed = time.monotonic() - start
         console.print(
             f"{executions} blobs in {elapsed / 60:.1f} minutes ({executions / elapsed:.0f} a second), "
-            f"{edges} edges of the runtime reached, {kept} inputs that differ in what they reach"
+            f"{edges} edges of the runtime reached, {kept} inputs that differ in what they reach",
+            soft_wrap=True,
         )
         if code != 0:
-            console.print(tail, markup=False, highlight=False)
+            console.print(tail, markup=False, highlight=False, soft_wrap=True)
             found = re.search(r"Test unit written to (\S+)", tail)
-            path = Path(found[1]).relative_to(ROOT) if found else "<file>"
-            console.print(f"[red]failed[/red]: {path}. Once more, and smaller:" if found else "[red]failed[/red]")
-            fuzzer = FUZZER.relative_to(ROOT)
-            console.print(f"  {fuzzer} {path}\n  {fuzzer} -minimize_crash=1 -runs=20000 {path}", markup=False)
+            if found:
+                run = f"{FUZZER.relative_to(ROOT)} {Path(found[1]).relative_to(ROOT)}"
+                console.print("[red]failed[/red]. Once more, and smaller:")
+                console.print(f"  {run}\n  {run} -minimize_crash=1 -runs=20000", markup=False, soft_wrap=True)
+            else:
+                console.print(f"[red]failed[/red]: the fuzzer ended with code {code}")
         elif not arguments.check:
             merge(corpus, console)
     return 1 if code else 0

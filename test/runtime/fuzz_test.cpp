@@ -73,17 +73,18 @@ TEST_P(FuzzTest, OtherWords) {
 }
 
 TEST_P(FuzzTest, OtherContent) {
+  constexpr int kChanges = kRounds / 8;
   std::mt19937 random(19);
   std::vector<uint8_t> latest = bytes_;
   size_t changed = 0;
-  for (int i = 0; i < kRounds / 4; ++i) {
+  for (int i = 0; i < kChanges; ++i) {
     SCOPED_TRACE(i);
     std::vector<uint8_t> mutated = mutate_blob(i % 4 == 0 ? bytes_ : latest, random);
     changed += mutated != bytes_;
     outcome_.add({mutated, {static_cast<uint8_t>(random()), static_cast<uint8_t>(random()), 0, 2, 3}});
     latest = std::move(mutated);
   }
-  EXPECT_GT(changed, size_t{kRounds / 8});
+  EXPECT_GT(changed, size_t{kChanges / 2});
   EXPECT_GT(outcome_.refused, 0u);
   EXPECT_GT(outcome_.ran, 0u);
 }

@@ -247,15 +247,15 @@ class Attempted {
 
   void call(bool planned) {
     const std::vector<ArgumentSize> arguments = sizes(planned);
-    const Span<const ArgumentSize> span(arguments.data(), arguments.size());
-    StatusOr<Sizes> evaluated = evaluate_sizes(blob_->graph(), span);
+    const Span<const ArgumentSize> inputs(arguments.data(), arguments.size());
+    StatusOr<Sizes> evaluated = evaluate_sizes(blob_->graph(), inputs);
     StatusOr<std::vector<TensorType>> types =
         evaluated.ok() ? infer_types(*blob_, *evaluated) : StatusOr<std::vector<TensorType>>(evaluated.status());
     if (types.ok() && bytes_of(*types) > kMaxBytes) {
       trial_.end = Trial::End::TooLarge;
       return;
     }
-    Status status = executable_->reshape(span, nullptr);
+    Status status = executable_->reshape(inputs, nullptr);
     require(types.ok() || !status.ok(), "sizes that the graph cannot have were accepted");
     if (status.ok() && executable_->arena_bytes() <= 64 * kMaxBytes) {
       status = run_twice(arguments);
