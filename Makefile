@@ -28,7 +28,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 # Folders too: their time changes when a file comes or goes.
 sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
-	$(shell find aot serialization runtime test/runtime test/xnnpack test/package cmake third-party \
+	$(shell find aot serialization runtime test/runtime test/fuzz/blob test/xnnpack test/package cmake third-party \
 	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
