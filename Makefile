@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check soak test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -56,6 +56,7 @@ help:
 	@echo "make fuzz        random programs beside eager PyTorch, for MINUTES=10"
 	@echo "make fuzz-blobs  damaged and random blobs in the runtime under sanitizers, guided by coverage, for MINUTES=10"
 	@echo "make fuzz-blobs-check   the same blobs each time, for a minute"
+	@echo "make soak        threads and processes that load, call and destroy at once, for MINUTES=10, half of it under the thread sanitizer"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
 	@echo "make test-llm    language models from all tools that export them, with all their options (half an hour)"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
@@ -166,6 +167,15 @@ fuzz-blobs fuzz-blobs-check: build $(stamps)/test
 	  -DET_XNNPACK_ISAS=$(SANITIZED_ISAS) > build/fuzz.log || { cat build/fuzz.log; exit 1; }
 	@cmake --build --preset fuzz | tools/progress
 	@$(bin)/python test/fuzz/blobs.py $(fuzz_blobs)
+
+# What apps do all day, at once: in half of the time without, then with the thread sanitizer.
+soak: build tsan
+	$(call say,Threads and processes)
+	@for folder in $(build) build/tsan$(addprefix -,$(SANITIZED_BY)); do \
+	  ET_XNNPACK_SOAK_SECONDS=$$(( $(MINUTES) * 30 )) $$folder/test/runtime/et_xnnpack_tests --gtest_filter='SoakTest.*' > build/soak.log 2>&1 || \
+	    { cat build/soak.log; exit 1; }; \
+	  grep '^[0-9]* processes' build/soak.log; \
+	done
 
 # Tests lower thousands of programs with a faster PyTorch (test/faster_export.py); these do it with that of users.
 unpatched_tests := aot/lowering aot/private aot/test_odd_programs.py aot/test_partitioner.py aot/test_report.py aot/test_recipes.py ops/test_item.py

@@ -305,7 +305,7 @@ def start(program, packed, rounds):
     )
 
 
-def test_processes_share_a_file_and_one_is_killed(model, program, tmp_path):
+def test_processes_share_a_file_and_one_is_killed(model, program, tmp_path):  # Robustness: W4
     packed = tmp_path / "packed"
     processes = [start(program, packed, 100000), start(program, packed, 100), start(program, packed, 100)]
     for process in processes:

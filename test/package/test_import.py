@@ -99,10 +99,25 @@ for name in names:
 
 
 @needs_runtime
-def test_a_full_table_of_backends_is_an_error():
+def test_a_full_table_of_backends_is_an_error():  # Robustness: R9
     printed = python(FILL_TABLE + f"import {NAME}")
     assert "et_xnnpack: cannot register" in printed
     assert "ImportError: et_xnnpack could not register with ExecuTorch, error" in printed
+
+
+@needs_runtime
+def test_a_library_that_is_closed_stays_for_those_who_know_its_backend():  # Robustness: R6
+    printed = python(f"""
+        import _ctypes, ctypes, importlib.util, pathlib
+        executorch = pathlib.Path(importlib.util.find_spec("executorch").submodule_search_locations[0])
+        library = ctypes.CDLL(str(executorch / "backends" / "et_xnnpack" / "lib" / "libet_xnnpack.so"))
+        _ctypes.dlclose(library._handle)
+        from executorch.runtime import Runtime
+        print(Runtime.get().backend_registry.registered_backend_names.count("EtXnnpackBackend"))
+        import {NAME}
+        print({NAME}.is_available(), {NAME}.get_option("num_threads"))
+    """)
+    assert printed.endswith("1\nTrue 0\n")
 
 
 @needs_runtime

@@ -78,7 +78,7 @@ struct TwoOutputsCall {
   EValue integer = EValue(int64_t{1});
 };
 
-TEST_F(BackendTest, IsRegistered) {
+TEST_F(BackendTest, IsRegistered) { // Robustness: R9
   EXPECT_EQ(et_xnnpack_register(), 0u);
   EXPECT_EQ(et_xnnpack_register(), 0u);
   auto* found = executorch::runtime::get_backend_class(kBackendName);
@@ -98,7 +98,7 @@ TEST_F(BackendTest, Computes) {
 }
 
 // The fixture of each call to Method checks that the blob was freed once and no weight is in use.
-TEST_F(BackendTest, GivesBackTheBlobAndTheWeightsHoweverLoadingEnds) {
+TEST_F(BackendTest, GivesBackTheBlobAndTheWeightsHoweverLoadingEnds) { // Robustness: C6 C7 C8 O1 O6 R3
   const std::vector<uint8_t> good = small_graph().build();
   EXPECT_EQ(Method(backend_, good, &weights_).error, Error::Ok);
 
@@ -126,6 +126,8 @@ TEST_F(BackendTest, GivesBackTheBlobAndTheWeightsHoweverLoadingEnds) {
   EXPECT_THAT(backend_.last_error(), HasSubstr("'quick'"));
   const CompileSpec nameless{nullptr, {nullptr, 0}};
   EXPECT_EQ(Method(backend_, good, &weights_, {}, {&nameless, 1}).error, Error::InvalidArgument);
+  const CompileSpec without_value{"winograd_tile", {nullptr, 4}};
+  EXPECT_EQ(Method(backend_, good, &weights_, {}, {&without_value, 1}).error, Error::InvalidArgument);
 }
 
 TEST_F(BackendTest, RefusesABlobThatIsNotInMemory) {
@@ -212,7 +214,7 @@ class BackendArgumentsTest : public BackendTest {
   Method method_;
 };
 
-TEST_F(BackendArgumentsTest, RefusesAnotherNumber) {
+TEST_F(BackendArgumentsTest, RefusesAnotherNumber) { // Robustness: G7 R1
   TwoOutputsCall call(2);
   std::vector<EValue*> arguments = call.arguments();
   expect_failure({}, "called with 0 arguments");
@@ -221,7 +223,7 @@ TEST_F(BackendArgumentsTest, RefusesAnotherNumber) {
   expect_failure(arguments, "called with 5 arguments, but the model has 2 inputs and 2 outputs");
 }
 
-TEST_F(BackendArgumentsTest, RefusesWhatIsNotThere) {
+TEST_F(BackendArgumentsTest, RefusesWhatIsNotThere) { // Robustness: R1
   for (const auto& [i, reason] :
        {std::pair{0, "input 0: it is not a tensor"},
         {1, "input 1 is not an integer"},
@@ -231,7 +233,7 @@ TEST_F(BackendArgumentsTest, RefusesWhatIsNotThere) {
   }
 }
 
-TEST_F(BackendArgumentsTest, RefusesAnotherKind) {
+TEST_F(BackendArgumentsTest, RefusesAnotherKind) { // Robustness: R1
   TensorArgument tensor({2, 3});
   int64_t numbers[] = {1, 2};
   EValue* unboxed[] = {nullptr, nullptr};
@@ -250,7 +252,7 @@ TEST_F(BackendArgumentsTest, RefusesAnotherKind) {
   }
 }
 
-TEST_F(BackendArgumentsTest, RefusesAnotherType) {
+TEST_F(BackendArgumentsTest, RefusesAnotherType) { // Robustness: R1
   for (const ScalarType type :
        {ScalarType::Int, ScalarType::Long, ScalarType::Double, ScalarType::Bool, ScalarType::Half}) {
     TensorArgument tensor({2, 3}, type);
@@ -259,7 +261,7 @@ TEST_F(BackendArgumentsTest, RefusesAnotherType) {
   }
 }
 
-TEST_F(BackendArgumentsTest, RefusesAnotherRank) {
+TEST_F(BackendArgumentsTest, RefusesAnotherRank) { // Robustness: R2
   TensorArgument lower({6}), higher({1, 2, 3}), scalar({});
   for (TensorArgument* tensor : {&lower, &higher, &scalar}) {
     expect_failure(0, tensor->value(), "input 0: it has");
@@ -267,7 +269,7 @@ TEST_F(BackendArgumentsTest, RefusesAnotherRank) {
   }
 }
 
-TEST_F(BackendArgumentsTest, RefusesOtherSizes) {
+TEST_F(BackendArgumentsTest, RefusesOtherSizes) { // Robustness: R2
   TensorArgument larger({5, 3});
   expect_failure(0, larger.value(), "4");
   for (const int32_t columns : {2, 4, 1, 0}) {
@@ -286,14 +288,14 @@ TEST_F(BackendArgumentsTest, RefusesTensorsWithoutData) {
   expect_failure(2, &value, "output 0: it has no data");
 }
 
-TEST_F(BackendArgumentsTest, RefusesAnotherOrderOfAxes) {
+TEST_F(BackendArgumentsTest, RefusesAnotherOrderOfAxes) { // Robustness: R2
   TensorArgument transposed({2, 3}, ScalarType::Float, {1, 0});
   expect_failure(0, transposed.value(), "input 0: its axes lie in memory in another order");
   expect_failure(3, transposed.value(), "output 1: its axes lie in memory in another order");
 }
 
 // Nothing is computed when one output does not fit.
-TEST_F(BackendArgumentsTest, RefusesOutputsThatAreTooSmallBeforeItComputes) {
+TEST_F(BackendArgumentsTest, RefusesOutputsThatAreTooSmallBeforeItComputes) { // Robustness: R2
   for (const TensorShapeDynamism dynamism : {TensorShapeDynamism::STATIC, TensorShapeDynamism::DYNAMIC_BOUND}) {
     TwoOutputsCall call(2);
     TensorArgument small({1, 3}, ScalarType::Float, {}, dynamism);

@@ -98,11 +98,11 @@ class TensorArgument {
   EValue value_;
 };
 
-// Arguments of the planned sizes.
+// Arguments of the planned sizes, or of others.
 struct Call {
-  explicit Call(const Blob& blob) : num_inputs(blob.num_inputs()) {
-    StatusOr<Sizes> sizes = planned_sizes(blob.graph());
-    StatusOr<std::vector<TensorType>> types = infer_types(blob, *sizes);
+  explicit Call(const Blob& blob) : Call(blob, *planned_sizes(blob.graph())) {}
+  Call(const Blob& blob, const Sizes& sizes) : num_inputs(blob.num_inputs()) {
+    StatusOr<std::vector<TensorType>> types = infer_types(blob, sizes);
     const auto add = [&](uint32_t id, const flatbuffers::Vector<uint8_t>* order) {
       if (id == kNone) {
         integers.push_back(std::make_unique<EValue>(int64_t{1}));

@@ -137,7 +137,7 @@ TEST(OptionsTest, EscapesWhatItDoesNotKnow) {
   expect_refusal({option("\xffnum", 1)}, "there is no option '\\xffnum'");
 }
 
-TEST(OptionsTest, RefusesUnknownNames) {
+TEST(OptionsTest, RefusesUnknownNames) { // Robustness: O1
   expect_refusal({option("num_thread", 1)}, "there is no option 'num_thread'; did you mean 'num_threads'?");
   expect_refusal({option("", 1)}, "there is no option ''");
   expect_refusal({option("state_group", 3), option("NUM_THREADS", 1)}, "NUM_THREADS");
@@ -146,7 +146,7 @@ TEST(OptionsTest, RefusesUnknownNames) {
   EXPECT_EQ(std::get<int>(asked[0].value), 5) << "unchanged";
 }
 
-TEST(OptionsTest, RefusesNamesWithoutAnEnd) {
+TEST(OptionsTest, RefusesNamesWithoutAnEnd) { // Robustness: O4
   BackendOption one;
   std::memset(one.key, 'k', sizeof(one.key));
   one.value = 1;
@@ -155,13 +155,13 @@ TEST(OptionsTest, RefusesNamesWithoutAnEnd) {
   expect_refusal({one}, "there is no option 'num_threadskkk");
 }
 
-TEST(OptionsTest, RefusesOtherTypes) {
+TEST(OptionsTest, RefusesOtherTypes) { // Robustness: O2
   expect_refusal({option("num_threads", true)}, "option 'num_threads' takes an integer");
   expect_refusal({option("num_threads", endless('1'))}, "option 'num_threads' takes an integer");
   expect_refusal({option("num_threads", endless('\0'))}, "option 'num_threads' takes an integer");
 }
 
-TEST(OptionsTest, RefusesWhatIsOutOfRange) {
+TEST(OptionsTest, RefusesWhatIsOutOfRange) { // Robustness: O3
   constexpr int kLeast = std::numeric_limits<int>::min();
   constexpr int kMost = std::numeric_limits<int>::max();
   for (const int value : {-1, kLeast, kMost}) {
@@ -172,7 +172,7 @@ TEST(OptionsTest, RefusesWhatIsOutOfRange) {
   EXPECT_TRUE(set({option("state_group", kMost)}, &options).ok());
 }
 
-TEST(OptionsTest, RefusesDuplicates) {
+TEST(OptionsTest, RefusesDuplicates) { // Robustness: O5
   expect_refusal({option("num_threads", 0), option("num_threads", 0)}, "option 'num_threads' is given twice");
 }
 

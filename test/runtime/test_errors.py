@@ -94,7 +94,7 @@ def test_a_damaged_blob_is_refused(lowered, blob, damage, code, reason, capfd):
     check(load(lowered.buffer))
 
 
-def test_a_missing_weight_is_refused(lowered, capfd):
+def test_a_missing_weight_is_refused(lowered, capfd):  # Robustness: C6
     (module,) = lowered.delegates.values()
     (key,) = module.named_data_store_output.pte_data
     buffer = lowered.buffer.replace(key.encode(), key[::-1].encode())
@@ -128,7 +128,7 @@ def test_a_missing_weight_is_refused(lowered, capfd):
         "fewer more double long bool lower_rank higher_rank other_size other_size_of_second above_maximum integer none"
     ).split(),
 )
-def test_a_wrong_call_is_refused_and_the_next_one_works(lowered, wrong):
+def test_a_wrong_call_is_refused_and_the_next_one_works(lowered, wrong):  # Robustness: R1 R2 R3
     method = load(lowered.buffer)
     check(method)
     with pytest.raises(RuntimeError):

@@ -28,7 +28,7 @@ SAMPLES = [
     Sample("two_outputs", lambda x: (x + 1, x * 2), rand(3, 4)),
     Sample("output_twice", lambda x: (lambda y: (y, y))(x + 1), rand(3, 4)),
     Sample("output_and_intermediate", lambda x: (lambda y: (y, y * 2))(x + 1), rand(3, 4)),
-    Sample("input_as_output", lambda x: (x, x + 1), rand(3, 4)),
+    Sample("input_as_output", lambda x: (x, x + 1), rand(3, 4)),  # Robustness: G4
     Sample("unused_input", lambda x, y: x + 1, rand(3, 4), rand(2)),
     Sample("same_input_twice", lambda x, y: (x * y, y - x), rand(3, 4), rand(3, 4)),
     Sample("image_and_vector", new(Branches), _IMAGE),

@@ -9,6 +9,7 @@
 #include <runtime/base/threadpool.h>
 
 #include "data_map.h"
+#include "graph_call.h"
 #include "guarded_buffer.h"
 #include "sample_graphs.h"
 
@@ -123,77 +124,13 @@ std::vector<SampleGraph> graphs() {
   return result;
 }
 
-// Arguments of one call: sizes in the declared ranges, and content.
-struct Call {
-  std::vector<ArgumentSize> sizes;
-  std::vector<std::vector<uint8_t>> inputs; // empty for an integer
-};
-
-std::vector<uint8_t> some_content(const TensorType& type, uint32_t seed) {
-  std::vector<uint8_t> bytes(type.bytes());
-  if (type.dtype == DType::Float32) {
-    const std::vector<float> numbers = some_numbers(type.shape.numel(), seed);
-    std::copy_n(reinterpret_cast<const uint8_t*>(numbers.data()), bytes.size(), bytes.data());
-  } else {
-    for (size_t i = 0; i < bytes.size(); i += element_size(type.dtype)) {
-      bytes[i] = (i / element_size(type.dtype) + seed) % 3 % 2;
-    }
-  }
-  return bytes;
-}
-
-// A call with the sizes for which memory is planned, or with others.
-Call make_call(const Blob& blob, std::mt19937* random) {
-  Call call;
-  const schema::Graph& graph = blob.graph();
-  StatusOr<Sizes> sizes = planned_sizes(graph);
-  EXPECT_TRUE(sizes.ok());
-  const auto resolve = [&] {
-    for (uint32_t i = 0; i < blob.num_inputs(); ++i) {
-      const uint32_t id = graph.inputs()->Get(i)->value();
-      if (id != kNone) {
-        StatusOr<Shape> shape = sizes->resolve(blob.value(id).dims());
-        EXPECT_TRUE(shape.ok()) << shape.status().message();
-        call.sizes[i].shape = *shape;
-      }
-    }
-  };
-  call.sizes.resize(blob.num_inputs());
-  resolve();
-  for (uint32_t i = 0; graph.ranges() != nullptr && i < graph.ranges()->size(); ++i) {
-    const schema::DimRange& range = *graph.ranges()->Get(i);
-    const schema::DimExpr& expr = *graph.exprs()->Get(range.expr());
-    int64_t value = range.planned();
-    if (random != nullptr) {
-      value = range.min() + static_cast<int64_t>((*random)() % static_cast<uint64_t>(range.max() - range.min() + 1));
-    }
-    ArgumentSize& size = call.sizes[static_cast<size_t>(expr.a())];
-    if (expr.op() == DimOp::InputDim) {
-      size.shape[static_cast<size_t>(expr.b())] = static_cast<size_t>(value);
-    } else {
-      size.integer = value;
-    }
-  }
-  sizes = evaluate_sizes(graph, {call.sizes.data(), call.sizes.size()});
-  EXPECT_TRUE(sizes.ok()) << sizes.status().message();
-  resolve();
-  for (uint32_t i = 0; i < blob.num_inputs(); ++i) {
-    const uint32_t id = graph.inputs()->Get(i)->value();
-    const uint32_t seed = random == nullptr ? i : static_cast<uint32_t>((*random)());
-    call.inputs.push_back(
-        id == kNone ? std::vector<uint8_t>{}
-                    : some_content({to_dtype(blob.value(id).dtype()), call.sizes[i].shape}, seed));
-  }
-  return call;
-}
-
 struct Results {
   Status status;
   std::vector<std::vector<uint8_t>> outputs;
 };
 
 // Runs on memory that ends, or begins, at an unmapped page.
-Results run(Executable& executable, const Call& call, pthreadpool_t pool = nullptr, bool at_end = true) {
+Results run(Executable& executable, const GraphCall& call, pthreadpool_t pool = nullptr, bool at_end = true) {
   Results results;
   results.status = executable.reshape({call.sizes.data(), call.sizes.size()}, pool);
   if (!results.status.ok()) {
@@ -255,7 +192,7 @@ TEST_P(ExecutableTest, ForgetsEarlierSizes) {
     const std::unique_ptr<Executable> reused = load(fuse_elementwise, force_fp16);
     for (int round = 0; round < 25; ++round) {
       SCOPED_TRACE(round);
-      const Call call = make_call(reused->blob(), round == 0 ? nullptr : &random);
+      const GraphCall call = make_call(reused->blob(), round == 0 ? nullptr : &random);
       const Results again = run(*reused, call, nullptr, round % 2 == 0);
       const Results first = run(*load(fuse_elementwise, force_fp16), call);
       ASSERT_TRUE(first.status.ok()) << first.status.message();
@@ -265,20 +202,20 @@ TEST_P(ExecutableTest, ForgetsEarlierSizes) {
   }
 }
 
-TEST_P(ExecutableTest, RecoversFromFailedCalls) {
+TEST_P(ExecutableTest, RecoversFromFailedCalls) { // Robustness: R3
   std::mt19937 random(12);
   const std::unique_ptr<Executable> executable = load();
-  const Call good = make_call(executable->blob(), nullptr);
+  const GraphCall good = make_call(executable->blob(), nullptr);
   const Results expected = run(*executable, good);
   ASSERT_TRUE(expected.status.ok()) << expected.status.message();
   for (size_t i = 0; i < good.sizes.size(); ++i) {
     for (size_t axis = 0; axis < good.sizes[i].shape.rank; ++axis) {
-      Call bad = good;
+      GraphCall bad = good;
       bad.sizes[i].shape[axis] += 1000;
       const Status status = executable->reshape({bad.sizes.data(), bad.sizes.size()}, nullptr);
       EXPECT_EQ(status.code(), Error::InvalidArgument);
       EXPECT_FALSE(status.message().empty());
-      const Call next = axis % 2 == 0 ? good : make_call(executable->blob(), &random);
+      const GraphCall next = axis % 2 == 0 ? good : make_call(executable->blob(), &random);
       EXPECT_EQ(run(*executable, next).outputs, run(*load(), next).outputs);
     }
   }
@@ -290,7 +227,7 @@ TEST_P(ExecutableTest, TakesAnotherPoolAtEveryCall) {
   const std::unique_ptr<Executable> executable = load();
   for (int round = 0; round < 8; ++round) {
     SCOPED_TRACE(round);
-    const Call call = make_call(executable->blob(), &random);
+    const GraphCall call = make_call(executable->blob(), &random);
     const Results alone = run(*load(), call);
     ASSERT_TRUE(alone.status.ok()) << alone.status.message();
     pthreadpool_t pool = pthreadpool_create(1 + round % 4);
@@ -305,9 +242,9 @@ TEST_P(ExecutableTest, TakesAnotherPoolAtEveryCall) {
 }
 
 // DataMap puts weights before an unmapped page, as at the end of a mapped file, or at odd addresses.
-TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) {
+TEST_P(ExecutableTest, TakesWeightsWhereverTheyAre) { // Robustness: C10
   const std::unique_ptr<Executable> usual = load();
-  const Call call = make_call(usual->blob(), nullptr);
+  const GraphCall call = make_call(usual->blob(), nullptr);
   const Results expected = run(*usual, call);
   GraphDef g = GetParam().def;
   for (size_t id = 0; id < g.values.size(); ++id) {
@@ -347,7 +284,7 @@ TEST(ExecutableWeightsTest, TellsTypesOfEqualBytesApart) {
     settings.packed_weights = &PackedWeights::of_process();
     StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
     EXPECT_TRUE(executable.ok()) << executable.status().message();
-    Call call{{ArgumentSize{Shape{1, 3}}}, {std::vector<uint8_t>(12)}};
+    GraphCall call{{ArgumentSize{Shape{1, 3}}}, {std::vector<uint8_t>(12)}};
     std::memcpy(call.inputs[0].data(), x.data(), 12);
     return run(**executable, call).outputs;
   };
@@ -378,7 +315,7 @@ TEST(ExecutableFailureTest, SaysWhichNodesDivideByZero) {
     StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
     ASSERT_TRUE(executable.ok()) << executable.status().message();
     for (const int32_t divisor : {0, 2}) {
-      Call call{{ArgumentSize{Shape{3}}, ArgumentSize{Shape{3}}}, {}};
+      GraphCall call{{ArgumentSize{Shape{3}}, ArgumentSize{Shape{3}}}, {}};
       for (const int32_t number : {6, divisor}) {
         const std::vector<int32_t> numbers(3, number);
         std::vector<uint8_t>& bytes = call.inputs.emplace_back(12);

@@ -168,7 +168,7 @@ class MemoryFailureTest : public ::testing::TestWithParam<SampleGraph> {
   int limit_ = kUnlimited;
 };
 
-TEST_P(MemoryFailureTest, WhileLoading) {
+TEST_P(MemoryFailureTest, WhileLoading) { // Robustness: R8 W5
   for (int limit = 0;; ++limit) {
     SCOPED_TRACE(limit);
     allocations_left = limit;
@@ -188,7 +188,7 @@ TEST_P(MemoryFailureTest, WhileLoading) {
   EXPECT_TRUE(run(**executable).ok());
 }
 
-TEST_P(MemoryFailureTest, WhileRunning) {
+TEST_P(MemoryFailureTest, WhileRunning) { // Robustness: R5 R8
   smallest = kLarge;
   for (limit_ = 0;; ++limit_) {
     SCOPED_TRACE(limit_);

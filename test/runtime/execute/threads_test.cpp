@@ -102,7 +102,7 @@ class ThreadsTest : public ::testing::Test {
 };
 
 // Also the first use of XNNPACK in this process, if the test runs alone.
-TEST_F(ThreadsTest, LoadAtOnce) {
+TEST_F(ThreadsTest, LoadAtOnce) { // Robustness: R6
   std::vector<std::vector<float>> results(kThreads);
   on_threads([&](int i) {
     BlobBuffer processed(blob_);
@@ -123,7 +123,7 @@ TEST_F(ThreadsTest, LoadAtOnce) {
   }
 }
 
-TEST_F(ThreadsTest, LoadAndDestroyWhileAnotherRuns) {
+TEST_F(ThreadsTest, LoadAndDestroyWhileAnotherRuns) { // Robustness: R6
   const std::vector<float> three = expected(3), nine = expected(9);
   Method sibling(backend_, blob_, &weights_);
   on_threads([&](int i) {
@@ -137,7 +137,7 @@ TEST_F(ThreadsTest, LoadAndDestroyWhileAnotherRuns) {
   });
 }
 
-TEST_F(ThreadsTest, CallsOfOneMethodRunOneAfterTheOther) {
+TEST_F(ThreadsTest, CallsOfOneMethodRunOneAfterTheOther) { // Robustness: R6
   std::vector<std::vector<float>> results;
   for (int32_t batch = 1; batch <= kThreads; ++batch) {
     results.push_back(expected(batch));
@@ -305,7 +305,7 @@ class PoolTest : public ThreadsTest {
   }
 };
 
-TEST_F(PoolTest, MayBeReplacedBetweenCalls) {
+TEST_F(PoolTest, MayBeReplacedBetweenCalls) { // Robustness: R7
   const std::vector<float> result = expected(40);
   Method method(backend_, blob_, &weights_);
   for (const uint32_t threads : {2u, 1u, 5u, 5u, 3u}) {
@@ -315,7 +315,7 @@ TEST_F(PoolTest, MayBeReplacedBetweenCalls) {
   }
 }
 
-TEST_F(PoolTest, MayBeForbiddenBetweenCalls) {
+TEST_F(PoolTest, MayBeForbiddenBetweenCalls) { // Robustness: R7
   const std::vector<float> result = expected(40);
   Method method(backend_, blob_, &weights_);
   for (const bool forbidden : {false, true, true, false}) {

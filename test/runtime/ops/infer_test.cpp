@@ -60,7 +60,7 @@ struct BadNode {
 
 class InferNodeTest : public ::testing::TestWithParam<BadNode> {};
 
-TEST_P(InferNodeTest, IsRefused) {
+TEST_P(InferNodeTest, IsRefused) { // Robustness: N1 N2 N3 N4 N5 N6 N7 N8 N10 N11 N12 N13 N14 N15 N19 N21 N22
   EXPECT_TRUE(refuses(GetParam().def, {"node 0", "debug handle 77", GetParam().message}));
 }
 
@@ -189,7 +189,7 @@ TEST(InferTest, RefusesMissingStructs) {
   }
 }
 
-TEST(InferTest, RefusesNodeOfAnotherDType) {
+TEST(InferTest, RefusesNodeOfAnotherDType) { // Robustness: N20
   for (const DType dtype : {DType::Int32, DType::Int64, DType::Bool, DType::Float16, DType::BFloat16}) {
     GraphDef g = small_graph();
     g.values[kB].dtype = dtype;

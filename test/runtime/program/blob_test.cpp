@@ -70,7 +70,7 @@ TEST(BlobTest, CopiesTheBytes) {
   EXPECT_EQ(blob->describe(1), "node 1 Linear (debug handle 11)");
 }
 
-TEST(BlobTest, OpensAtAnyAlignment) {
+TEST(BlobTest, OpensAtAnyAlignment) { // Robustness: H8
   const std::vector<uint8_t> bytes = small_graph().build();
   std::vector<uint8_t> shifted(bytes.size() + 16);
   for (size_t offset = 0; offset < 16; ++offset) {
@@ -79,7 +79,7 @@ TEST(BlobTest, OpensAtAnyAlignment) {
   }
 }
 
-TEST(BlobTest, RefusesEveryTruncation) {
+TEST(BlobTest, RefusesEveryTruncation) { // Robustness: H1 H9
   const SmallBlob blob;
   const size_t size = small_graph().build().size();
   for (size_t length = 0; length < size; ++length) {
@@ -100,7 +100,7 @@ TEST(BlobTest, RefusesTwoGibibytes) {
   EXPECT_TRUE(refuses({bytes, size_t{1} << 31}, Error::InvalidProgram, {"2147483648 bytes"}));
 }
 
-TEST(BlobTest, RefusesOtherFiles) {
+TEST(BlobTest, RefusesOtherFiles) { // Robustness: H2
   const std::string text = "This is a text file, not a delegate blob.";
   EXPECT_TRUE(refuses(
       {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, Error::InvalidProgram, {"not an et_xnnpack blob"}));
@@ -109,7 +109,7 @@ TEST(BlobTest, RefusesOtherFiles) {
   EXPECT_TRUE(refuses(g, {"not an et_xnnpack blob"}));
 }
 
-TEST(BlobTest, RefusesNewerFormat) {
+TEST(BlobTest, RefusesNewerFormat) { // Robustness: H3
   GraphDef g = small_graph();
   g.identifier = "ETX2";
   EXPECT_TRUE(refuses(span(g.build()), Error::DelegateInvalidCompatibility, {"ETX2", "ETX1", "update the runtime"}));
@@ -127,7 +127,7 @@ TEST(BlobTest, RefusesMissingFeatures) {
   }
 }
 
-TEST(BlobTest, RefusesRootOffsetBehindTheEnd) {
+TEST(BlobTest, RefusesRootOffsetBehindTheEnd) { // Robustness: H4
   for (const uint32_t root : {0u, 8u, 0x7FFFFFF0u, 0xFFFFFFFFu}) {
     SmallBlob blob;
     std::memcpy((*blob).data(), &root, sizeof(root));
@@ -135,7 +135,7 @@ TEST(BlobTest, RefusesRootOffsetBehindTheEnd) {
   }
 }
 
-TEST(BlobTest, SurvivesEverySingleBitFlip) {
+TEST(BlobTest, SurvivesEverySingleBitFlip) { // Robustness: H10
   SmallBlob blob;
   size_t opened = 0;
   for (size_t bit = 0; bit < (*blob).size() * 8; ++bit) {
@@ -155,7 +155,7 @@ TEST(BlobTest, SurvivesEverySingleBitFlip) {
   EXPECT_LT(opened, (*blob).size() * 8 * 3 / 4);
 }
 
-TEST(BlobTest, RefusesTooManyTables) {
+TEST(BlobTest, RefusesTooManyTables) { // Robustness: H11
   FlatBufferBuilder builder;
   const auto value = schema::CreateValueDirect(builder);
   const std::vector<flatbuffers::Offset<schema::Value>> values((1 << 22) + 1, value);
@@ -166,19 +166,19 @@ TEST(BlobTest, RefusesTooManyTables) {
 
 // Counts
 
-TEST(BlobTest, RefusesNoGraph) {
+TEST(BlobTest, RefusesNoGraph) { // Robustness: G1
   FlatBufferBuilder builder;
   builder.Finish(schema::CreateGraph(builder, 1), "ETX1");
   EXPECT_TRUE(refuses({builder.GetBufferPointer(), builder.GetSize()}, Error::InvalidProgram, {"no values"}));
 }
 
-TEST(BlobTest, RefusesNoOutputs) {
+TEST(BlobTest, RefusesNoOutputs) { // Robustness: G3
   GraphDef g = small_graph();
   g.outputs.clear();
   EXPECT_TRUE(refuses(g, {"no outputs"}));
 }
 
-TEST(BlobTest, RefusesNoNodes) {
+TEST(BlobTest, RefusesNoNodes) { // Robustness: G2
   GraphDef g;
   g.output(g.input({2}));
   EXPECT_TRUE(refuses(g, {"output 0", "value 0"}));
@@ -191,7 +191,7 @@ TEST(BlobTest, OpensWithoutInputs) {
   EXPECT_TRUE(opens(g));
 }
 
-TEST(BlobTest, RefusesTooManyEntries) {
+TEST(BlobTest, RefusesTooManyEntries) { // Robustness: G5
   GraphDef g = small_graph();
   g.exprs.resize((1 << 20) + 1, schema::DimExpr(DimOp::Const, 1, 0));
   EXPECT_TRUE(refuses(g, {"1048577 entries"}));

@@ -56,7 +56,7 @@ TEST(TensorTypeTest, RefusesMoreThanOneTebibyte) {
   EXPECT_NE(status.message().find("Bool[4294967296, 4294967296]"), std::string::npos) << status.message();
 }
 
-TEST(TensorTypeTest, TakesAnyEmptyTensor) {
+TEST(TensorTypeTest, TakesAnyEmptyTensor) { // Robustness: V4
   EXPECT_TRUE(check_size({DType::Float32, {0, SIZE_MAX, SIZE_MAX}}).ok());
   EXPECT_TRUE(check_size({DType::Float32, {SIZE_MAX, SIZE_MAX, 0}}).ok());
 }

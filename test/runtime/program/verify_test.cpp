@@ -21,13 +21,13 @@ TEST(VerifyTest, RefusesInputOfUnknownValue) {
   EXPECT_TRUE(refuses(g, {"input 0", "value 4294967294 does not exist"}));
 }
 
-TEST(VerifyTest, RefusesInputThatIsConstant) {
+TEST(VerifyTest, RefusesInputThatIsConstant) { // Robustness: C11
   GraphDef g = small_graph();
   g.inputs.push_back({kW, {}});
   EXPECT_TRUE(refuses(g, {"input 1", "value 1 is a constant"}));
 }
 
-TEST(VerifyTest, RefusesValueThatIsTwoInputs) {
+TEST(VerifyTest, RefusesValueThatIsTwoInputs) { // Robustness: G6
   GraphDef g = small_graph();
   g.inputs.push_back({kX, {}});
   EXPECT_TRUE(refuses(g, {"input 1", "value 0", "another input"}));
@@ -169,7 +169,7 @@ TEST(VerifyTest, RefusesPlannedTensorAboveOneTebibyte) {
 
 // Nodes
 
-TEST(VerifyTest, RefusesNodeWithoutAttributes) {
+TEST(VerifyTest, RefusesNodeWithoutAttributes) { // Robustness: G16
   GraphDef g = small_graph();
   g.nodes[1].attributes.make = nullptr;
   EXPECT_TRUE(refuses(g, {"node 1", "no attributes"}));
@@ -177,7 +177,7 @@ TEST(VerifyTest, RefusesNodeWithoutAttributes) {
   EXPECT_TRUE(refuses(g, {"node 1", "no attributes"}));
 }
 
-TEST(VerifyTest, RefusesUnknownAttributes) {
+TEST(VerifyTest, RefusesUnknownAttributes) { // Robustness: G17
   for (const int type : {static_cast<int>(schema::Attributes::MAX) + 1, 255}) {
     GraphDef g = small_graph();
     g.nodes[1].attributes.type = static_cast<schema::Attributes>(type);
@@ -191,7 +191,7 @@ TEST(VerifyTest, RefusesUnknownOperand) {
   EXPECT_TRUE(refuses(g, {"node 1 Linear (debug handle 11)", "input 0 is value 7"}));
 }
 
-TEST(VerifyTest, RefusesOperandThatIsMadeLater) {
+TEST(VerifyTest, RefusesOperandThatIsMadeLater) { // Robustness: G9
   GraphDef g = small_graph();
   g.nodes[0].inputs[0] = kY;
   EXPECT_TRUE(refuses(g, {"node 0 Unary (debug handle 10)", "input 0 is value 4, which nothing before it makes"}));
@@ -199,13 +199,13 @@ TEST(VerifyTest, RefusesOperandThatIsMadeLater) {
   EXPECT_TRUE(refuses(g, {"node 0", "input 0 is value 3"}));
 }
 
-TEST(VerifyTest, RefusesOperandThatNothingMakes) {
+TEST(VerifyTest, RefusesOperandThatNothingMakes) { // Robustness: G10
   GraphDef g = small_graph();
   g.nodes[1].inputs[0] = g.value({-1, 3});
   EXPECT_TRUE(refuses(g, {"node 1", "input 0 is value 7, which nothing before it makes"}));
 }
 
-TEST(VerifyTest, RefusesAbsentRequiredOperand) {
+TEST(VerifyTest, RefusesAbsentRequiredOperand) { // Robustness: G14
   GraphDef g = small_graph();
   g.nodes[1].inputs[1] = kNone;
   EXPECT_TRUE(refuses(g, {"node 1 Linear", "input 1 is absent"}));
@@ -214,7 +214,7 @@ TEST(VerifyTest, RefusesAbsentRequiredOperand) {
   EXPECT_TRUE(refuses(g, {"node 1 Linear", "has 0 inputs"}));
 }
 
-TEST(VerifyTest, OpensWithAbsentOptionalOperand) {
+TEST(VerifyTest, OpensWithAbsentOptionalOperand) { // Robustness: G15
   GraphDef g = small_graph();
   g.nodes[1].inputs[2] = kNone;
   EXPECT_TRUE(opens(g));
@@ -248,19 +248,19 @@ TEST(VerifyTest, RefusesNodeThatWritesUnknownValue) {
   EXPECT_TRUE(refuses(g, {"node 1 Linear", "value 4294967295"}));
 }
 
-TEST(VerifyTest, RefusesNodeThatWritesConstant) {
+TEST(VerifyTest, RefusesNodeThatWritesConstant) { // Robustness: G12
   GraphDef g = small_graph();
   g.nodes[1].outputs[0] = kW;
   EXPECT_TRUE(refuses(g, {"node 1 Linear", "value 1", "made elsewhere"}));
 }
 
-TEST(VerifyTest, RefusesNodeThatWritesInput) {
+TEST(VerifyTest, RefusesNodeThatWritesInput) { // Robustness: G13
   GraphDef g = small_graph();
   g.nodes[1].outputs[0] = kX;
   EXPECT_TRUE(refuses(g, {"node 1 Linear", "value 0", "made elsewhere"}));
 }
 
-TEST(VerifyTest, RefusesValueThatIsMadeTwice) {
+TEST(VerifyTest, RefusesValueThatIsMadeTwice) { // Robustness: G11
   GraphDef g = small_graph();
   g.nodes[2].outputs[0] = kY;
   EXPECT_TRUE(refuses(g, {"node 2 LayerNorm", "value 4", "made elsewhere"}));
@@ -276,7 +276,7 @@ TEST(VerifyTest, RefusesOutputOfUnknownValue) {
   }
 }
 
-TEST(VerifyTest, RefusesOutputThatNoNodeMakes) {
+TEST(VerifyTest, RefusesOutputThatNoNodeMakes) { // Robustness: G4
   GraphDef g = small_graph();
   for (const uint32_t value : {kX, kW, g.value({2})}) {
     g.outputs[0].value = value;
@@ -284,7 +284,7 @@ TEST(VerifyTest, RefusesOutputThatNoNodeMakes) {
   }
 }
 
-TEST(VerifyTest, RefusesValueThatIsTwoOutputs) {
+TEST(VerifyTest, RefusesValueThatIsTwoOutputs) { // Robustness: G6
   GraphDef g = small_graph();
   g.output(kOut);
   EXPECT_TRUE(refuses(g, {"output 1", "value 6", "another output"}));

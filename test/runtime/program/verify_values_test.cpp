@@ -13,7 +13,7 @@ using schema::BinaryKind;
 using schema::DimOp;
 using schema::UnaryKind;
 
-TEST(VerifyTest, RefusesUnknownDType) {
+TEST(VerifyTest, RefusesUnknownDType) { // Robustness: V7
   GraphDef g = small_graph();
   const int unknown = static_cast<int>(schema::DType::MAX) + 1;
   g.values[kNegative].dtype = static_cast<DType>(unknown);
@@ -22,7 +22,7 @@ TEST(VerifyTest, RefusesUnknownDType) {
   EXPECT_TRUE(refuses(g, {"value 3", "dtype 255"}));
 }
 
-TEST(VerifyTest, RefusesRankAboveEight) {
+TEST(VerifyTest, RefusesRankAboveEight) { // Robustness: V2
   for (const size_t rank : {9, 255, 70000}) {
     GraphDef g = small_graph();
     g.values[kNegative].dims.assign(rank, 1);
@@ -50,7 +50,7 @@ TEST(VerifyTest, RefusesUnknownSizeExpression) {
   EXPECT_TRUE(refuses(g, {"value 0", "size expression 0, which does not exist"}));
 }
 
-TEST(VerifyTest, RefusesTensorAboveOneTebibyte) {
+TEST(VerifyTest, RefusesTensorAboveOneTebibyte) { // Robustness: V5 V6
   const int64_t large = int64_t{1} << 38; // Float32 makes this 1 TiB
   EXPECT_TRUE(opens(one_node(unary(UnaryKind::Neg), {{large}}, {large})));
   EXPECT_TRUE(refuses(one_node(unary(UnaryKind::Neg), {{large + 1}}, {large + 1}), {"1 TiB", "274877906945"}));
@@ -89,7 +89,7 @@ TEST(VerifyTest, RefusesQuantizationOfOtherTypes) {
   }
 }
 
-TEST(VerifyTest, RefusesScalesThatAreNoPositiveNormalNumbers) {
+TEST(VerifyTest, RefusesScalesThatAreNoPositiveNormalNumbers) { // Robustness: Q1
   const float kBad[] = {0, -1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e-40f};
   for (const float scale : kBad) {
     for (const uint32_t id : {kQuantized, kIntegers}) {
@@ -100,7 +100,7 @@ TEST(VerifyTest, RefusesScalesThatAreNoPositiveNormalNumbers) {
   }
 }
 
-TEST(VerifyTest, RefusesZeroPointsOutOfRange) {
+TEST(VerifyTest, RefusesZeroPointsOutOfRange) { // Robustness: Q2
   for (const int32_t zero_point : {-129, 128, INT32_MIN, INT32_MAX}) {
     GraphDef g = quantized_graph();
     g.values[kIntegers].quantization->zero_point[2] = zero_point;
@@ -116,7 +116,7 @@ TEST(VerifyTest, RefusesZeroPointsOutOfRange) {
   EXPECT_TRUE(refuses(h, {"value 0", "zero point 0 is 1, but must be 0"}));
 }
 
-TEST(VerifyTest, RefusesMissingOrTooFewScales) {
+TEST(VerifyTest, RefusesMissingOrTooFewScales) { // Robustness: Q3 Q4
   GraphDef g = quantized_graph();
   g.values[kQuantized].quantization = QuantizationDef{};
   EXPECT_TRUE(refuses(g, {"value 1", "0 scales and 0 zero points"}));
@@ -129,7 +129,7 @@ TEST(VerifyTest, RefusesMissingOrTooFewScales) {
   EXPECT_TRUE(refuses(g, {"value 2", "3 scales for axis 0"}));
 }
 
-TEST(VerifyTest, RefusesScalesOfAnAxisThatIsNotThere) {
+TEST(VerifyTest, RefusesScalesOfAnAxisThatIsNotThere) { // Robustness: Q5
   GraphDef g = quantized_graph();
   g.values[kIntegers].quantization->axis = 1;
   EXPECT_TRUE(refuses(g, {"value 2", "4 scales for axis 1"}));
@@ -145,7 +145,7 @@ TEST(VerifyTest, RefusesScalesByChannelOfActivations) {
   EXPECT_TRUE(refuses(g, {"value 1", "is no constant"}));
 }
 
-TEST(VerifyTest, RefusesQuantizedArguments) {
+TEST(VerifyTest, RefusesQuantizedArguments) { // Robustness: V9
   GraphDef g = quantized_graph();
   g.quantized(0);
   EXPECT_TRUE(refuses(g, {"input 0", "value 0 is quantized"}));
@@ -177,7 +177,7 @@ TEST(VerifyTest, RefusesConstantWithKeyAndData) {
   EXPECT_TRUE(refuses(g, {"value 2", "either a key or data"}));
 }
 
-TEST(VerifyTest, RefusesEmptyKey) {
+TEST(VerifyTest, RefusesEmptyKey) { // Robustness: C9
   GraphDef g = small_graph();
   g.values[kW].constant->key = "";
   EXPECT_TRUE(refuses(g, {"value 1", "key of a constant is empty"}));
@@ -189,7 +189,7 @@ TEST(VerifyTest, RefusesConstantOfDynamicSize) {
   EXPECT_TRUE(refuses(g, {"value 1", "size of a constant"}));
 }
 
-TEST(VerifyTest, RefusesInlineDataOfAnotherSize) {
+TEST(VerifyTest, RefusesInlineDataOfAnotherSize) { // Robustness: C4 C5
   for (const size_t bytes : {0, 15, 17, 20}) {
     GraphDef g = small_graph();
     g.values[kB].constant->data->resize(bytes);
@@ -222,7 +222,7 @@ TEST(VerifyTest, RefusesTooLargeConstant) {
   EXPECT_TRUE(refuses(g, {"value 1", "1 TiB"}));
 }
 
-TEST(VerifyTest, OpensEmptyConstant) {
+TEST(VerifyTest, OpensEmptyConstant) { // Robustness: V4
   GraphDef g;
   const uint32_t nothing = g.constant({0, 3}, {});
   g.output(g.node(unary(UnaryKind::Neg), {nothing}, {0, 3}));

@@ -33,7 +33,7 @@ TEST_F(PackedFileTest, IsWrittenAnewIfItWasCutOff) {
   EXPECT_EQ(content(), whole);
 }
 
-TEST_F(PackedFileTest, FlippedBitsAreFound) {
+TEST_F(PackedFileTest, FlippedBitsAreFound) { // Robustness: W2
   expect_right();
   const std::string whole = content();
   std::mt19937 random(3);
@@ -84,7 +84,7 @@ TEST_F(PackedFileTest, DamageIsNotShared) {
   EXPECT_EQ(compute("a", "", &shared), expected_["a"]);
 }
 
-TEST_F(PackedFileTest, AFileOfAnotherKindStaysAsItIs) {
+TEST_F(PackedFileTest, AFileOfAnotherKindStaysAsItIs) { // Robustness: W1
   for (const std::string& text : {std::string(), std::string("#!"), std::string(5000, 'x'), std::string(5000, '\0')}) {
     put(text);
     expect_packed_again("another kind of file");
@@ -93,7 +93,7 @@ TEST_F(PackedFileTest, AFileOfAnotherKindStaysAsItIs) {
   }
 }
 
-TEST_F(PackedFileTest, NeitherDoesItWriteOverAnythingElse) {
+TEST_F(PackedFileTest, NeitherDoesItWriteOverAnythingElse) { // Robustness: W1
   mkdir(path_.c_str(), 0700);
   expect_packed_again("not a file");
   rmdir(path_.c_str());
@@ -108,7 +108,7 @@ TEST_F(PackedFileTest, NeitherDoesItWriteOverAnythingElse) {
   expect_packed_again("not a file");
 }
 
-TEST_F(PackedFileTest, AFileForAnotherCpuOrBuildIsReplaced) {
+TEST_F(PackedFileTest, AFileForAnotherCpuOrBuildIsReplaced) { // Robustness: W3
   {
     PackedFile other(path_, "another CPU");
     auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(64)));
@@ -123,7 +123,7 @@ TEST_F(PackedFileTest, AFileForAnotherCpuOrBuildIsReplaced) {
 }
 
 // By a kernel of ours and by XNNPACK, with and without a look whether packing is needed.
-TEST_F(PackedFileTest, AnEntryOfAnotherSizeIsPackedAgain) {
+TEST_F(PackedFileTest, AnEntryOfAnotherSizeIsPackedAgain) { // Robustness: W2
   expect_right();
   const std::vector<std::string> all = keys();
   ASSERT_EQ(all.size(), kCount);
@@ -154,7 +154,7 @@ TEST_F(PackedFileTest, AnotherVersionIsReplaced) {
 }
 
 // Whatever an index says, nothing outside of the file is read.
-TEST_F(PackedFileTest, AForgedIndexIsRefused) {
+TEST_F(PackedFileTest, AForgedIndexIsRefused) { // Robustness: W2
   expect_right();
   const std::string whole = content();
   const auto number_at = [&](size_t at) {

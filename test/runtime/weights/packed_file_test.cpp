@@ -32,7 +32,7 @@ TEST_F(PackedFileTest, IsWrittenOnceAndSavesPacking) {
   EXPECT_EQ(content(), first);
 }
 
-TEST_F(PackedFileTest, HoldsSeveralModelsAndConverges) {
+TEST_F(PackedFileTest, HoldsSeveralModelsAndConverges) { // Robustness: W3
   expect_right("a");
   const size_t one = content().size();
   expect_right("b");
@@ -57,7 +57,7 @@ TEST_F(PackedFileTest, WorksTogetherWithSharingInTheProcess) {
   EXPECT_EQ(run(*third), expected_["a"]);
 }
 
-TEST_F(PackedFileTest, IsReadWhileItIsReplacedOrDeleted) {
+TEST_F(PackedFileTest, IsReadWhileItIsReplacedOrDeleted) { // Robustness: W4
   expect_right("a");
   const auto mapped = load("a", path_);
   expect_right("b");
@@ -68,7 +68,7 @@ TEST_F(PackedFileTest, IsReadWhileItIsReplacedOrDeleted) {
   expect_cached("a");
 }
 
-TEST_F(PackedFileTest, AReadOnlyFolderIsNoProblem) {
+TEST_F(PackedFileTest, AReadOnlyFolderIsNoProblem) { // Robustness: W4
   chmod(folder_.c_str(), 0555);
   const int result = in_process([&] {
     if (geteuid() == 0 && seteuid(65534) != 0) { // root may write anywhere
@@ -97,7 +97,7 @@ TEST_F(PackedFileTest, AReadOnlyFolderWithAFileSavesPacking) {
   expect_cached("a");
 }
 
-TEST_F(PackedFileTest, AFullDiskIsNoProblem) {
+TEST_F(PackedFileTest, AFullDiskIsNoProblem) { // Robustness: W4
   for (const size_t limit : {0, 10, 100, 3000, 6000}) {
     SCOPED_TRACE(limit);
     const int result = in_process([&] {
@@ -113,7 +113,7 @@ TEST_F(PackedFileTest, AFullDiskIsNoProblem) {
 }
 
 // Killed at any moment: the file is whole or not there, and what was begun is cleaned up.
-TEST_F(PackedFileTest, AKilledProcessLeavesNoDamage) {
+TEST_F(PackedFileTest, AKilledProcessLeavesNoDamage) { // Robustness: W4
   std::mt19937 random(17);
   int killed = 0;
   for (int round = 0; round < 60; ++round) {
@@ -145,7 +145,7 @@ TEST_F(PackedFileTest, AKilledProcessLeavesNoDamage) {
   EXPECT_THAT(files(), ElementsAre("weights"));
 }
 
-TEST_F(PackedFileTest, ProcessesMayWriteAtOnce) {
+TEST_F(PackedFileTest, ProcessesMayWriteAtOnce) { // Robustness: W4
   std::vector<pid_t> children;
   for (int i = 0; i < 4; ++i) {
     const pid_t child = fork();

@@ -403,7 +403,7 @@ TEST(SharedWeightsTest, LargeConstantsReadInPlaceAreNotCopied) {
   EXPECT_EQ(second(x), y);
 }
 
-TEST(SharedWeightsTest, LargeConstantsAtTheEndOfAPageAreCopied) {
+TEST(SharedWeightsTest, LargeConstantsAtTheEndOfAPageAreCopied) { // Robustness: C12
   const std::vector<float> table = some_numbers(64 * 299), x = some_numbers(table.size(), 2);
   DataMap data;
   data.add("table", table);
@@ -413,7 +413,7 @@ TEST(SharedWeightsTest, LargeConstantsAtTheEndOfAPageAreCopied) {
   EXPECT_FLOAT_EQ(loaded(x)[77], table[77] + x[77]);
 }
 
-TEST(SharedWeightsTest, LargeConstantsGoWithTheirProgram) {
+TEST(SharedWeightsTest, LargeConstantsGoWithTheirProgram) { // Robustness: C13
   const std::vector<float> table = some_numbers(64 * 299), x = some_numbers(table.size(), 2);
   PackedWeights shared;
   auto program = std::make_unique<DataMap>();
@@ -429,7 +429,7 @@ TEST(SharedWeightsTest, LargeConstantsGoWithTheirProgram) {
   EXPECT_FLOAT_EQ(second(x)[77], table[77] + x[77]);
 }
 
-TEST(SharedWeightsTest, SmallConstantsOutliveTheirProgram) {
+TEST(SharedWeightsTest, SmallConstantsOutliveTheirProgram) { // Robustness: C13
   GraphDef g;
   const uint32_t x = g.input({8});
   g.output(g.node(binary(schema::BinaryKind::Add), {x, g.named({8}, "c")}, {8}));

@@ -30,7 +30,7 @@ TEST(Attention, BroadcastsItsMask) {
   expect_shape(attention({kQuery, kKey, kValue, absent()}), {2, 8, 5, 24});
 }
 
-TEST(Attention, Refuses) {
+TEST(Attention, Refuses) { // Robustness: N18
   expect_refused(attention({kQuery, kKey}), "has 2 inputs");
   expect_refused(attention({kQuery, kKey, kValue}, std::numeric_limits<float>::quiet_NaN()), "scale is nan");
   expect_refused(attention({typed(DType::Bool, {2, 8, 5, 16}), kKey, kValue}), "input 0 is Bool");
@@ -105,7 +105,7 @@ TEST(RotaryEmbedding, HasTheShapeOfItsInput) {
   expect_shape(rotary({tensor({0, 4}), tensor({0, 4}), tensor({1, 4})}), {0, 4});
 }
 
-TEST(RotaryEmbedding, Refuses) {
+TEST(RotaryEmbedding, Refuses) { // Robustness: N18
   const Operand angles = tensor({5, 16});
   expect_refused(rotary({kQuery, angles}), "has 2 inputs");
   expect_refused(rotary({tensor({}), angles, angles}), "its last axis must have an even size");

@@ -131,7 +131,7 @@ void expect_conv_refusals(const Make& make) {
   expect_refused(make({}, {kImage}), "has 1 inputs");
 }
 
-TEST(Conv2d, Refuses) {
+TEST(Conv2d, Refuses) { // Robustness: N1 N2 N3 N4
   expect_conv_refusals(conv);
   expect_refused(conv({}, {tensor({1, 2, 8, 4}), kWeight}), "a window over 3 elements does not fit");
   expect_refused(conv(dilation(5, 1), {kImage, kWeight}), "a window over 11 elements does not fit into 9");
@@ -295,7 +295,7 @@ TEST(ConvTranspose2d, GrowsTheImage) {
   expect_shape(transposed(uneven, {kImage, kWeight}), {2, 20, 16, 6});
 }
 
-TEST(ConvTranspose2d, Refuses) {
+TEST(ConvTranspose2d, Refuses) { // Robustness: N2 N3 N4
   expect_conv_refusals(transposed);
   ConvAttributes attributes;
   attributes.output_padding.reset();

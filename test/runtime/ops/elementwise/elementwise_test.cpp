@@ -49,7 +49,7 @@ TEST(Unary, CopiesAnyType) {
   }
 }
 
-TEST(Unary, Refuses) {
+TEST(Unary, Refuses) { // Robustness: N19 N22
   expect_refused(unary_with({}), "has 0 inputs");
   expect_refused(unary_with({tensor({1}), tensor({1})}), "has 2 inputs");
   expect_refused(unary_with({absent()}), "input 0 is absent");
@@ -128,7 +128,7 @@ TEST(Binary, KeepsTheType) {
   }
 }
 
-TEST(Binary, Refuses) {
+TEST(Binary, Refuses) { // Robustness: N20 N21
   expect_refused(binary(BinaryKind::Add, tensor({2}), tensor({3})), "shapes [2] and [3] do not broadcast");
   expect_refused(binary(BinaryKind::Add, tensor({2}), tensor({0})), "do not broadcast");
   expect_refused(binary(BinaryKind::Add, tensor({2, 3}), tensor({2})), "do not broadcast");

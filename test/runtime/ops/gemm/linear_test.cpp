@@ -25,7 +25,7 @@ TEST(Linear, ReplacesTheLastAxis) {
   expect_shape(linear({tensor({2, 3}), weight({5, 3}), absent()}), {2, 5});
 }
 
-TEST(Linear, Refuses) {
+TEST(Linear, Refuses) { // Robustness: N3 N5
   expect_refused(linear({tensor({3})}), "has 1 inputs");
   expect_refused(linear({tensor({}), weight({5, 3})}), "does not match weight");
   expect_refused(linear({tensor({4}), weight({5, 3})}), "input [4] does not match weight [5, 3]");
@@ -91,7 +91,7 @@ TEST(BatchMatMul, MultipliesTheLastTwoAxes) {
   expect_shape(batch_matmul(tensor({2, 0}), tensor({0, 4})), {2, 4});
 }
 
-TEST(BatchMatMul, Refuses) {
+TEST(BatchMatMul, Refuses) { // Robustness: N15
   expect_refused(batch_matmul(tensor({3}), tensor({3})), "do not match");
   expect_refused(batch_matmul(tensor({2, 3}), tensor({4, 3})), "operands [2, 3] and [4, 3] do not match");
   expect_refused(batch_matmul(tensor({2, 3}), tensor({3, 4}), true), "(transposed) do not match");

@@ -39,7 +39,7 @@ TEST(MaxPoolIndices, Shapes) {
   expect_types(OpCase(nothing, {kVolume}, {}, 2), {"Float32[2, 4, 6, 5, 3]", "Int64[2, 4, 6, 5, 3]"});
 }
 
-TEST(MaxPoolIndices, Refuses) {
+TEST(MaxPoolIndices, Refuses) { // Robustness: N16
   const std::vector<uint32_t> zeros{0, 0, 0}, ones{1, 1, 1};
   const PoolSizes good{{2, 2, 2}, ones, zeros, zeros, ones};
   expect_refused(max_pool_indices(good, tensor({2, 6, 5, 3})), "must have rank 5");

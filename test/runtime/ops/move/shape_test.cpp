@@ -58,7 +58,7 @@ TEST(Reshape, KeepsTheElements) {
   EXPECT_EQ(reshape(tensor({2, 3}), {6}).choose({DType::Float32, {6}}).kind, Choice::Kind::View);
 }
 
-TEST(Reshape, Refuses) {
+TEST(Reshape, Refuses) { // Robustness: N9
   expect_refused(reshape(tensor({2, 3}), {5}), "Float32[2, 3] cannot be reshaped to [5]");
   expect_refused(reshape(tensor({2, 3}), {}), "cannot be reshaped to []");
   expect_refused(reshape(tensor({2, 3}), {0, 6}), "cannot be reshaped to [0, 6]");
@@ -74,7 +74,7 @@ TEST(Transpose, PermutesAxes) {
   expect_type(transpose(typed(DType::Int32, {2, 3}), {1, 0}), DType::Int32);
 }
 
-TEST(Transpose, Refuses) {
+TEST(Transpose, Refuses) { // Robustness: N10
   expect_refused(transpose(tensor({2, 3}), {0}), "permutes 1 axes of Float32[2, 3]");
   expect_refused(transpose(tensor({2}), {0, 1}), "permutes 2 axes");
   expect_refused(transpose(tensor({2, 3}), {0, 0}), "axis 0 is out of range or taken twice");
@@ -92,7 +92,7 @@ TEST(Expand, Broadcasts) {
   expect_type(expand(typed(DType::Int64, {1}), {3}), DType::Int64);
 }
 
-TEST(Expand, Refuses) {
+TEST(Expand, Refuses) { // Robustness: N9
   expect_refused(expand(tensor({3}), {4}), "Float32[3] does not expand to [4]");
   expect_refused(expand(tensor({3}), {1}), "does not expand");
   expect_refused(expand(tensor({2, 3}), {3}), "does not expand");
@@ -106,7 +106,7 @@ TEST(Concat, JoinsOneAxis) {
   expect_type(concat(0, {typed(DType::Bool, {1}), typed(DType::Bool, {2})}), DType::Bool);
 }
 
-TEST(Concat, Refuses) {
+TEST(Concat, Refuses) { // Robustness: N6
   expect_refused(concat(0, {}), "has no inputs");
   expect_refused(concat(0, {tensor({2}), absent()}), "input 1 is absent");
   expect_refused(concat(1, {tensor({2}), tensor({2})}), "axis 1 is not below rank 1");
@@ -146,7 +146,7 @@ TEST(Slice, TakesAPartOfOneAxis) {
   expect_type(slice(typed(DType::Int64, {9}), 0, 1, 2), DType::Int64);
 }
 
-TEST(Slice, Refuses) {
+TEST(Slice, Refuses) { // Robustness: N8
   expect_refused(slice(tensor({}), 0, 0, 0), "axis 0 is not below rank 0");
   expect_refused(slice(tensor({9}), 1, 0, 1), "axis 1 is not below rank 1");
   expect_refused(slice(tensor({9}), 0, 0, 1, 0), "step is 0");
@@ -177,7 +177,7 @@ TEST(Pad, GrowsEveryAxis) {
   expect_type(pad(typed(DType::Bool, {2}), {1}, {1}, 1), DType::Bool);
 }
 
-TEST(Pad, Refuses) {
+TEST(Pad, Refuses) { // Robustness: N7
   expect_refused(pad(tensor({2, 3}), {1}, {2, 4}), "pads 1 and 2 axes of Float32[2, 3]");
   expect_refused(pad(tensor({2, 3}), {1, 1}, {2}), "pads 2 and 1 axes");
   expect_refused(OpCase([](Builder& builder) { return schema::CreatePad(builder); }, {tensor({2})}), "pads 0 and 0");

@@ -110,7 +110,7 @@ TEST(AvgPool2d, HasOnePixelForEachPosition) {
   expect_pool_shapes(average);
 }
 
-TEST(AvgPool2d, Refuses) {
+TEST(AvgPool2d, Refuses) { // Robustness: N14
   expect_pool_refusals(average);
   PoolAttributes attributes;
   attributes.counted.reset();
@@ -169,7 +169,7 @@ TEST(MaxPool2d, HasOnePixelForEachPosition) {
   expect_shape(maximum(dilated, {kImage}), {2, 3, 4, 5});
 }
 
-TEST(MaxPool2d, Refuses) {
+TEST(MaxPool2d, Refuses) { // Robustness: N14
   expect_pool_refusals(maximum);
   PoolAttributes dilated;
   dilated.dilation.reset();
@@ -194,7 +194,7 @@ TEST(AdaptivePool2d, HasTheSizeAskedFor) {
   }
 }
 
-TEST(AdaptivePool2d, Refuses) {
+TEST(AdaptivePool2d, Refuses) { // Robustness: N14
   const auto average_pool = AdaptivePoolKind::Average;
   expect_refused(adaptive(average_pool, std::nullopt, kImage), "has no output size");
   expect_refused(adaptive(average_pool, Size2D(1, 1), tensor({9, 8, 5})), "must have rank 4");

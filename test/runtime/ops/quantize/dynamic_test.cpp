@@ -52,7 +52,7 @@ TEST(QuantizedLinear, RunsInXnnpackWhereThatHasIt) {
   EXPECT_FALSE(product(8, {tensor({0, 64}), kWeight, weight({5, 1})}).in_xnnpack());
 }
 
-TEST(QuantizedLinear, Refuses) {
+TEST(QuantizedLinear, Refuses) { // Robustness: V11 Q7
   const Clamp clamp(2, 1);
   expect_refused(product(8, {kX, kWeight}), "has 2 inputs");
   expect_refused(product(8, {kX, kWeight, weight({5, 1}), weight({5}), kX, kX}), "has 6 inputs");

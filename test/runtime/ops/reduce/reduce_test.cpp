@@ -25,7 +25,7 @@ TEST(Reduce, DropsOrKeepsAxes) {
   expect_shape(reduce(ReduceKind::Mean, {7}, false, tensor({1, 1, 1, 1, 1, 1, 1, 2})), {1, 1, 1, 1, 1, 1, 1});
 }
 
-TEST(Reduce, Refuses) {
+TEST(Reduce, Refuses) { // Robustness: N11
   expect_refused(OpCase([](Builder& builder) { return schema::CreateReduce(builder); }, {tensor({2})}), "has no axes");
   expect_refused(reduce(ReduceKind::Sum, {}, false, tensor({2})), "has no axes");
   expect_refused(reduce(ReduceKind::Sum, {1}, false, tensor({2})), "axis 1 is not below rank 1");
@@ -86,7 +86,7 @@ TEST(Softmax, HasTheShapeOfItsInput) {
   expect_shape(softmax(0, tensor({0})), {0});
 }
 
-TEST(Softmax, Refuses) {
+TEST(Softmax, Refuses) { // Robustness: N12
   expect_refused(softmax(0, tensor({})), "axis 0 is not below rank 0");
   expect_refused(softmax(2, tensor({2, 3})), "axis 2 is not below rank 2");
   expect_refused(softmax(0, typed(DType::Int32, {2})), "must be Float32");
