@@ -28,12 +28,12 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 # Folders too: their time changes when a file comes or goes.
 sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
-	$(shell find aot serialization runtime test/runtime test/xnnpack test/package cmake third-party \
+	$(shell find aot serialization runtime test/runtime test/fuzz/blob test/xnnpack test/package cmake third-party \
 	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz soak test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check soak test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -54,6 +54,8 @@ help:
 	@echo "make unit-large  C++ tests that take minutes"
 	@echo "make python-test-large  Python tests of whole models and of all cases, of which make test takes some (a quarter of an hour)"
 	@echo "make fuzz        random programs beside eager PyTorch, for MINUTES=10"
+	@echo "make fuzz-blobs  damaged and random blobs in the runtime under sanitizers, guided by coverage, for MINUTES=10"
+	@echo "make fuzz-blobs-check   the same blobs each time, for a minute"
 	@echo "make soak        threads and processes that load, call and destroy at once, for MINUTES=10, half of it under the thread sanitizer"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
 	@echo "make test-llm    language models from all tools that export them, with all their options (half an hour)"
@@ -155,6 +157,16 @@ FUZZ ?=
 fuzz: build $(stamps)/test
 	$(call say,Random programs)
 	@$(bin)/python test/fuzz/run.py --minutes $(MINUTES) $(FUZZ)
+
+# Until the time is over, or one blob is neither refused nor run. MINUTES=10, FUZZ="--seed 5".
+fuzz-blobs: fuzz_blobs = --minutes $(MINUTES) $(FUZZ)
+fuzz-blobs-check: fuzz_blobs = --minutes 1 --check
+fuzz-blobs fuzz-blobs-check: build $(stamps)/test
+	$(call say,Blobs)
+	@clang="$$(tools/system-packages --clang-sanitizers)"; cmake --preset fuzz $(by_clang) $(from_release) \
+	  -DET_XNNPACK_ISAS=$(SANITIZED_ISAS) > build/fuzz.log || { cat build/fuzz.log; exit 1; }
+	@cmake --build --preset fuzz | tools/progress
+	@$(bin)/python test/fuzz/blobs.py $(fuzz_blobs)
 
 # What apps do all day, at once: in half of the time without, then with the thread sanitizer.
 soak: build tsan

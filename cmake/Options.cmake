@@ -12,6 +12,7 @@ endif()
 
 option(ET_XNNPACK_BUILD_PYTHON "Build the Python module" ${with_python})
 option(ET_XNNPACK_BUILD_TESTS "Build the tests" OFF)
+option(ET_XNNPACK_BUILD_FUZZERS "Build the fuzzers, with Clang: our own code is compiled to say what it reaches" OFF)
 option(ET_XNNPACK_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(ET_XNNPACK_WERROR "Turn warnings in our own code into errors" OFF)
 set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undefined or thread")
@@ -32,6 +33,18 @@ foreach(isa IN LISTS ET_XNNPACK_ISAS)
     message(FATAL_ERROR "ET_XNNPACK_ISAS has '${isa}', must be avx2, avx512 or scalar, or none.")
   endif()
 endforeach()
+
+if(ET_XNNPACK_BUILD_FUZZERS)
+  if(NOT ET_XNNPACK_BUILD_TESTS)
+    message(FATAL_ERROR "ET_XNNPACK_BUILD_FUZZERS needs ET_XNNPACK_BUILD_TESTS: fuzzers share code with the tests.")
+  endif()
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "^(Apple)?Clang$")
+    message(FATAL_ERROR
+      "ET_XNNPACK_BUILD_FUZZERS needs Clang, which has libFuzzer, and the compiler is ${CMAKE_CXX_COMPILER} "
+      "(${CMAKE_CXX_COMPILER_ID}). Configure a new build folder with -DCMAKE_C_COMPILER=clang "
+      "-DCMAKE_CXX_COMPILER=clang++, as the preset fuzz does.")
+  endif()
+endif()
 
 if(ET_XNNPACK_SANITIZE)
   list(TRANSFORM ET_XNNPACK_SANITIZE TOLOWER)

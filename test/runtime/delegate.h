@@ -67,6 +67,9 @@ class TensorArgument {
   T* data() {
     return reinterpret_cast<T*>(memory_.data());
   }
+  size_t bytes() const {
+    return impl_->nbytes();
+  }
   const std::vector<int32_t>& sizes() const {
     return sizes_;
   }

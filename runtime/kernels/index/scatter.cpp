@@ -16,12 +16,22 @@ namespace {
 
 constexpr size_t kGrain = 65536; // bytes
 
+// An element of Bool: any byte but 0 is true, which a bool of C++ could not hold.
+struct Truth {
+  uint8_t byte;
+
+  explicit operator bool() const {
+    return byte != 0;
+  }
+};
+
 template <UpdateFunction kFunction, typename T>
 T updated(T old, T value) {
   if constexpr (kFunction == UpdateFunction::Assign) {
     return value;
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return kFunction == UpdateFunction::Add || kFunction == UpdateFunction::Maximum ? old || value : old && value;
+  } else if constexpr (std::is_same_v<T, Truth>) {
+    constexpr bool kEither = kFunction == UpdateFunction::Add || kFunction == UpdateFunction::Maximum;
+    return {static_cast<uint8_t>(kEither ? old || value : old && value)};
   } else if constexpr (
       std::is_integral_v<T> && (kFunction == UpdateFunction::Add || kFunction == UpdateFunction::Multiply)) {
     using Unsigned = std::make_unsigned_t<T>; // wraps around
@@ -73,7 +83,7 @@ constexpr UpdateLoops kUpdate{update_row<kFunction, T>, update_each<kFunction, T
 template <UpdateFunction kFunction>
 UpdateLoops update_of(DType dtype) {
   if (dtype == DType::Bool) {
-    return kUpdate<kFunction, bool>;
+    return kUpdate<kFunction, Truth>;
   }
   if (is_reduced_float(dtype)) {
     return {}; // are assigned only
@@ -287,8 +297,9 @@ size_t MaskedScatter::reshape(const MaskedScatterParameters& parameters, size_t)
 }
 
 void MaskedScatter::run(const KernelArguments& arguments) const {
-  const bool* const mask = arguments.input<bool>(1);
-  const size_t needed = static_cast<size_t>(std::count(mask, mask + parameters_.count, true));
+  const auto* const mask = arguments.input<Truth>(1);
+  const auto needed = static_cast<size_t>(
+      std::count_if(mask, mask + parameters_.count, [](Truth truth) { return static_cast<bool>(truth); }));
   if (needed > parameters_.available) {
     *arguments.status = failure(
         Error::InvalidArgument,

@@ -85,6 +85,35 @@ TEST(ScatterKernel, UpdatesElements) {
   }
 }
 
+// Any byte but 0 is true, and results are 0 and 1.
+TEST(ScatterKernel, UpdatesBooleans) {
+  Tensor x(DType::Bool, {4}), values = x, y = x;
+  x.bytes = {0, 0, 2, 128};
+  values.bytes = {0, 121, 0, 4};
+  for (const UpdateFunction function : kFunctions) {
+    switch (function) {
+      case UpdateFunction::Assign:
+        y.bytes = values.bytes;
+        break;
+      case UpdateFunction::Add:
+      case UpdateFunction::Maximum:
+        y.bytes = {0, 1, 1, 1};
+        break;
+      case UpdateFunction::Multiply:
+      case UpdateFunction::Minimum:
+        y.bytes = {0, 0, 0, 1};
+        break;
+    }
+    const Tensor index = int64s({4}, [](size_t i) { return static_cast<int64_t>(i); });
+    ScatterParameters parameters;
+    parameters.function = function;
+    parameters.dtype = DType::Bool;
+    parameters.x = x.shape();
+    parameters.index = {index.shape(), DType::Int64};
+    check_kernel(PlainCase{plain_kernel<Scatter>(parameters), {x, values, index}, {x.type}}, y);
+  }
+}
+
 TEST(ScatterKernel, RefusesWhatIsOutOfRange) {
   for (const int64_t bad : {int64_t{-1}, int64_t{7}}) {
     const Tensor x = random_floats({7}), values = random_floats({5});
@@ -134,7 +163,7 @@ TEST(MaskedScatterKernel, TakesValuesInTurn) {
   Tensor mask(DType::Bool, x.shape()), y = x;
   size_t taken = 0;
   for (size_t i = 0; i < x.numel(); ++i) {
-    mask.bytes[i] = i % 3 == 1;
+    mask.bytes[i] = i % 3 == 1 ? static_cast<uint8_t>(1 + i % 255) : 0; // any byte but 0 is true
     if (mask.bytes[i] != 0) {
       y.data<float>()[i] = values.data<float>()[taken++];
     }
