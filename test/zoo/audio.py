@@ -121,9 +121,15 @@ def _snac():
     from .modules import Positional
 
     module = SNAC(
-        encoder_dim=8, encoder_rates=[2, 4], decoder_dim=32, decoder_rates=[4, 2], vq_strides=[2, 1], noise=False,
-        attn_window_size=None, codebook_size=32,
-    )  # fmt: skip
+        encoder_dim=8,
+        encoder_rates=[2, 4],
+        decoder_dim=32,
+        decoder_rates=[4, 2],
+        vq_strides=[2, 1],
+        noise=False,
+        attn_window_size=None,
+        codebook_size=32,
+    )
     return Positional(module.eval()), (torch.randn(1, 1, 640),)
 
 
@@ -148,9 +154,15 @@ def _forecaster(kind):
     }
     types = {"autoformer": "AutoformerModel", "informer": "InformerModel"}
     return small.model(
-        kind, types.get(kind, "TimeSeriesTransformerModel"), inputs, fixed={"use_cache": False},
-        context_length=24, prediction_length=future, lags_sequence=lags, num_time_features=2,
-    )  # fmt: skip
+        kind,
+        types.get(kind, "TimeSeriesTransformerModel"),
+        inputs,
+        fixed={"use_cache": False},
+        context_length=24,
+        prediction_length=future,
+        lags_sequence=lags,
+        num_time_features=2,
+    )
 
 
 def _entry(name, family, dynamic, build, *arguments, **named) -> Architecture:
@@ -164,35 +176,157 @@ _TWO = {0: {0: BATCH}, 1: {0: BATCH}}
 
 ARCHITECTURES = [
     *(_entry(f"transformers/{kind}", "speech", _SOUND, _wave, kind) for kind in _WAVES.split()),
-    _entry("transformers/wav2vec2-bert", "speech", _FRAMES, _spectrogram, "wav2vec2-bert", "AutoModelForCTC", "input_features", 160, 24, vocab_size=small.VOCABULARY),
-    _entry("transformers/audio-spectrogram-transformer", "speech", _BATCH_ONLY, _spectrogram, "audio-spectrogram-transformer",
-           "AutoModelForAudioClassification", "input_values", 64, 64, max_length=64, num_mel_bins=64),
+    _entry(
+        "transformers/wav2vec2-bert",
+        "speech",
+        _FRAMES,
+        _spectrogram,
+        "wav2vec2-bert",
+        "AutoModelForCTC",
+        "input_features",
+        160,
+        24,
+        vocab_size=small.VOCABULARY,
+    ),
+    _entry(
+        "transformers/audio-spectrogram-transformer",
+        "speech",
+        _BATCH_ONLY,
+        _spectrogram,
+        "audio-spectrogram-transformer",
+        "AutoModelForAudioClassification",
+        "input_values",
+        64,
+        64,
+        max_length=64,
+        num_mel_bins=64,
+    ),
     _entry("transformers/whisper", "speech", {0: {0: BATCH}, 1: {0: BATCH, 1: LENGTH}}, _whisper),
     _entry("transformers/speech_to_text", "speech", _TWO, _speech_to_text),
     _entry("transformers/moonshine", "speech", _TWO, _moonshine),
     _entry("torchaudio/conformer", "speech", _TWO, _conformer),
-    _entry("torchaudio/conv_tasnet", "speech", _BATCH_ONLY, _torchaudio,
-           lambda m: m.ConvTasNet(enc_num_feats=32, msk_num_feats=16, msk_num_hidden_feats=32, msk_num_layers=3, msk_num_stacks=2).eval(), 2, 1, 800),
-    _entry("torchaudio/deepspeech", "speech", {0: {0: BATCH, 2: Size("frames", 24)}}, _torchaudio,
-           lambda m: m.DeepSpeech(n_feature=32, n_hidden=64).eval(), 2, 1, 12, 32),
-    _entry("torchaudio/wav2letter", "speech", _BATCH_ONLY, _torchaudio, lambda m: m.Wav2Letter(input_type="mfcc", num_features=13).eval(), 2, 13, 64),
-    _entry("torchaudio/wav2vec2", "speech", _BATCH_ONLY, _torchaudio, lambda m: _encoder_of(m.wav2vec2_model(
-        "group_norm", [(32, 10, 5), (32, 3, 2)], False, 64, 0.0, 16, 4, 2, 4, 0.0, 128, 0.0, 0.0, False, 0.0, 32)), 2, 1600),
+    _entry(
+        "torchaudio/conv_tasnet",
+        "speech",
+        _BATCH_ONLY,
+        _torchaudio,
+        lambda m: m.ConvTasNet(
+            enc_num_feats=32, msk_num_feats=16, msk_num_hidden_feats=32, msk_num_layers=3, msk_num_stacks=2
+        ).eval(),
+        2,
+        1,
+        800,
+    ),
+    _entry(
+        "torchaudio/deepspeech",
+        "speech",
+        {0: {0: BATCH, 2: Size("frames", 24)}},
+        _torchaudio,
+        lambda m: m.DeepSpeech(n_feature=32, n_hidden=64).eval(),
+        2,
+        1,
+        12,
+        32,
+    ),
+    _entry(
+        "torchaudio/wav2letter",
+        "speech",
+        _BATCH_ONLY,
+        _torchaudio,
+        lambda m: m.Wav2Letter(input_type="mfcc", num_features=13).eval(),
+        2,
+        13,
+        64,
+    ),
+    _entry(
+        "torchaudio/wav2vec2",
+        "speech",
+        _BATCH_ONLY,
+        _torchaudio,
+        lambda m: _encoder_of(
+            m.wav2vec2_model(
+                "group_norm", [(32, 10, 5), (32, 3, 2)], False, 64, 0.0, 16, 4, 2, 4, 0.0, 128, 0.0, 0.0, False, 0.0, 32
+            )
+        ),
+        2,
+        1600,
+    ),
     _entry("transformers/speecht5_hifigan", "vocoders and codecs", _FRAMES, _hifigan, "SpeechT5HifiGan"),
-    _entry("transformers/fastspeech2_conformer_hifigan", "vocoders and codecs", _FRAMES, _hifigan, "FastSpeech2ConformerHifiGan"),
+    _entry(
+        "transformers/fastspeech2_conformer_hifigan",
+        "vocoders and codecs",
+        _FRAMES,
+        _hifigan,
+        "FastSpeech2ConformerHifiGan",
+    ),
     _entry("transformers/univnet", "vocoders and codecs", {}, _univnet),
-    _entry("transformers/encodec", "vocoders and codecs", {}, _codec, "encodec", "EncodecModel", num_filters=8, hidden_size=32, codebook_dim=32, codebook_size=64),
-    _entry("transformers/dac", "vocoders and codecs", {}, _codec, "dac", "DacModel", encoder_hidden_size=8, decoder_hidden_size=64,
-           downsampling_ratios=[2, 4], upsampling_ratios=[4, 2], codebook_size=64, n_codebooks=3, hidden_size=32),
+    _entry(
+        "transformers/encodec",
+        "vocoders and codecs",
+        {},
+        _codec,
+        "encodec",
+        "EncodecModel",
+        num_filters=8,
+        hidden_size=32,
+        codebook_dim=32,
+        codebook_size=64,
+    ),
+    _entry(
+        "transformers/dac",
+        "vocoders and codecs",
+        {},
+        _codec,
+        "dac",
+        "DacModel",
+        encoder_hidden_size=8,
+        decoder_hidden_size=64,
+        downsampling_ratios=[2, 4],
+        upsampling_ratios=[4, 2],
+        codebook_size=64,
+        n_codebooks=3,
+        hidden_size=32,
+    ),
     _entry("vocos/backbone", "vocoders and codecs", {0: {0: BATCH, 2: Size("frames", 24)}}, _vocos, False),
     _entry("vocos/istft", "vocoders and codecs", {0: {0: BATCH}}, _vocos, True),
     _entry("snac/snac", "vocoders and codecs", {}, _snac),
-    _entry("torchaudio/hdemucs", "speech", {}, _torchaudio, lambda m: m.HDemucs(["drums", "bass"], channels=8, nfft=1024, depth=5).eval(), 1, 2, 22050),
-    _entry("transformers/patchtst", "time series", _BATCH_ONLY, _series, "patchtst", "PatchTSTForPrediction", 32, 3, patch_length=8, patch_stride=8),
-    _entry("transformers/patchtsmixer", "time series", _BATCH_ONLY, _series, "patchtsmixer", "PatchTSMixerForPrediction", 32, 3),
-    *(_entry(f"transformers/{kind}", "time series", {i: {0: BATCH} for i in range(5)}, _forecaster, kind)
-      for kind in ("autoformer", "informer", "time_series_transformer")),
-]  # fmt: skip
+    _entry(
+        "torchaudio/hdemucs",
+        "speech",
+        {},
+        _torchaudio,
+        lambda m: m.HDemucs(["drums", "bass"], channels=8, nfft=1024, depth=5).eval(),
+        1,
+        2,
+        22050,
+    ),
+    _entry(
+        "transformers/patchtst",
+        "time series",
+        _BATCH_ONLY,
+        _series,
+        "patchtst",
+        "PatchTSTForPrediction",
+        32,
+        3,
+        patch_length=8,
+        patch_stride=8,
+    ),
+    _entry(
+        "transformers/patchtsmixer",
+        "time series",
+        _BATCH_ONLY,
+        _series,
+        "patchtsmixer",
+        "PatchTSMixerForPrediction",
+        32,
+        3,
+    ),
+    *(
+        _entry(f"transformers/{kind}", "time series", {i: {0: BATCH} for i in range(5)}, _forecaster, kind)
+        for kind in ("autoformer", "informer", "time_series_transformer")
+    ),
+]
 
 
 def _encoder_of(model):

@@ -7,7 +7,7 @@ import signal
 from .registry import architectures
 
 
-def work(name: str, seconds: float, gigabytes: float, pipe) -> None:
+def work(name: str, seconds: float, gigabytes: float, static: bool, pipe) -> None:
     """Sends the record of an architecture; ends by SIGXCPU after ``seconds`` of processor time."""
     from . import measure
 
@@ -16,7 +16,7 @@ def work(name: str, seconds: float, gigabytes: float, pipe) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
     try:
-        record = measure.measure(next(a for a in architectures() if a.name == name))
+        record = measure.measure(next(a for a in architectures() if a.name == name), static)
     except MemoryError:
         record = {"error": f"takes more than {gigabytes:g} GB"}
     except Exception as error:

@@ -22,7 +22,7 @@ class Comparison:
 
 
 def compare(expected: Sequence[torch.Tensor], actual: Sequence[torch.Tensor], scores=None) -> Comparison:
-    """``scores(i)`` gives what result ``i`` has places of, and the axis, or None; it is asked only where integers differ."""
+    """``scores(i)`` gives what result ``i`` has places of, and the axis, or None; asked only where integers differ."""
     found = Comparison()
     if len(expected) != len(actual):
         found.wrong = f"{len(actual)} results instead of {len(expected)}"

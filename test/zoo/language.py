@@ -6,19 +6,21 @@ import functools
 from . import small
 from .registry import BATCH, LENGTH, Architecture, Size
 
-_ENCODERS = """albert bert big_bird camembert canine convbert data2vec-text deberta deberta-v2 distilbert electra ernie esm
-eurobert flaubert fnet funnel ibert layoutlm longformer luke megatron-bert mobilebert modernbert mpnet mra nomic_bert
-nystromformer rembert roberta roberta-prelayernorm roc_bert roformer squeezebert tapas xlm xlm-roberta-xl xmod yoso"""
+_ENCODERS = """albert bert big_bird camembert canine convbert data2vec-text deberta deberta-v2 distilbert electra
+ernie esm eurobert flaubert fnet funnel ibert layoutlm longformer luke megatron-bert mobilebert
+modernbert mpnet mra nomic_bert nystromformer rembert roberta roberta-prelayernorm roc_bert roformer
+squeezebert tapas xlm xlm-roberta-xl xmod yoso"""
 _DECODERS = """apertus arcee biogpt bitnet bloom codegen cohere cohere2 cpmant ctrl diffllama doge ernie4_5 exaone4
-falcon gemma gemma2 gemma3_text gemma3n_text glm glm4 gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite helium hunyuan_v1_dense
-lfm2 llama minicpm3 ministral mistral modernbert-decoder mpt nanochat nemotron olmo olmo2 olmo3 openai-gpt opt persimmon phi
-phi3 qwen2 qwen3 seed_oss smollm3 stablelm starcoder2 vaultgemma xglm xlnet"""
-_MIXTURES = """afmoe deepseek_v2 deepseek_v3 dots1 ernie4_5_moe flex_olmo glm4_moe gpt_oss granitemoe hunyuan_v1_moe
-jetmoe lfm2_moe longcat_flash minimax mixtral olmoe phimoe qwen2_moe qwen3_moe"""
+falcon gemma gemma2 gemma3_text gemma3n_text glm glm4 gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite
+helium hunyuan_v1_dense lfm2 llama minicpm3 ministral mistral modernbert-decoder mpt nanochat
+nemotron olmo olmo2 olmo3 openai-gpt opt persimmon phi phi3 qwen2 qwen3 seed_oss smollm3 stablelm
+starcoder2 vaultgemma xglm xlnet"""
+_MIXTURES = """afmoe deepseek_v2 deepseek_v3 dots1 ernie4_5_moe flex_olmo glm4_moe gpt_oss granitemoe
+hunyuan_v1_moe jetmoe lfm2_moe longcat_flash minimax mixtral olmoe phimoe qwen2_moe qwen3_moe"""
 _STATE_SPACES = """bamba falcon_h1 falcon_mamba granitemoehybrid jamba mamba mamba2 nemotron_h qwen3_next
 recurrent_gemma rwkv xlstm zamba2"""
-_SEQ2SEQ = """bart bigbird_pegasus blenderbot blenderbot-small fsmt led longt5 m2m_100 marian mbart mt5 mvp nllb-moe pegasus
-pegasus_x plbart prophetnet switch_transformers t5 umt5"""
+_SEQ2SEQ = """bart bigbird_pegasus blenderbot blenderbot-small fsmt led longt5 m2m_100 marian mbart mt5 mvp nllb-
+moe pegasus pegasus_x plbart prophetnet switch_transformers t5 umt5"""
 _CACHED = "gemma2 gpt2 gpt_neox llama mistral mixtral olmo2 opt phi qwen2 qwen3 stablelm"
 _STATIC = "gemma llama mistral olmo phi3 qwen2 qwen3 smollm3"
 

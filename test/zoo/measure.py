@@ -19,9 +19,14 @@ from .registry import Architecture, Dynamic, Size
 ROUNDING = 1e-5
 
 
-def measure(architecture: Architecture) -> dict:
-    """What a line of the results says. Exceptions of the model, of exporting and of lowering are in it as text."""
+def measure(architecture: Architecture, static: bool = False) -> dict:
+    """What a line of the results says. Exceptions of the model, of exporting and of lowering are in it as text.
+
+    static: leave dynamic sizes out.
+    """
     record = {"name": architecture.name, "family": architecture.family}
+    if static:
+        record["static_only"] = True
     torch.manual_seed(0)
     torch.set_num_threads(1)
     try:
@@ -32,7 +37,7 @@ def measure(architecture: Architecture) -> dict:
         return {**record, "error": f"cannot be built: {first_line(error)}"}
     record["parameters"] = sum(p.numel() for p in module.parameters())
     record["static"] = _variant(module, inputs, {}, official=True)
-    if architecture.dynamic and "export_error" not in record["static"]:
+    if architecture.dynamic and not static and "export_error" not in record["static"]:
         record["dynamic"] = _dynamic(module, inputs, architecture.dynamic)
     return record
 
@@ -169,7 +174,7 @@ def _shapes(inputs, dynamic: Dynamic):
 
 
 def _calls(inputs, dynamic: Dynamic):
-    """The inputs at the sizes of the example; with dynamic sizes also at 1, at an odd one, and below and at the maximum."""
+    """The inputs at the sizes of the example; with dynamic ones also at 1, an odd one, and below and at the maximum."""
     yield inputs
     if dynamic:
         for pick in (lambda s: 1, lambda s: min(3, s.largest), lambda s: s.largest - 1, lambda s: s.largest):

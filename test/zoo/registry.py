@@ -27,8 +27,8 @@ Dynamic = dict[int, dict[int, Size]]
 class Architecture:
     """One architecture at a small size.
 
-    ``build`` returns the module, whose weights are those of the seed that is set, and its inputs, all positional tensors.
-    It imports what it needs, so that the registry can be read without the packages.
+    ``build`` returns the module, whose weights are those of the seed that is set, and its inputs, all positional
+    tensors. It imports what it needs, so that the registry can be read without the packages.
     """
 
     name: str  #: the package and the name there: "timm/convnext"
@@ -45,7 +45,7 @@ def architectures() -> list[Architecture]:
 
 
 def select(known: Sequence[Architecture], only: str | None, tenth: int | None) -> list[Architecture]:
-    """Those whose name contains or matches ``only``; of these every tenth, in an order that the seed ``tenth`` gives."""
+    """Those whose name contains or matches ``only``; of these a tenth, in an order that the seed ``tenth`` gives."""
     found = [a for a in known if only is None or only in a.name or fnmatch.fnmatch(a.name, only)]
     if tenth is not None:
         found = random.Random(tenth).sample(found, len(found))[: max(1, round(len(found) / 10))] if found else []

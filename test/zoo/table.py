@@ -17,9 +17,11 @@ Published architectures at small sizes with random weights, each lowered, run an
 [setup.md](../setup.md#the-zoo) says how to run it.
 
 - **One call** is one delegate call with nothing outside.
-- **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below and at the maximum.
+- **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below
+  and at the maximum. Empty where the registry has none, or where they were left out (`--static`).
 - **Difference** is the largest of all calls, from eager PyTorch, relative to the largest number of the result.
-- **Time** is that of `to_edge_transform_and_lower` in seconds, and the share that is ours; several processes shared the machine.
+- **Time** is that of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch as the tests
+  have it (`test/faster_export.py`); other work shared the machine, so compare neither with those of another run.
 - **Official** is the number of calls of ExecuTorch's XNNPACK delegate, and of operators outside them.
 """
 
@@ -159,9 +161,8 @@ def _reasons(record: Mapping) -> list[str]:
             if error in variant:
                 found.append(f"{kind}, {error.replace('_', ' ').replace('export', 'torch.export')}: {variant[error]}")
         if differs(variant) and "wrong" not in variant:
-            found.append(
-                f"{kind}: differs by {variant['difference']:.1e}, eager PyTorch from float64 by {variant.get('eager_difference', 0):.1e}"
-            )
+            eager = variant.get("eager_difference", 0.0)
+            found.append(f"{kind}: differs by {variant['difference']:.1e}, eager PyTorch from float64 by {eager:.1e}")
         if variant.get("ties"):
             found.append(f"{kind}: {variant['ties']} places differ where scores tie")
         if "delegates" in variant and not is_one_call(variant):

@@ -1,14 +1,17 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The zoo without its packages: the registry, the comparison, the page."""
 
+import multiprocessing
+import os
 import re
+import time
 from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from zoo import libraries, table
+from zoo import libraries, run, table
 from zoo.compare import compare, scores_of
 from zoo.registry import architectures, select
 
@@ -137,3 +140,20 @@ def test_cut_off_line_is_left_out(tmp_path):
     path = tmp_path / "zoo.jsonl"
     path.write_text('{"name": "a", "n": 1}\n{"name": "a", "n": 2}\n{"name": "b"')
     assert table.read(path) == {"a": {"name": "a", "n": 2}}
+
+
+@pytest.mark.parametrize(
+    "work,error",
+    [
+        (lambda *_: os._exit(3), "its process ended with 3"),
+        (lambda *_: time.sleep(60), "is not done after 1 s"),
+        (lambda *a: a[-1].send({"error": "takes more than 8 GB"}), "takes more than 8 GB"),
+    ],
+)
+def test_process_that_fails_is_a_record(monkeypatch, work, error):
+    monkeypatch.setattr(run, "work", work)
+    limits = run.Limits(seconds=0.1)
+    if "GB" in error or "ended" in error:
+        limits = run.Limits()
+    record = run.run_one(multiprocessing.get_context("fork"), "transformers/bert", limits)
+    assert record["error"] == error and (record["name"], record["family"]) == ("transformers/bert", "encoders")

@@ -8,21 +8,22 @@ from .registry import BATCH, Architecture, Size
 
 # The smallest model of each family, by file of timm; families without one below 90 million parameters are left out.
 _TIMM = """mobileone_s0 convmixer_768_32 test_convnext cpubone_nano cs3darknet_focus_s cspnext_tiny davit_tiny
-densenet121 dla34 dpn48b edgenext_xx_small tinynet_e efficientvim_m1 efficientvit_b0 fasternet_t0 fastvit_t8
-focalnet_tiny_srf ghostnet_050 hardcorenas_b hgnetv2_b0 sam2_hiera_tiny hrnet_w18_small iformer_t
-inception_next_atto inception_v3 lcnetv2_small lowformer_b0 test_mambaout poolformerv2_s12 lcnet_035
-mobilenetv5_base mobilevit_xxs nextvit_small test_nfnet pvt_v2_b0 rdnet_tiny regnetx_002 repghostnet_050
-repvit_m1 res2net50_14w_8s resnest14d resnet10t resnetv2_18 rexnet_100 selecsls42 legacy_seresnet18 shvit_s1
-skresnet18 starnet_s050 tiny_vit_5m_224 tresnet_m vgg11 vovnet39a legacy_xception xception41p"""
+densenet121 dla34 dpn48b edgenext_xx_small tinynet_e efficientvim_m1 efficientvit_b0 fasternet_t0
+fastvit_t8 focalnet_tiny_srf ghostnet_050 hardcorenas_b hgnetv2_b0 sam2_hiera_tiny hrnet_w18_small
+iformer_t inception_next_atto inception_v3 lcnetv2_small lowformer_b0 test_mambaout poolformerv2_s12
+lcnet_035 mobilenetv5_base mobilevit_xxs nextvit_small test_nfnet pvt_v2_b0 rdnet_tiny regnetx_002
+repghostnet_050 repvit_m1 res2net50_14w_8s resnest14d resnet10t resnetv2_18 rexnet_100 selecsls42
+legacy_seresnet18 shvit_s1 skresnet18 starnet_s050 tiny_vit_5m_224 tresnet_m vgg11 vovnet39a
+legacy_xception xception41p"""
 _TIMM_OF_ONE_SIZE = """beit_base_patch16_224 eca_botnext26ts_256 cait_xxs24_224 coat_tiny convit_tiny crossvit_tiny_240
 deit_tiny_patch16_224 efficientformer_l1 efficientformerv2_s0 efficientvit_m0 eva02_tiny_patch14_224
 gcvit_xxtiny hiera_tiny_224 levit_128s test_coatnet gmixer_12_224 mvitv2_tiny nest_tiny pit_ti_224
 sequencer2d_s swiftformer_xs swin_tiny_patch4_window7_224 swinv2_tiny_window8_256 swinv2_cr_tiny_224
-tnt_s_legacy_patch16_224 twins_svt_small visformer_tiny test_vit vit_tiny_r_s16_p8_224 test_vit_relpos
-samvit_base_patch16_224 vitamin_small_224 volo_d1_224 xcit_nano_12_p8_224"""
+tnt_s_legacy_patch16_224 twins_svt_small visformer_tiny test_vit vit_tiny_r_s16_p8_224
+test_vit_relpos samvit_base_patch16_224 vitamin_small_224 volo_d1_224 xcit_nano_12_p8_224"""
 _CLASSIFIERS = """alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet inception_v3 maxvit_t
-mnasnet0_5 mobilenet_v2 mobilenet_v3_small regnet_x_400mf regnet_y_400mf resnet18 resnext50_32x4d shufflenet_v2_x0_5
-squeezenet1_1 swin_t swin_v2_t vgg11_bn vit_b_32 wide_resnet50_2"""
+mnasnet0_5 mobilenet_v2 mobilenet_v3_small regnet_x_400mf regnet_y_400mf resnet18 resnext50_32x4d
+shufflenet_v2_x0_5 squeezenet1_1 swin_t swin_v2_t vgg11_bn vit_b_32 wide_resnet50_2"""
 _SEGMENTATION = "deeplabv3_mobilenet_v3_large deeplabv3_resnet50 fcn_resnet50 lraspp_mobilenet_v3_large"
 _DETECTION = """fasterrcnn_mobilenet_v3_large_320_fpn fcos_resnet50_fpn maskrcnn_resnet50_fpn retinanet_resnet50_fpn
 ssd300_vgg16 ssdlite320_mobilenet_v3_large"""
@@ -31,9 +32,9 @@ _FLOW = "raft_small"
 #: The size of an image, where it is not 96; models whose size is part of their weights have their own.
 _SIZES = {"inception_v3": 96, "maxvit_t": 224, "vit_b_32": 224, "ssd300_vgg16": 300, "raft_small": 128}
 
-_HUGGING_FACE = """beit bit convnext convnextv2 cvt data2vec-vision deit dinov2 dinov2_with_registers efficientnet focalnet
-hgnet_v2 hiera ijepa levit mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2 poolformer pvt pvt_v2 regnet resnet segformer
-siglip_vision_model swiftformer swin swinv2 vit vit_msn"""
+_HUGGING_FACE = """beit bit convnext convnextv2 cvt data2vec-vision deit dinov2 dinov2_with_registers efficientnet
+focalnet hgnet_v2 hiera ijepa levit mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2 poolformer pvt
+pvt_v2 regnet resnet segformer siglip_vision_model swiftformer swin swinv2 vit vit_msn"""
 _HUGGING_FACE_BASES = "aimv2_vision_model clip_vision_model dinov3_convnext dinov3_vit vitdet"
 _HUGGING_FACE_DETECTION = "conditional_detr d_fine deformable_detr detr rt_detr rt_detr_v2 table-transformer yolos"
 _HUGGING_FACE_OTHERS = {
