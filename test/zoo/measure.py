@@ -3,6 +3,7 @@
 
 import contextlib
 import copy
+import inspect
 import time
 
 import torch
@@ -73,7 +74,7 @@ def _variant(module, inputs, dynamic: Dynamic, official: bool = False) -> dict:
     try:
         with torch.no_grad():
             program = torch.export.export(
-                copy.deepcopy(module), inputs, dynamic_shapes=_shapes(inputs, dynamic) if dynamic else None
+                copy.deepcopy(module), inputs, dynamic_shapes=_shapes(module, inputs, dynamic) if dynamic else None
             )
     except Exception as error:
         return {"export_error": first_line(error)}
@@ -160,7 +161,7 @@ def _own_time():
             setattr(owner, name, usual)
 
 
-def _shapes(inputs, dynamic: Dynamic):
+def _shapes(module, inputs, dynamic: Dynamic):
     dims: dict[Size, object] = {}
 
     def dim(size: Size):
@@ -170,7 +171,9 @@ def _shapes(inputs, dynamic: Dynamic):
         return dims[size]
 
     each = tuple({d: dim(s) for d, s in dynamic.get(i, {}).items()} or None for i in range(len(inputs)))
-    return (each,)  # ``forward`` of some takes any number of inputs
+    named = [p for p in inspect.signature(module.forward).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    rest = each[len(named) :]
+    return (*each[: len(named)], rest) if rest else each
 
 
 def _calls(inputs, dynamic: Dynamic):
