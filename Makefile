@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check soak test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check soak zoo test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -57,6 +57,7 @@ help:
 	@echo "make fuzz-blobs  damaged and random blobs in the runtime under sanitizers, guided by coverage, for MINUTES=10"
 	@echo "make fuzz-blobs-check   the same blobs each time, for a minute"
 	@echo "make soak        threads and processes that load, call and destroy at once, for MINUTES=10, half of it under the thread sanitizer"
+	@echo "make zoo         published architectures, lowered and compared with eager PyTorch (hours; ZOO=\"--tenth 1\" for a part)"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
 	@echo "make test-llm    language models from all tools that export them, with all their options (half an hour)"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
@@ -147,7 +148,7 @@ python-test: build $(stamps)/test
 	@tools/system-packages --browser > /dev/null
 	@$(bin)/python -m pytest --quick -n auto --maxprocesses 4 --dist worksteal
 
-python-test-large: build $(stamps)/test
+python-test-large: build $(stamps)/test $(stamps)/zoo
 	$(call say,Python tests of whole models and of all cases)
 	@$(bin)/python -m pytest -m 'large or sampled' -n auto --maxprocesses 4 --dist worksteal
 
@@ -176,6 +177,19 @@ soak: build tsan
 	    { cat build/soak.log; exit 1; }; \
 	  grep '^[0-9]* processes' build/soak.log; \
 	done
+
+# Options of test/zoo/run.py, such as ZOO="--only timm/*" or ZOO="--tenth 1".
+ZOO ?=
+zoo: build $(stamps)/zoo
+	$(call say,Published architectures)
+	@$(bin)/python test/zoo/run.py $(ZOO)
+	@$(bin)/python test/zoo/run.py --page
+
+# torchvision and torchaudio name a PyTorch, which is here already.
+$(stamps)/zoo: test/zoo/requirements.txt | $(stamps)/test
+	$(call say,Python packages of the zoo)
+	@$(pip) install --progress-bar off --no-deps -r $<
+	@touch $@
 
 # Tests lower thousands of programs with a faster PyTorch (test/faster_export.py); these do it with that of users.
 unpatched_tests := aot/lowering aot/private aot/test_odd_programs.py aot/test_partitioner.py aot/test_report.py aot/test_recipes.py ops/test_item.py

@@ -1,0 +1,223 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""What becomes of one architecture. Runs in a process of its own."""
+
+import contextlib
+import copy
+import inspect
+import time
+
+import torch
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner, count_delegation
+from executorch.backends.et_xnnpack.aot.backend import EtXnnpackBackend
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.runtime import Runtime
+
+from .compare import compare, scores_of
+from .registry import Architecture, Dynamic, Size
+
+#: Differences up to this are rounding; greater ones are compared with those of eager PyTorch from float64.
+ROUNDING = 1e-5
+
+
+def measure(architecture: Architecture, static: bool = False) -> dict:
+    """What a line of the results says. Exceptions of the model, of exporting and of lowering are in it as text.
+
+    static: leave dynamic sizes out.
+    """
+    record = {"name": architecture.name, "family": architecture.family}
+    if static:
+        record["static_only"] = True
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    try:
+        module, inputs = architecture.build()
+        with torch.no_grad():
+            copy.deepcopy(module)(*inputs)
+    except Exception as error:
+        return {**record, "error": f"cannot be built: {first_line(error)}"}
+    record["parameters"] = sum(p.numel() for p in module.parameters())
+    record["static"] = _variant(module, inputs, {}, official=True)
+    if architecture.dynamic and not static and "export_error" not in record["static"]:
+        record["dynamic"] = _dynamic(module, inputs, architecture.dynamic)
+    return record
+
+
+def first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
+
+
+def _dynamic(module, inputs, dynamic: Dynamic) -> dict:
+    """With all dynamic sizes; where that does not export, with all but the batch, and with the batch."""
+    attempts, refused = (
+        [dynamic, _only(dynamic, lambda s: s.name != "batch"), _only(dynamic, lambda s: s.name == "batch")],
+        {},
+    )
+    for attempt in attempts:
+        names = " ".join(sorted({size.name for dims in attempt.values() for size in dims.values()}))
+        if not names or names in refused:
+            continue
+        found = _variant(module, inputs, attempt)
+        if "export_error" not in found:
+            return {"sizes": names, **found, **({"refused": refused} if refused else {})}
+        refused[names] = found["export_error"]
+    return {"export_error": next(iter(refused.values()))}
+
+
+def _only(dynamic: Dynamic, wanted) -> Dynamic:
+    kept = {i: {d: size for d, size in dims.items() if wanted(size)} for i, dims in dynamic.items()}
+    return {i: dims for i, dims in kept.items() if dims}
+
+
+def _variant(module, inputs, dynamic: Dynamic, official: bool = False) -> dict:
+    try:
+        with torch.no_grad():
+            program = torch.export.export(
+                copy.deepcopy(module), inputs, dynamic_shapes=_shapes(module, inputs, dynamic) if dynamic else None
+            )
+    except Exception as error:
+        return {"export_error": first_line(error)}
+    found = {"nodes": sum(n.op == "call_function" for n in program.graph.nodes)}
+    try:
+        buffer = _lower(program, found)
+    except Exception as error:
+        return {**found, "lowering_error": first_line(error)}
+    try:
+        found["calls_compared"] = 0
+        for sized in _calls(inputs, dynamic):
+            _compare(module, program, buffer, sized, found)
+            found["calls_compared"] += 1
+    except Exception as error:
+        found["run_error"] = first_line(error)
+    if official:
+        try:
+            manager = to_edge_transform_and_lower(
+                copy.deepcopy(program), partitioner=[XnnpackPartitioner()], compile_config=_unchecked()
+            )
+            found["official_delegates"], outside = count_delegation(manager.exported_program())
+            found["official_outside"] = sum(outside.values())
+        except Exception as error:
+            found["official_error"] = first_line(error)
+    return found
+
+
+def _unchecked() -> EdgeCompileConfig:
+    return EdgeCompileConfig(_check_ir_validity=False)
+
+
+def _lower(program, found: dict) -> bytes:
+    config, started = EdgeCompileConfig(), time.perf_counter()
+    with _own_time() as own:
+        try:
+            partitioner = EtXnnpackPartitioner()
+            manager = to_edge_transform_and_lower(
+                copy.deepcopy(program), partitioner=[partitioner], compile_config=config
+            )
+            buffer = None
+        except Exception as error:
+            found["default_config_error"] = first_line(error)
+            own[0], started, partitioner = 0.0, time.perf_counter(), EtXnnpackPartitioner()
+            manager = to_edge_transform_and_lower(
+                copy.deepcopy(program), partitioner=[partitioner], compile_config=_unchecked()
+            )
+    found["seconds"], found["own_seconds"] = round(time.perf_counter() - started, 2), round(own[0], 2)
+    found["delegates"], outside = count_delegation(manager.exported_program())
+    found["outside"] = outside
+    reasons = {}
+    for refusal in partitioner.report.refusals:
+        reasons.setdefault(f"{refusal.target}: {refusal.reason}", 0)
+        reasons[f"{refusal.target}: {refusal.reason}"] += 1
+    found["reasons"] = reasons
+    buffer = manager.to_executorch().buffer
+    found["bytes"] = len(buffer)
+    return buffer
+
+
+@contextlib.contextmanager
+def _own_time():
+    """The seconds that what ExecuTorch calls of ours takes."""
+    seconds, kept = [0.0], []
+
+    def timed(function):
+        def call(*arguments, **named):
+            started = time.perf_counter()
+            try:
+                return function(*arguments, **named)
+            finally:
+                seconds[0] += time.perf_counter() - started
+
+        return call
+
+    methods = ("transform_for_pre_decomposition", "ops_to_not_decompose", "partition")
+    for owner, name in (*((EtXnnpackPartitioner, m) for m in methods), (EtXnnpackBackend, "preprocess")):
+        usual = owner.__dict__[name]
+        kept.append((owner, name, usual))
+        setattr(owner, name, staticmethod(timed(usual.__func__)) if isinstance(usual, staticmethod) else timed(usual))
+    try:
+        yield seconds
+    finally:
+        for owner, name, usual in kept:
+            setattr(owner, name, usual)
+
+
+def _shapes(module, inputs, dynamic: Dynamic):
+    dims: dict[Size, object] = {}
+
+    def dim(size: Size):
+        if size not in dims:
+            root = torch.export.Dim(size.name, min=1, max=size.largest)
+            dims[size] = size.step * root if size.step > 1 else root
+        return dims[size]
+
+    each = tuple({d: dim(s) for d, s in dynamic.get(i, {}).items()} or None for i in range(len(inputs)))
+    named = [p for p in inspect.signature(module.forward).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    rest = each[len(named) :]
+    return (*each[: len(named)], rest) if rest else each
+
+
+def _calls(inputs, dynamic: Dynamic):
+    """The inputs at the sizes of the example; with dynamic ones also at 1, an odd one, and below and at the maximum."""
+    yield inputs
+    if dynamic:
+        for pick in (lambda s: 1, lambda s: min(3, s.largest), lambda s: s.largest - 1, lambda s: s.largest):
+            yield tuple(_resized(t, dynamic.get(i, {}), pick) for i, t in enumerate(inputs))
+
+
+def _resized(tensor: torch.Tensor, dims: dict[int, Size], pick) -> torch.Tensor:
+    for d, size in dims.items():
+        wanted = pick(size) * size.step
+        if tensor.dim() == 1 and torch.equal(tensor, torch.arange(len(tensor))):
+            tensor = torch.arange(wanted)
+        else:
+            tensor = tensor.index_select(d, torch.arange(wanted) % tensor.shape[d])
+    return tensor.contiguous()
+
+
+def _compare(module, program, buffer: bytes, inputs, found: dict) -> None:
+    with torch.no_grad():
+        expected = copy.deepcopy(module)(*(t.clone() for t in inputs))
+    expected = expected if isinstance(expected, (tuple, list)) else (expected,)
+    actual = Runtime.get().load_program(buffer).load_method("forward").execute([t.contiguous() for t in inputs])
+    result = compare([e for e in expected if isinstance(e, torch.Tensor)], list(actual), scores_of(program, inputs))
+    found["ties"] = found.get("ties", 0) + result.ties
+    found["difference"] = max(found.get("difference", 0.0), result.difference)
+    if result.wrong:
+        found.setdefault("wrong", f"{result.wrong}, for inputs {[list(t.shape) for t in inputs][:4]}")
+    if result.difference > ROUNDING:
+        found["eager_difference"] = max(
+            found.get("eager_difference", 0.0), _rounding_of_eager(module, inputs, expected)
+        )
+
+
+def _rounding_of_eager(module, inputs, expected) -> float:
+    """How far eager PyTorch is from itself in float64, 0 where the model cannot compute in it."""
+    try:
+        double = tuple(t.double() if t.dtype == torch.float32 else t.clone() for t in inputs)
+        with torch.no_grad():
+            exact = copy.deepcopy(module).double()(*double)
+        exact = exact if isinstance(exact, (tuple, list)) else (exact,)
+        pairs = [(e, x.to(e.dtype)) for e, x in zip(expected, exact, strict=True) if e.dtype.is_floating_point]
+        return compare(*zip(*pairs, strict=True)).difference
+    except Exception:
+        return 0.0

@@ -1,0 +1,29 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Imports the packages and fills PyTorch's tables of operators, so that processes are forked with them."""
+
+import logging
+import warnings
+
+import faster_export
+
+from . import libraries
+
+libraries.prepare()
+warnings.simplefilter("ignore")
+logging.disable(logging.WARNING)
+
+import diffusers  # noqa: E402, F401
+import timm  # noqa: E402, F401
+import torch  # noqa: E402
+import torchaudio.models  # noqa: E402, F401
+import torchvision  # noqa: E402, F401
+import transformers.integrations.executorch  # noqa: E402, F401
+
+from . import child, measure  # noqa: E402, F401
+
+torch.set_num_threads(1)  # threads would be missing in processes that are forked
+faster_export.patch_torch()
+_PROGRAM = torch.export.export(torch.nn.Linear(2, 2).eval(), (torch.zeros(1, 2),))
+for _partitioner in (measure.EtXnnpackPartitioner(), measure.XnnpackPartitioner()):
+    measure.to_edge_transform_and_lower(_PROGRAM, partitioner=[_partitioner])
+child.architectures()

@@ -1,0 +1,52 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Published architectures, and which of them a run takes."""
+
+import dataclasses
+import fnmatch
+import random
+from collections.abc import Callable, Sequence
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """A dynamic size: ``step`` times a number from 1 to ``largest``."""
+
+    name: str
+    largest: int
+    step: int = 1
+
+
+BATCH = Size("batch", 4)
+LENGTH = Size("length", 16)
+
+#: By input: which of its dimensions are dynamic.
+Dynamic = dict[int, dict[int, Size]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """One architecture at a small size.
+
+    ``build`` returns the module, whose weights are those of the seed that is set, and its inputs, all positional
+    tensors. It imports what it needs, so that the registry can be read without the packages.
+    """
+
+    name: str  #: the package and the name there: "timm/convnext"
+    family: str  #: the row of the summary: "timm"
+    build: Callable[[], tuple]
+    dynamic: Dynamic = dataclasses.field(default_factory=dict, hash=False)
+
+
+def architectures() -> list[Architecture]:
+    """All, in a fixed order."""
+    from . import audio, diffusion, language, vision
+
+    return [a for module in (language, vision, audio, diffusion) for a in module.ARCHITECTURES]
+
+
+def select(known: Sequence[Architecture], only: str | None, tenth: int | None) -> list[Architecture]:
+    """Those whose name contains or matches ``only``; of these a tenth, in an order that the seed ``tenth`` gives."""
+    found = [a for a in known if only is None or only in a.name or fnmatch.fnmatch(a.name, only)]
+    if tenth is not None:
+        found = random.Random(tenth).sample(found, len(found))[: max(1, round(len(found) / 10))] if found else []
+    return found

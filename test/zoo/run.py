@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Lowers published architectures and compares them with eager PyTorch: ``make zoo``.
+
+Each runs in a process of its own. What the file of results has already is not run again. setup.md has more.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TEST = str(ROOT / "test")
+sys.path.insert(0, TEST)
+
+from rich.console import Console  # noqa: E402
+from rich.progress import Progress  # noqa: E402
+
+from zoo import libraries, table  # noqa: E402
+from zoo.child import work  # noqa: E402
+from zoo.registry import architectures, select  # noqa: E402
+
+PAGE = ROOT / "docs" / "zoo.md"
+
+
+#: Of a machine that is busy with others, or of a process that waits, for each second of processor time.
+PATIENCE = 10
+
+
+class Limits:
+    """For one architecture: seconds of processor time, and memory."""
+
+    def __init__(self, seconds: float = 300, gigabytes: float = 8):
+        self.seconds, self.gigabytes = seconds, gigabytes
+
+
+def start() -> multiprocessing.context.ForkServerContext:
+    """What starts processes that have the packages imported; raises RuntimeError that says what to install."""
+    libraries.require()
+    os.environ["PYTHONPATH"] = os.pathsep.join([TEST, *filter(None, [os.environ.get("PYTHONPATH")])])
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["zoo.preload"])
+    return context
+
+
+def run_one(context, name: str, limits: Limits, static: bool = False) -> dict:
+    """The record of one architecture, also of one whose process ended."""
+    pipe, far = context.Pipe(duplex=False)
+    process = context.Process(target=work, args=(name, limits.seconds, limits.gigabytes, static, far), daemon=True)
+    started = time.perf_counter()
+    process.start()
+    far.close()
+    try:
+        wait = PATIENCE * limits.seconds
+        record = pipe.recv() if pipe.poll(wait) else {"error": f"is not done after {wait:g} s"}
+    except EOFError:
+        process.join()
+        record = {"error": f"its process ended with {process.exitcode}"}
+        if process.exitcode == -signal.SIGXCPU:
+            record = {"error": f"is not done after {limits.seconds:g} s of processor time"}
+    finally:
+        process.kill()
+        process.join()
+        pipe.close()
+    found = next(a for a in architectures() if a.name == name)
+    return {"name": name, "family": found.family, **record, "process_seconds": round(time.perf_counter() - started, 1)}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="PATTERN", help="names that contain this, or match it: timm/*")
+    parser.add_argument(
+        "--tenth", metavar="SEED", type=int, help="every tenth of them, in an order that the seed gives"
+    )
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "zoo.jsonl", help="the results (%(default)s)")
+    parser.add_argument("--again", action="store_true", help="also what the results have already")
+    parser.add_argument("--seconds", type=float, default=300, help="processor time for one architecture (%(default)s)")
+    parser.add_argument("--gigabytes", type=float, default=8, help="memory for one architecture (%(default)s)")
+    parser.add_argument("--minutes", type=float, help="start none after this time")
+    parser.add_argument(
+        "--static", action="store_true", help="leave dynamic sizes out, which takes a third of the time"
+    )
+    parser.add_argument("--list", action="store_true", help="print the names, run nothing")
+    parser.add_argument(
+        "--page", action="store_true", help=f"write {PAGE.relative_to(ROOT)} from the results, run nothing"
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    chosen, console = select(architectures(), arguments.only, arguments.tenth), Console()
+    known = {} if not arguments.output.exists() else table.read(arguments.output)
+    if arguments.list:
+        print("\n".join(a.name for a in chosen))
+        return 0
+    if arguments.page:
+        PAGE.write_text(table.page(known, architectures()))
+        return 0
+    if not chosen:
+        console.print(f"no architecture is called {arguments.only}", markup=False)
+        return 2
+    done = {name for name, r in known.items() if arguments.static or not r.get("static_only")}
+    waiting = [a for a in chosen if arguments.again or a.name not in done]
+    try:
+        context = start() if waiting else None
+    except RuntimeError as error:
+        console.print(str(error), markup=False)
+        return 2
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    limits = Limits(arguments.seconds, arguments.gigabytes)
+    until = time.monotonic() + (arguments.minutes or 1e9) * 60
+    try:
+        with Progress(console=console) as progress, arguments.output.open("a") as results:
+            task = progress.add_task("", total=len(waiting))
+            for architecture in waiting:
+                if time.monotonic() > until:
+                    break
+                progress.update(task, description=architecture.name)
+                record = run_one(context, architecture.name, limits, arguments.static)
+                results.write(json.dumps(record) + "\n")
+                results.flush()
+                known[architecture.name] = record
+                progress.console.print(f"{architecture.name}: {table.outcome(record)}", markup=False, highlight=False)
+                progress.advance(task)
+    except KeyboardInterrupt:
+        console.print("interrupted; the same command goes on from here")
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ran = {a.name: known[a.name] for a in chosen if a.name in known}
+    console.print(table.summary(ran), markup=False)
+    return int(any(table.is_wrong(record) for record in ran.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

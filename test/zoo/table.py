@@ -1,0 +1,176 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Results of the zoo as text."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+#: A difference of more than this is not rounding, unless eager PyTorch itself is as far from float64.
+LARGE = 1e-4
+#: How much farther than eager PyTorch from float64 other orders of summation may lead.
+TIMES_EAGER = 20
+
+_INTRODUCTION = """# Zoo
+
+Published architectures at small sizes with random weights, each lowered, run and compared with eager PyTorch.
+`test/zoo/run.py --page` writes this page from the results of `make zoo`; what it does not list was not run.
+[setup.md](../setup.md#the-zoo) says how to run it.
+
+- **One call** is one delegate call with nothing outside.
+- **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below
+  and at the maximum. Empty where the registry has none, or where they were left out (`--static`).
+- **Difference** is the largest of all calls, from eager PyTorch, relative to the largest number of the result.
+- **Time** is that of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch as the tests
+  have it (`test/faster_export.py`); other work shared the machine, so compare neither with those of another run.
+- **Official** is the number of calls of ExecuTorch's XNNPACK delegate, and of operators outside them.
+"""
+
+
+def read(path: Path) -> dict[str, dict]:
+    """The last record of each architecture; a line that is cut off is left out."""
+    found = {}
+    for line in path.read_text().splitlines():
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        found[record["name"]] = record
+    return found
+
+
+def variants(record: Mapping) -> list[Mapping]:
+    return [record[kind] for kind in ("static", "dynamic") if kind in record]
+
+
+def exported(variant: Mapping | None) -> bool:
+    return variant is not None and "export_error" not in variant
+
+
+def is_one_call(variant: Mapping) -> bool:
+    return variant.get("delegates") == 1 and not variant.get("outside")
+
+
+def differs(variant: Mapping) -> bool:
+    """Whether results are not those of eager PyTorch but for rounding."""
+    difference = variant.get("difference", 0.0)
+    rounding = max(LARGE, TIMES_EAGER * variant.get("eager_difference", 0.0))
+    return "wrong" in variant or difference > rounding
+
+
+def is_wrong(record: Mapping) -> bool:
+    """Whether there is anything to mend: an error after exporting, or another result."""
+    errors = ("lowering_error", "run_error", "default_config_error")
+    return "error" in record or any(differs(v) or any(e in v for e in errors) for v in variants(record))
+
+
+def outcome(record: Mapping) -> str:
+    """One architecture in a line."""
+    if "error" in record:
+        return record["error"]
+    texts = []
+    for kind in ("static", "dynamic"):
+        if kind in record:
+            texts.append(f"{kind} {_outcome_of(record[kind])}")
+    return "; ".join(texts)
+
+
+def _outcome_of(variant: Mapping) -> str:
+    for error in ("export_error", "lowering_error"):
+        if error in variant:
+            return f"{error.partition('_')[0]}: {variant[error]}"
+    parts = ["one call" if is_one_call(variant) else f"{variant['delegates']} calls, outside {variant['outside']}"]
+    parts += [variant[e] for e in ("run_error", "default_config_error", "wrong") if e in variant]
+    if "difference" in variant:
+        parts.append(f"difference {variant['difference']:.1e}")
+    return ", ".join(parts)
+
+
+def summary(records: Mapping[str, Mapping]) -> str:
+    """How many of what."""
+    ran = [r for r in records.values() if "static" in r]
+    static = [r["static"] for r in ran if exported(r["static"])]
+    dynamic = [r["dynamic"] for r in ran if exported(r.get("dynamic"))]
+    parts = [f"{len(records)} run, {len(static)} exported, {sum(map(is_one_call, static))} of them one call"]
+    parts.append(f"{len(dynamic)} exported with dynamic sizes, {sum(map(is_one_call, dynamic))} of them one call")
+    parts.append(f"{sum(any(map(differs, variants(r))) for r in ran)} differ from eager PyTorch")
+    return "; ".join(parts)
+
+
+def page(records: Mapping[str, Mapping], known: Iterable) -> str:
+    """The page of the documents, by family."""
+    known = list(known)
+    families: dict[str, list] = {}
+    for architecture in known:
+        if architecture.name in records:
+            families.setdefault(architecture.family, []).append(records[architecture.name])
+    ran = [r for rows in families.values() for r in rows]
+    lines = [_INTRODUCTION, f"Of {len(known)} registered: {summary({r['name']: r for r in ran})}.", ""]
+    for family, rows in families.items():
+        lines += [f"## {family[:1].upper()}{family[1:]}", "", f"{summary({r['name']: r for r in rows})}.", ""]
+        lines += [
+            "| architecture | static | dynamic | difference | time, ours | official |",
+            "|---|---|---|---|---|---|",
+        ]
+        lines += [_row(r) for r in rows]
+        lines.append("")
+        reasons = [(r["name"], text) for r in rows for text in _reasons(r)]
+        lines += [f"- `{name}`: {_escaped(text)}" for name, text in reasons] + [""] * bool(reasons)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(record: Mapping) -> str:
+    cells = [f"`{record['name']}`"]
+    if "error" in record:
+        return "| " + " | ".join([*cells, "error", "", "", "", ""]) + " |"
+    static = record["static"]
+    cells.append(_short(static))
+    dynamic = record.get("dynamic")
+    sizes = f" ({dynamic['sizes']})" if dynamic and "sizes" in dynamic else ""
+    cells.append(_short(dynamic) + sizes if dynamic else "")
+    differences = [v["difference"] for v in variants(record) if "difference" in v]
+    cells.append(f"{max(differences):.1e}" if differences else "")
+    cells.append(
+        f"{static['seconds']:.1f}, {static['own_seconds'] / max(static['seconds'], 0.01):.0%}"
+        if "seconds" in static
+        else ""
+    )
+    official = static.get("official_delegates")
+    cells.append(f"{official}, {static['official_outside']}" if official is not None else "")
+    return "| " + " | ".join(cells) + " |"
+
+
+def _short(variant: Mapping) -> str:
+    if "export_error" in variant:
+        return "not exported"
+    if "lowering_error" in variant or "run_error" in variant:
+        return "error"
+    if differs(variant):
+        return "**differs**"
+    if is_one_call(variant):
+        return "one call"
+    return f"{variant['delegates']} calls, {sum(variant['outside'].values())} outside"
+
+
+def _reasons(record: Mapping) -> list[str]:
+    if "error" in record:
+        return [record["error"]]
+    found = []
+    for kind in ("static", "dynamic"):
+        variant = record.get(kind, {})
+        for error in ("export_error", "lowering_error", "run_error", "default_config_error", "wrong"):
+            if error in variant:
+                found.append(f"{kind}, {error.replace('_', ' ').replace('export', 'torch.export')}: {variant[error]}")
+        if differs(variant) and "wrong" not in variant:
+            eager = variant.get("eager_difference", 0.0)
+            found.append(f"{kind}: differs by {variant['difference']:.1e}, eager PyTorch from float64 by {eager:.1e}")
+        if variant.get("ties"):
+            found.append(f"{kind}: {variant['ties']} places differ where scores tie")
+        if "delegates" in variant and not is_one_call(variant):
+            found += [f"{kind}, {count} times {text}" for text, count in variant.get("reasons", {}).items()]
+    return found
+
+
+def _escaped(text: str) -> str:
+    for mark in "|*_<[":
+        text = text.replace(mark, "\\" + mark)
+    return text
