@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check soak zoo test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check soak zoo test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -43,6 +43,7 @@ help:
 	@echo "make bench-load  set up, and measure load time and memory beside the official delegate"
 	@echo "make bench-lowering   set up, and measure time and memory of lowering beside the official delegate (half an hour)"
 	@echo "make bench-small-calls  set up, and measure calls of small models beside the official delegate and ONNX Runtime"
+	@echo "make bench-tracer     set up, and measure what profiling costs while nobody profiles"
 	@echo "make bench-cache set up, and measure attention with a long cache beside ExecuTorch's operators (ten minutes)"
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy, beside other engines (half an hour)"
 	@echo "make bench-llm   set up, and measure language models beside the official delegate and llama.cpp (hours, 40 GB; BENCH=\"--models smollm2_135m --formats fp32 8da4w --contexts 128 --threads 1\" for a part)"
@@ -108,6 +109,10 @@ bench-lowering: build $(stamps)/examples $(stamps)/benchmarks
 bench-small-calls: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Calls of small models)
 	@$(bin)/python benchmarks/small_calls.py $(BENCH)
+
+bench-tracer: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,What profiling costs)
+	@$(bin)/python benchmarks/tracer.py $(BENCH)
 
 bench-quantized: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Number formats of whole models)
