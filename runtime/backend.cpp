@@ -33,7 +33,7 @@ using executorch::runtime::Result;
 
 // What a handle points to.
 struct Delegate {
-  std::mutex mutex; // held while it executes
+  Mutex<LockLevel::Delegate> mutex; // held while it executes
   Options options;
   std::shared_ptr<States> states; // of its group, null without one
   std::shared_ptr<Workspace> workspace; // null if it is the executable's own
@@ -60,7 +60,8 @@ class SharedLock {
  private:
   const std::shared_ptr<States> states_;
   const std::shared_ptr<Workspace> workspace_;
-  std::unique_lock<std::mutex> states_lock_, workspace_lock_;
+  std::unique_lock<Mutex<LockLevel::States>> states_lock_;
+  std::unique_lock<Mutex<LockLevel::Workspace>> workspace_lock_;
 };
 
 std::string& last_error_of_this_thread() {
@@ -94,9 +95,9 @@ void log(const Notes& notes) {
 
 // The states that methods of this group share, as long as one of them is loaded.
 std::shared_ptr<States> states_of_group(int group) {
-  static std::mutex* const mutex = new std::mutex;
+  static auto* const mutex = new TableMutex;
   static auto* const groups = new std::unordered_map<int, std::weak_ptr<States>>;
-  const std::lock_guard<std::mutex> lock(*mutex);
+  const std::lock_guard<TableMutex> lock(*mutex);
   std::shared_ptr<States> states = (*groups)[group].lock();
   if (states == nullptr) {
     states = std::make_shared<States>();
@@ -116,7 +117,7 @@ Status check_cpu() {
 // The memory in which methods compute that share it as `sharing` says, as long as one of them
 // is loaded. Null: its own.
 StatusOr<std::shared_ptr<Workspace>> shared_workspace(WorkspaceSharing sharing, BackendInitContext& context) {
-  static std::mutex* const mutex = new std::mutex;
+  static auto* const mutex = new TableMutex;
   static auto* const workspaces = new std::unordered_map<const void*, std::weak_ptr<Workspace>>;
   const void* key = nullptr;
   switch (sharing) {
@@ -132,7 +133,7 @@ StatusOr<std::shared_ptr<Workspace>> shared_workspace(WorkspaceSharing sharing, 
     case WorkspaceSharing::Global:
       break;
   }
-  const std::lock_guard<std::mutex> lock(*mutex);
+  const std::lock_guard<TableMutex> lock(*mutex);
   const auto found = workspaces->find(key);
   std::shared_ptr<Workspace> workspace = found == workspaces->end() ? nullptr : found->second.lock();
   if (workspace == nullptr) {
@@ -252,7 +253,7 @@ Status reshape(Delegate& delegate, Profiler* profiler, Notes* notes) {
 }
 
 Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTracer* tracer, Notes* notes) {
-  const std::unique_lock<std::mutex> own_lock = wait_for(delegate.mutex);
+  const auto own_lock = wait_for(delegate.mutex);
   const SharedLock lock(delegate);
   ETX_RETURN_IF_ERROR(read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
   TracingProfiler tracing(tracer);
@@ -312,7 +313,7 @@ void EtXnnpackBackend::destroy(DelegateHandle* handle) const {
 
 Error EtXnnpackBackend::set_option(BackendOptionContext&, const Span<BackendOption>& options) {
   const Status status = guarded([&] {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<TableMutex> lock(mutex_);
     return changes_.add({options.data(), options.size()});
   });
   return report(status, "set_option");
@@ -350,7 +351,7 @@ Error EtXnnpackBackend::check_specs(ArrayRef<CompileSpec> specs) const {
 }
 
 OptionChanges EtXnnpackBackend::changes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<TableMutex> lock(mutex_);
   return changes_;
 }
 

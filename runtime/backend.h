@@ -1,10 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <mutex>
-
 #include "et_xnnpack.h"
 #include "options.h"
+#include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -49,7 +48,7 @@ class EtXnnpackBackend final : public Inspector {
  private:
   OptionChanges changes() const;
 
-  mutable std::mutex mutex_; // guards changes_
+  mutable TableMutex mutex_; // guards changes_
   OptionChanges changes_;
 };
 

@@ -30,22 +30,13 @@ Waiting::~Waiting() {
   }
 }
 
-std::unique_lock<std::mutex> wait_for(std::mutex& mutex) {
-  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
-  if (!lock.owns_lock()) {
-    const Waiting waiting;
-    lock.lock();
-  }
-  return lock;
-}
-
 pthreadpool_t wait_for_pool() {
-  static std::mutex* const mutex = new std::mutex;
+  static auto* const mutex = new Mutex<LockLevel::Pool>;
   static std::atomic<bool> is_made{false};
   if (is_made.load(std::memory_order_acquire)) {
     return executorch::extension::threadpool::get_pthreadpool();
   }
-  const std::unique_lock<std::mutex> lock = wait_for(*mutex);
+  const auto lock = wait_for(*mutex);
   const pthreadpool_t pool = executorch::extension::threadpool::get_pthreadpool();
   if (pool != nullptr) {
     is_made.store(true, std::memory_order_release);

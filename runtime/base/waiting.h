@@ -5,21 +5,14 @@
 
 #include <pthreadpool.h>
 
+#include "runtime/base/mutex.h"
 #include "runtime/et_xnnpack.h"
 
 namespace executorch::backends::et_xnnpack {
 
-// Locks are taken in this order, any of them left out:
-//   1. that of a delegate, while it executes
-//   2. States::mutex()
-//   3. Workspace::mutex()
-//   4. those inside of ExecuTorch's pool, while its threads work
-//   5. ConstantReader::data_mutex_, while ExecuTorch gives data
-//   6. all others: they guard a table, and under them nothing runs that takes a lock: no destructor of what is shared,
-//      no function of others, no log.
-//
-// ExecuTorch may log under the first five. In Python its log waits for the interpreter, so nobody may wait for such a
-// lock, or for what a thread does that holds one, and keep the interpreter from the others. Hence who waits says so.
+// ExecuTorch may log under locks of all levels but the last. In Python its log waits for the interpreter, so nobody may
+// wait for such a lock, or for what a thread does that holds one, and keep the interpreter from the others. Hence who
+// waits says so.
 
 // REQUIRES: no thread is waiting
 void set_wait_hooks(WaitHooks hooks);
@@ -36,8 +29,16 @@ class Waiting {
   void* const state_;
 };
 
-// Locks of the first three kinds.
-std::unique_lock<std::mutex> wait_for(std::mutex& mutex);
+template <LockLevel kLevel>
+std::unique_lock<Mutex<kLevel>> wait_for(Mutex<kLevel>& mutex) {
+  static_assert(kLevel != LockLevel::Table, "nobody waits long for these");
+  std::unique_lock<Mutex<kLevel>> lock(mutex, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    const Waiting waiting;
+    lock.lock();
+  }
+  return lock;
+}
 
 // ExecuTorch's pool, which is made, and logs how, when somebody asks for it first; null under a NoThreadPoolGuard.
 pthreadpool_t wait_for_pool();

@@ -19,7 +19,7 @@ namespace executorch::backends::et_xnnpack {
 
 // A loaded graph. Owns activations and kernels. One thread at a time; different
 // executables share nothing but States and what never changes.
-class Executable {
+class Executable : GoesUnlocked<> {
  public:
   // What it shares with other executables; what is null belongs to it alone. The caller
   // holds the mutexes here, in reshape(), in run() and when it is destroyed.

@@ -2,20 +2,20 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/mutex.h"
 #include "runtime/weights/weights.h"
 
 namespace executorch::backends::et_xnnpack {
 
 // The content of states, by name. One executable has it for itself, or several that are
 // loaded into one group share it.
-class States {
+class States : GoesUnlocked<> {
  public:
   // Held while an executable runs or is loaded.
-  std::mutex& mutex() {
+  Mutex<LockLevel::States>& mutex() {
     return mutex_;
   }
 
@@ -31,7 +31,7 @@ class States {
     Buffer buffer;
   };
 
-  std::mutex mutex_;
+  Mutex<LockLevel::States> mutex_;
   std::map<std::string, Content> contents_;
 };
 

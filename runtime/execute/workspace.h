@@ -1,17 +1,16 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <mutex>
-
 #include "runtime/base/memory.h"
+#include "runtime/base/mutex.h"
 
 namespace executorch::backends::et_xnnpack {
 
 // The memory that activations are in during a call. Executables may share one if they run one after the other.
-class Workspace {
+class Workspace : GoesUnlocked<> {
  public:
   // Held while one of several executables that share this is loaded, runs or is destroyed.
-  std::mutex& mutex() {
+  Mutex<LockLevel::Workspace>& mutex() {
     return mutex_;
   }
   char* arena() const {
@@ -29,7 +28,7 @@ class Workspace {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex<LockLevel::Workspace> mutex_;
   Buffer arena_;
 };
 

@@ -92,22 +92,22 @@ StatusOr<PackedBytes> ConstantReader::keep(
 
 // Is given back under the lock.
 struct ConstantReader::Borrowed {
-  explicit Borrowed(std::mutex& data_mutex) : mutex(data_mutex) {}
+  explicit Borrowed(Mutex<LockLevel::Data>& data_mutex) : mutex(data_mutex) {}
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
   ~Borrowed() {
-    const std::lock_guard<std::mutex> lock(mutex);
+    const std::lock_guard lock(mutex);
     buffer.reset();
   }
 
-  std::mutex& mutex;
+  Mutex<LockLevel::Data>& mutex;
   std::optional<FreeableBuffer> buffer;
 };
 
 StatusOr<std::shared_ptr<const FreeableBuffer>> ConstantReader::borrow(
     const schema::Constant& constant, size_t bytes) const {
   const auto borrowed = std::make_shared<Borrowed>(data_mutex_); // before the lock: if it goes it locks
-  const std::lock_guard<std::mutex> lock(data_mutex_);
+  const std::lock_guard lock(data_mutex_);
   ETX_ASSIGN_OR_RETURN(FreeableBuffer buffer, get(constant, bytes));
   borrowed->buffer.emplace(std::move(buffer));
   return std::shared_ptr<const FreeableBuffer>(borrowed, &*borrowed->buffer);

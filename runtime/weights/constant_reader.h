@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include <executorch/runtime/core/freeable_buffer.h>
@@ -10,6 +9,7 @@
 
 #include "packed_weights.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/mutex.h"
 #include "runtime/program/blob.h"
 #include "runtime/program/tensor_type.h"
 
@@ -62,7 +62,7 @@ class ConstantReader {
   const Blob& blob_;
   const NamedDataMap* const named_data_;
   bool on_several_threads_ = false;
-  mutable std::mutex data_mutex_; // held while ExecuTorch gives or takes back data
+  mutable Mutex<LockLevel::Data> data_mutex_;
 };
 
 } // namespace executorch::backends::et_xnnpack

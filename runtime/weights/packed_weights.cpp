@@ -38,7 +38,7 @@ PackedWeights& PackedWeights::of_process() {
 }
 
 PackedPtr PackedWeights::find_or_reserve(const std::string& key) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<TableMutex> lock(mutex_);
   while (true) {
     Entry& entry = entries_[key];
     if (PackedPtr packed = entry.packed.lock()) {
@@ -58,7 +58,7 @@ PackedPtr PackedWeights::find_or_reserve(const std::string& key) {
 }
 
 // Packed weights that are no longer found when they go.
-struct PackedWeights::Shared {
+struct PackedWeights::Shared : GoesUnlocked<> {
   Shared(PackedWeights* owner, const std::string& name, PackedBytes&& packed)
       : weights(owner), key(name), bytes(std::move(packed)) {}
   Shared(const Shared&) = delete;
@@ -76,7 +76,7 @@ PackedPtr PackedWeights::publish(const std::string& key, PackedBytes bytes) {
   const auto shared = std::make_shared<Shared>(this, key, std::move(bytes));
   PackedPtr packed(shared, &shared->bytes);
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<TableMutex> lock(mutex_);
     Entry& entry = entries_.find(key)->second;
     entry.reserved = false;
     entry.packed = packed;
@@ -87,14 +87,14 @@ PackedPtr PackedWeights::publish(const std::string& key, PackedBytes bytes) {
 
 void PackedWeights::abandon(const std::string& key) {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<TableMutex> lock(mutex_);
     entries_.erase(key);
   }
   ready_.notify_all();
 }
 
 void PackedWeights::remove_if_unused(const std::string& key) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<TableMutex> lock(mutex_);
   const auto found = entries_.find(key);
   // Another thread may have packed them again meanwhile, or be about to.
   if (found != entries_.end() && !found->second.reserved && found->second.packed.expired()) {
@@ -104,7 +104,7 @@ void PackedWeights::remove_if_unused(const std::string& key) {
 
 void PackedWeights::forget(const std::string& key, const PackedPtr& packed) {
   PackedPtr current; // destroyed after the lock: it may be the last owner of what others have packed meanwhile
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<TableMutex> lock(mutex_);
   const auto found = entries_.find(key);
   if (found != entries_.end()) {
     current = found->second.packed.lock();
@@ -115,7 +115,7 @@ void PackedWeights::forget(const std::string& key, const PackedPtr& packed) {
 }
 
 size_t PackedWeights::count() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<TableMutex> lock(mutex_);
   size_t result = 0;
   for (const auto& [key, entry] : entries_) {
     result += !entry.packed.expired();
@@ -125,7 +125,7 @@ size_t PackedWeights::count() const {
 
 size_t PackedWeights::bytes() const {
   std::vector<PackedPtr> all; // destroyed after the lock, which the end of its last owner takes, too
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<TableMutex> lock(mutex_);
   size_t result = 0;
   for (const auto& [key, entry] : entries_) {
     all.push_back(entry.packed.lock());

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +13,7 @@
 #include <pthreadpool.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/mutex.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -78,8 +78,8 @@ class PackedWeights {
 
   void remove_if_unused(const std::string& key);
 
-  mutable std::mutex mutex_; // no lock is taken under it, and nothing goes that takes one
-  std::condition_variable ready_;
+  mutable TableMutex mutex_;
+  std::condition_variable_any ready_;
   std::unordered_map<std::string, Entry> entries_;
 };
 

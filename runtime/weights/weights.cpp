@@ -95,7 +95,7 @@ PackedPtr Weights::Reservation::publish(PackedBytes bytes) {
 StatusOr<PackedPtr> Weights::find_packed(
     const std::string& key, const std::function<StatusOr<size_t>()>& bytes, Reservation* reservation) {
   {
-    const std::lock_guard<std::mutex> lock(packed_mutex_);
+    const std::lock_guard<TableMutex> lock(packed_mutex_);
     const auto own = packed_.find(key);
     if (own != packed_.end()) {
       return own->second;
@@ -121,7 +121,7 @@ StatusOr<PackedPtr> Weights::find_packed(
 }
 
 void Weights::use(const std::string& key, const PackedPtr& packed) {
-  const std::lock_guard<std::mutex> lock(packed_mutex_);
+  const std::lock_guard<TableMutex> lock(packed_mutex_);
   packed_.emplace(key, packed);
 }
 

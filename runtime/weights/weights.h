@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -110,7 +109,7 @@ class Weights {
   ConstantReader constants_;
   PackedWeights* const shared_;
   PackedFile* const file_;
-  std::mutex packed_mutex_; // guards packed_
+  TableMutex packed_mutex_; // guards packed_
   PackedByKey packed_;
   std::vector<PackedPtr> kept_;
   std::unordered_map<uint32_t, const void*> kept_by_value_;

@@ -54,17 +54,17 @@ class WaitingTest : public ::testing::Test {
 };
 
 TEST_F(WaitingTest, ForALockLeavesTheInterpreterToOthers) {
-  std::mutex mutex;
+  Mutex<LockLevel::Delegate> mutex;
   std::atomic<bool> is_held{false};
   std::thread holder([&] {
-    const std::unique_lock<std::mutex> lock = wait_for(mutex);
+    const std::unique_lock<Mutex<LockLevel::Delegate>> lock = wait_for(mutex);
     is_held = true;
     use_interpreter();
   });
   while (!is_held) {
   }
   {
-    const std::unique_lock<std::mutex> lock = wait_for(mutex);
+    const std::unique_lock<Mutex<LockLevel::Delegate>> lock = wait_for(mutex);
     EXPECT_TRUE(lock.owns_lock());
     EXPECT_TRUE(has_interpreter);
   }
@@ -85,14 +85,14 @@ TEST_F(WaitingTest, ForPackedWeightsLeavesTheInterpreterToOthers) {
 }
 
 TEST_F(WaitingTest, ForNobodyKeepsTheInterpreter) {
-  std::mutex mutex;
+  Mutex<LockLevel::Delegate> mutex;
   std::atomic<bool> has_run{false};
   std::thread other([&] {
     use_interpreter();
     has_run = true;
   });
   for (int i = 0; i < 100; ++i) {
-    const std::unique_lock<std::mutex> lock = wait_for(mutex);
+    const std::unique_lock<Mutex<LockLevel::Delegate>> lock = wait_for(mutex);
   }
   EXPECT_FALSE(has_run);
   leave_interpreter();
