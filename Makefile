@@ -167,11 +167,12 @@ fuzz: build $(stamps)/test
 # Until the time is over, or one blob is neither refused nor run. MINUTES=10, FUZZ="--seed 5".
 fuzz-blobs: fuzz_blobs = --minutes $(MINUTES) $(FUZZ)
 fuzz-blobs-check: fuzz_blobs = --minutes 1 --check
+fuzz-blobs fuzz-blobs-check: override SANITIZED_BY := clang
+fuzz-blobs fuzz-blobs-check: sanitizer := asan
 fuzz-blobs fuzz-blobs-check: build $(stamps)/test
 	$(call say,Blobs)
-	@clang="$$(tools/system-packages --clang-sanitizers)"; cmake --preset fuzz $(by_clang) $(from_release) \
-	  -DET_XNNPACK_ISAS=$(SANITIZED_ISAS) > build/fuzz.log || { cat build/fuzz.log; exit 1; }
-	@cmake --build --preset fuzz | tools/progress
+	$(configure_sanitizer)
+	@cmake --build $(folder) --target et_xnnpack_blob_fuzzer | tools/progress
 	@$(bin)/python test/fuzz/blobs.py $(fuzz_blobs)
 
 # What apps do all day, at once: in half of the time without, then with the thread sanitizer.
@@ -234,12 +235,16 @@ SANITIZED_BY ?=
 ifneq ($(filter-out clang,$(SANITIZED_BY)),)
 $(error SANITIZED_BY=$(SANITIZED_BY): there is clang, or nothing for the compiler of everything else)
 endif
-asan tsan: folder = build/$@$(addprefix -,$(SANITIZED_BY))
+folder = build/$(sanitizer)$(addprefix -,$(SANITIZED_BY))
+# Clang compiles the fuzzer with the tests; it wants to know what of the runtime it reaches.
+configure_sanitizer = @$(if $(SANITIZED_BY),clang="$$(tools/system-packages --clang-sanitizers)"; )\
+  cmake --preset $(sanitizer) -B $(folder) $(from_release) -DET_XNNPACK_ISAS=$(SANITIZED_ISAS) \
+  $(if $(SANITIZED_BY),$(by_clang) -DET_XNNPACK_BUILD_FUZZERS=$(if $(filter asan,$(sanitizer)),ON,OFF)) \
+  > build/$(sanitizer).log || { cat build/$(sanitizer).log; exit 1; }
+asan tsan: sanitizer = $@
 asan tsan: build
 	$(call say,C++ tests with $@)
-	@$(if $(SANITIZED_BY),clang="$$(tools/system-packages --clang-sanitizers)"; )\
-	cmake --preset $@ -B $(folder) $(if $(SANITIZED_BY),$(by_clang)) $(from_release) -DET_XNNPACK_ISAS=$(SANITIZED_ISAS) \
-	  > build/$@.log || { cat build/$@.log; exit 1; }
+	$(configure_sanitizer)
 	@cmake --build $(folder) | tools/progress
 	@ctest --test-dir $(folder) --output-on-failure --no-tests=error --progress -j 2 -LE large
 

@@ -42,7 +42,7 @@ if(ET_XNNPACK_BUILD_FUZZERS)
     message(FATAL_ERROR
       "ET_XNNPACK_BUILD_FUZZERS needs Clang, which has libFuzzer, and the compiler is ${CMAKE_CXX_COMPILER} "
       "(${CMAKE_CXX_COMPILER_ID}). Configure a new build folder with -DCMAKE_C_COMPILER=clang "
-      "-DCMAKE_CXX_COMPILER=clang++, as the preset fuzz does.")
+      "-DCMAKE_CXX_COMPILER=clang++.")
   endif()
 endif()
 

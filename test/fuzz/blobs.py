@@ -22,7 +22,7 @@ from rich.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "fuzz"
-FUZZER = FOLDER / "test" / "fuzz" / "blob" / "et_xnnpack_blob_fuzzer"
+FUZZER = ROOT / "build" / "asan-clang" / "test" / "fuzz" / "blob" / "et_xnnpack_blob_fuzzer"
 
 #: A run may take 20 seconds: tensors are small. Functions are not looked up, which would take longer than most runs.
 OPTIONS = ["-timeout=20", "-rss_limit_mb=4096", "-malloc_limit_mb=4096", "-max_len=8192", "-print_funcs=0"]
@@ -80,6 +80,7 @@ def main() -> int:
     if not FUZZER.exists():
         print(f"{FUZZER.relative_to(ROOT)} does not exist: make fuzz-blobs builds it", file=sys.stderr)
         return 2
+    FOLDER.mkdir(exist_ok=True)
     console, seconds, start = Console(), arguments.minutes * 60, time.monotonic()
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         corpus = Path(folder, "corpus") if arguments.check else FOLDER / "corpus"

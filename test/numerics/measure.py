@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 
+import harness
 import torch
-from executorch.backends.et_xnnpack import EtXnnpackPartitioner
-from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime
 
+from . import values
 from .cases import LARGEST, RESULT, TERMS, Case
 
 OVERFLOW = 2.0**128  # what would follow the largest number: infinity is as far away
@@ -52,17 +53,31 @@ class Measured:
 
 def measure(cases: list[Case]) -> list[Measured]:
     """All cases, in one program that is one delegate call."""
-    program = _Program(cases).eval()
-    inputs = tuple(program.inputs)
-    partitioner = EtXnnpackPartitioner(require_full_delegation=True)
-    exported = torch.export.export(program, inputs)
-    buffer = to_edge_transform_and_lower(exported, partitioner=[partitioner]).to_executorch().buffer
+    lowered, inputs = _lower(cases)
+    buffer = lowered.buffer
     results = Runtime.get().load_program(buffer).load_method("forward").execute(inputs)
     with torch.no_grad():
-        return [_compare(case, result) for case, result in zip(cases, results, strict=True)]
+        return [compare(case, result) for case, result in zip(cases, results, strict=True)]
 
 
-def _compare(case: Case, result: torch.Tensor) -> Measured:
+def kinds(cases: list[Case]) -> set:
+    """The operators of the schema that the cases are lowered to, by name, and the members of its enums with these."""
+    lowered, _ = _lower(cases)
+    (graph,) = lowered.optimized.values()
+    attributes = {node.attributes for node in graph.nodes}
+    fields = (getattr(a, f.name) for a in attributes for f in dataclasses.fields(a))
+    return {node.op for node in graph.nodes} | {(type(k), k) for k in fields if isinstance(k, enum.IntEnum)}
+
+
+def _lower(cases: list[Case]):
+    program = _Program(cases).eval()
+    inputs = tuple(program.inputs)
+    lowered = harness.lower_exported(torch.export.export(program, inputs))
+    assert not lowered.outside and len(lowered.delegates) == 1, lowered.report
+    return lowered, inputs
+
+
+def compare(case: Case, result: torch.Tensor) -> Measured:
     arguments = (*case.inputs(), *case.constants())
     eager = case.function(*arguments)
     exact = case.function(*(x.double() for x in arguments))
@@ -71,13 +86,15 @@ def _compare(case: Case, result: torch.Tensor) -> Measured:
     same = _classes(result) == _classes(eager)
     # Beside the border of a class either is right.
     wrong = ~same & ~(errors <= case.bound)
-    if case.unit == RESULT:
+    if case.zeros_have_signs and case.unit == RESULT:
         wrong |= ~same & (result == 0) & (eager == 0)
     problem = ""
     if wrong.any():
         i = int(wrong.flatten().nonzero()[0])
         of = [f"{x.flatten()[i].item():.9g}" for x in arguments if x.shape == result.shape]
-        problem = f"element {i}, of {', '.join(of) or 'more than one'}: {result.flatten()[i].item():.9g}, eager PyTorch "
+        problem = (
+            f"element {i}, of {', '.join(of) or 'more than one'}: {result.flatten()[i].item():.9g}, eager PyTorch "
+        )
         problem += f"has {eager.flatten()[i].item():.9g}, exact is {exact.flatten()[i].item():.17g}"
     counted = same & result.isfinite()
     return Measured(case, _largest(errors[counted]), _largest(eager_errors[eager.isfinite()]), problem)
@@ -90,8 +107,9 @@ def _unit(case: Case, arguments, exact: torch.Tensor) -> torch.Tensor:
         magnitudes = case.function(*(x.double().nan_to_num(nan=0, posinf=0, neginf=0).abs() for x in arguments))
     elif case.unit == LARGEST:
         magnitudes = magnitudes.flatten(1).amax(1).reshape(-1, *[1] * (exact.dim() - 1))
-    exponents = torch.frexp(magnitudes.float().clamp(max=3e38)).exponent.clamp(min=-125)  # magnitude < 2 ** exponent
-    return torch.ldexp(torch.ones_like(magnitudes), exponents - 24)
+    magnitudes = magnitudes.float().clamp(values.LEAST, values.MOST)
+    exponents = torch.frexp(magnitudes).exponent.clamp(min=-125)  # magnitude < 2 ** exponent
+    return torch.ldexp(torch.tensor(1.0, dtype=torch.float64), exponents - 24)
 
 
 def _errors(result: torch.Tensor, exact: torch.Tensor, unit: torch.Tensor) -> torch.Tensor:

@@ -168,8 +168,12 @@ ETX_UNARY(Round) {
 ETX_UNARY(Rsqrt) {
   return divide(set(1), hn::Sqrt(x));
 }
+// exp(-|x|) is 2^-64 of this, which is not 0 as long as a product with it is a normal number.
+HWY_INLINE Vector scaled_decay(Vector x) {
+  return exp_nonpositive<64>(hn::Neg(hn::Abs(x)));
+}
 ETX_UNARY(Sigmoid) {
-  const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
+  const Vector e = hn::Mul(scaled_decay(x), set(0x1p-64f));
   return divide(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, set(1)), hn::Add(set(1), e));
 }
 ETX_UNARY(Sign) {
@@ -177,8 +181,10 @@ ETX_UNARY(Sign) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), set(-1), one);
 }
 ETX_UNARY(Silu) {
-  const Vector e = exp_nonpositive(hn::Neg(hn::Abs(x)));
-  return divide(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), hn::Mul(x, e), x), hn::Add(set(1), e));
+  const Vector scaled = scaled_decay(x);
+  const Vector below = hn::Mul(hn::Mul(x, scaled), set(0x1p-64f));
+  const Vector y = hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), below, x);
+  return divide(y, hn::MulAdd(scaled, set(0x1p-64f), set(1)));
 }
 #if HWY_NATIVE_FMA
 // REQUIRES: |x| <= kLargestAngle
@@ -244,12 +250,17 @@ ETX_UNARY_WITHIN(Asinh, std::asinh, -1e18f, 1e18f)
 ETX_UNARY_WITHIN(Atan, std::atan, -1e37f, 1e37f)
 ETX_UNARY_WITHIN(Atanh, std::atanh, -0.999f, 0.999f)
 ETX_UNARY_WITHIN(Exp2, std::exp2, -126, 127)
-ETX_UNARY_WITHIN(Expm1, std::expm1, -88, 88)
 ETX_UNARY_WITHIN(Log10, std::log10, kSmallestNormal, 1e38f)
 ETX_UNARY_WITHIN(Log1p, std::log1p, -0.999f, 1e38f)
 ETX_UNARY_WITHIN(Log2, std::log2, kSmallestNormal, 1e38f)
 ETX_UNARY_WITHIN(Sinh, std::sinh, -88, 88)
 
+ETX_UNARY(Expm1) {
+  if (HWY_UNLIKELY(!all_within(x, -88, 88))) {
+    return by_scalars<std::expm1>(x);
+  }
+  return hn::IfThenElse(hn::Eq(x, hn::Zero(kFloats)), x, hn::Expm1(kFloats, x)); // -0 stays
+}
 ETX_UNARY(Cosh) {
   if (HWY_UNLIKELY(!all_within(x, -88, 88))) {
     return by_scalars<std::cosh>(x);

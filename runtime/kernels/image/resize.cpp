@@ -173,7 +173,7 @@ struct Axis {
       taps.add(clamped(first), 1);
     } else if (method == ResizeMethod::Bilinear) {
       taps.add(clamped(first), 1 - t);
-      taps.add(clamped(first + 1), t);
+      taps.add(in == out ? clamped(first) : clamped(first + 1), t); // PyTorch looks at no neighbour then
     } else {
       taps.add(clamped(first - 1), cubic(t + 1));
       taps.add(clamped(first), cubic(t));

@@ -12,12 +12,10 @@ struct Taps {
   std::array<size_t, 4> at{};
   std::array<float, 4> weight{};
 
-  // One without weight is left out: 0 * inf is not what interpolation at an exact position gives.
+  // Also one without weight: 0 * infinity is NaN in PyTorch, too.
   void add(size_t position, float w) {
-    if (w != 0) {
-      at[count] = position;
-      weight[count++] = w;
-    }
+    at[count] = position;
+    weight[count++] = w;
   }
 };
 

@@ -96,12 +96,13 @@ HWY_INLINE V clamped(V x, V low, V high) {
   return at_most(high, at_least(low, x));
 }
 
-// exp(x) within 3 ulp for x <= 0; 0 where the result is below the smallest normal number.
+// exp(x) * 2^kScale within 3 ulp for x <= 0; 0 where the result is below the smallest normal number.
+template <int kScale = 0>
 HWY_INLINE Vector exp_nonpositive(Vector x) {
   const Floats f;
   const hn::RebindToSigned<Floats> i;
-  // Adding this rounds to an integer n and leaves n + 127 in the lowest bits.
-  const Vector magic = hn::Set(f, 12582912.0f + 127.0f);
+  // Adding this rounds to an integer n and leaves n + 127 + kScale in the lowest bits.
+  const Vector magic = hn::Set(f, 12582912.0f + 127.0f + kScale);
   const Vector t = hn::MulAdd(x, hn::Set(f, kLog2E), magic);
   const Vector n = hn::Sub(t, magic);
   Vector r = hn::NegMulAdd(n, hn::Set(f, kLn2[0]), x);
@@ -113,7 +114,7 @@ HWY_INLINE Vector exp_nonpositive(Vector x) {
   p = hn::MulAdd(r, p, hn::Set(f, 1));
   const Vector scale = hn::BitCast(f, hn::ShiftLeft<23>(hn::BitCast(i, t)));
   // Not the other way round: NaN must stay.
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, kLogOfSmallestNormal)), hn::Mul(p, scale));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, kLogOfSmallestNormal - kScale * kLn2[0])), hn::Mul(p, scale));
 }
 
 // Writes exp(x[i] - top) to y, which may be x, and returns their sum, spread over the lanes. REQUIRES: top is no less

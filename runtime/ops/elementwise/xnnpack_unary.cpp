@@ -29,8 +29,6 @@ xnn_unary_operator unary_operator(UnaryKind kind) {
       return xnn_unary_hardswish;
     case UnaryKind::LeakyRelu:
       return xnn_unary_leaky_relu;
-    case UnaryKind::Neg:
-      return xnn_unary_negate;
     case UnaryKind::Round:
       return xnn_unary_bankers_rounding;
     case UnaryKind::Sigmoid:

@@ -21,13 +21,11 @@ void for_each_tap(ResizeMethod method, size_t in, size_t out, size_t i, const Fu
   x = method == ResizeMethod::Bilinear ? std::max(x, 0.0) : x;
   const double first = std::floor(x), t = x - first;
   const auto tap = [&](double at, double weight) {
-    if (weight != 0) {
-      function(static_cast<size_t>(std::clamp(at, 0.0, static_cast<double>(in - 1))), weight);
-    }
+    function(static_cast<size_t>(std::clamp(at, 0.0, static_cast<double>(in - 1))), weight);
   };
   if (method == ResizeMethod::Bilinear) {
     tap(first, 1 - t);
-    tap(first + 1, t);
+    tap(in == out ? first : first + 1, t);
   } else {
     for (int k = -1; k < 3; ++k) {
       tap(first + k, cubic(std::fabs(t - k)));
@@ -92,14 +90,17 @@ TEST(ResizeKernel, TakesAnyScale) {
   }
 }
 
-// Where an output position is an input position, its neighbours do not count.
-TEST(ResizeKernel, KeepsInfinity) {
+// Where an output position is an input position, 0 times its neighbours counts as in PyTorch.
+TEST(ResizeKernel, TakesNeighboursWithoutWeight) {
   for (const size_t channels : {1, 3, 9, 17}) {
     Tensor x = random_floats({1, 4, 4, channels});
     x.data<float>()[5 * channels] = kInfinity;
     x.data<float>()[10 * channels] = kNaN;
-    check(ResizeMethod::Bilinear, x, 4, 4);
-    check(ResizeMethod::Bicubic, x, 4, 4);
+    for (const ResizeMethod method : {ResizeMethod::Bilinear, ResizeMethod::Bicubic}) {
+      check(method, x, 4, 4);
+      check(method, x, 12, 4);
+      check(method, x, 4, 12);
+    }
   }
 }
 
