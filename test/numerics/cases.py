@@ -62,7 +62,7 @@ ELEMENTWISE = _all(
     log2=(torch.log2, 1.5),
     log10=(torch.log10, 2),
     log1p=(torch.log1p, 3),
-    sin=(torch.sin, 1.5),
+    sin=(torch.sin, 2),
     cos=(torch.cos, 2),
     tan=(torch.tan, 1),
     asin=(torch.asin, 2),
@@ -136,7 +136,7 @@ def _factors() -> tuple[torch.Tensor]:
 
 REDUCTIONS = [
     *_all(
-        _rows, TERMS, sum=(lambda x: x.sum(1), 1), mean=(lambda x: x.mean(1), 1.5), cumsum=(lambda x: x.cumsum(1), 1)
+        _rows, TERMS, sum=(lambda x: x.sum(1), 1.5), mean=(lambda x: x.mean(1), 1.5), cumsum=(lambda x: x.cumsum(1), 1)
     ),
     *_all(_rows, amax=(lambda x: x.amax(1), 0), amin=(lambda x: x.amin(1), 0)),
     *_all(_factors, prod=(lambda x: x.prod(1), 8), cumprod=(lambda x: x.cumprod(1), 0.5)),
@@ -147,7 +147,7 @@ REDUCTIONS = [
         std=(lambda x: x.std(1), 2),
         norm=(lambda x: torch.linalg.vector_norm(x, dim=1), 1),
     ),
-    *_all(_rows, LARGEST, softmax=(lambda x: x.softmax(1), 3), log_softmax=(lambda x: x.log_softmax(1), 1)),
+    *_all(_rows, LARGEST, softmax=(lambda x: x.softmax(1), 3), log_softmax=(lambda x: x.log_softmax(1), 1.5)),
 ]
 
 
@@ -255,7 +255,7 @@ def _gru(x, *weights):
 
 
 SEQUENCES = [
-    Case("attention", F.scaled_dot_product_attention, _heads, 24, LARGEST),
+    Case("attention", F.scaled_dot_product_attention, _heads, 32, LARGEST),
     Case("lstm", _lstm, _sequence, 6, LARGEST, _recurrent(4)),
     Case("gru", _gru, _sequence, 6, LARGEST, _recurrent(3)),
 ]

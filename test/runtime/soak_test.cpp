@@ -203,6 +203,14 @@ void run_workers(const std::string& path) {
   std::ofstream(path + ".count", std::ios::app) << loads << " " << calls << "\n";
 }
 
+// By the name that this process has, under which an emulator may run it.
+std::string own_command() {
+  std::string name;
+  std::ifstream words("/proc/self/cmdline");
+  std::getline(words, name, '\0');
+  return name;
+}
+
 pid_t start(const std::string& path, int seed, int seconds) {
   setenv("ET_XNNPACK_SOAK_FILE", path.c_str(), 1);
   setenv("ET_XNNPACK_SOAK_SEED", std::to_string(seed).c_str(), 1);
@@ -210,7 +218,7 @@ pid_t start(const std::string& path, int seed, int seconds) {
   std::string words[] = {"soak", "--gtest_filter=SoakTest.*", "--gtest_brief=1"};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   pid_t pid = -1;
-  EXPECT_EQ(posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments, environ), 0);
+  EXPECT_EQ(posix_spawnp(&pid, own_command().c_str(), nullptr, nullptr, arguments, environ), 0);
   return pid;
 }
 
