@@ -32,8 +32,6 @@ Limit unary_limit(UnaryKind kind) {
     case UnaryKind::Rsqrt:
     case UnaryKind::Sqrt:
       return "XNNPACK's root is NaN where it should be 0 or infinite.";
-    case UnaryKind::Neg:
-      return "XNNPACK's negation subtracts from 0, so that -0 is 0.";
     case UnaryKind::Cos:
     case UnaryKind::Exp:
     case UnaryKind::Log:

@@ -10,7 +10,7 @@ namespace {
 using schema::UnaryKind;
 
 // XNNPACK's unary operator for a kind where that is better than our row; unary_limit() has the reasons for the rest.
-// Copies and reciprocals are not among these, but XnnpackCopy and XnnpackReciprocal.
+// Copies, negations and reciprocals are not among these, but XnnpackCopy and XnnpackWithOne.
 xnn_unary_operator unary_operator(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::Abs:
@@ -139,12 +139,14 @@ class XnnpackCopy : public XnnpackKernel {
   OperatorPtr operator_;
 };
 
-// 1 / x.
-class XnnpackReciprocal : public XnnpackKernel {
+// 1 / x, or -1 * x: XNNPACK's own negation subtracts from 0, so that 0 does not become -0.
+class XnnpackWithOne : public XnnpackKernel {
  public:
-  explicit XnnpackReciprocal(bool float16) : XnnpackKernel(float16) {
-    const float one = 1;
-    const uint16_t float16_one = 0x3C00;
+  XnnpackWithOne(UnaryKind kind, bool float16)
+      : XnnpackKernel(float16), operator_kind_(kind == UnaryKind::Neg ? xnn_binary_multiply : xnn_binary_divide) {
+    const bool is_negative = kind == UnaryKind::Neg;
+    const float one = is_negative ? -1 : 1;
+    const uint16_t float16_one = is_negative ? 0xBC00 : 0x3C00;
     if (float16) {
       std::memcpy(one_, &float16_one, sizeof(float16_one));
     } else {
@@ -157,7 +159,7 @@ class XnnpackReciprocal : public XnnpackKernel {
     ETX_ASSIGN_OR_RETURN(operator_, create_operator("xnn_create_binary_elementwise_nd", [this](xnn_operator_t* op) {
                            const xnn_quantization_params none{};
                            return xnn_create_binary_elementwise_nd(
-                               xnn_binary_divide,
+                               operator_kind_,
                                float_type(),
                                &none,
                                &none,
@@ -188,6 +190,7 @@ class XnnpackReciprocal : public XnnpackKernel {
   }
 
  private:
+  const xnn_binary_operator operator_kind_;
   alignas(kAlignment) char one_[kTailBytes + sizeof(float)] = {};
   OperatorPtr operator_;
 };
@@ -195,15 +198,17 @@ class XnnpackReciprocal : public XnnpackKernel {
 } // namespace
 
 bool has_xnnpack_unary(UnaryKind kind) {
-  return kind == UnaryKind::Copy || kind == UnaryKind::Reciprocal || unary_operator(kind) != xnn_unary_invalid;
+  const bool has_class = kind == UnaryKind::Copy || kind == UnaryKind::Neg || kind == UnaryKind::Reciprocal;
+  return has_class || unary_operator(kind) != xnn_unary_invalid;
 }
 
 std::unique_ptr<Kernel> make_xnnpack_unary(const NodeContext& node, bool float16) {
   switch (node.attributes<schema::Unary>().kind()) {
     case UnaryKind::Copy:
       return std::make_unique<XnnpackCopy>(float16);
+    case UnaryKind::Neg:
     case UnaryKind::Reciprocal:
-      return std::make_unique<XnnpackReciprocal>(float16);
+      return std::make_unique<XnnpackWithOne>(node.attributes<schema::Unary>().kind(), float16);
     default:
       return std::make_unique<XnnpackUnary>(float16);
   }

