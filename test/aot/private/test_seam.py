@@ -57,6 +57,7 @@ SEAMS = {
         "executorch.examples.models.llama.llama_transformer",
         "executorch.examples.models.llama.model_args",
     },
+    "benchmarks/tracer.py": {"_load_for_executorch"},
     "examples/common.py": {"_load_program", "_unsafe_reset_threadpool"},
     "test/faster_export.py": {
         "_dispatch_cache",
