@@ -23,7 +23,7 @@ class Case:
     name: str
     function: Callable
     inputs: Callable[[], tuple[torch.Tensor, ...]]
-    bound: float  #: the largest error on any CPU, in ``unit``
+    bound: float  #: the largest error that is accepted, in ``unit``
     unit: str = RESULT
     constants: Callable[[], tuple[torch.Tensor, ...]] = tuple  #: which the program has, behind the inputs
     zeros_have_signs: bool = True  #: which are those of eager PyTorch
