@@ -1,5 +1,4 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <cstring>
 
 #include "runtime/ops/common/xnnpack_kernel.h"
 #include "xnnpack_elementwise.h"
@@ -139,27 +138,26 @@ class XnnpackCopy : public XnnpackKernel {
   OperatorPtr operator_;
 };
 
+// A number with what XNNPACK may read behind it; static, since an object that holds it would need an aligned operator new.
+template <typename T>
+struct WithTail {
+  T number;
+  char tail[kTailBytes] = {};
+};
+alignas(kAlignment) constexpr WithTail<float> kOne{1}, kMinusOne{-1};
+alignas(kAlignment) constexpr WithTail<uint16_t> kFloat16One{0x3C00}, kFloat16MinusOne{0xBC00};
+
 // 1 / x, or -1 * x: XNNPACK's own negation subtracts from 0, so that 0 does not become -0.
 class XnnpackWithOne : public XnnpackKernel {
  public:
-  XnnpackWithOne(UnaryKind kind, bool float16)
-      : XnnpackKernel(float16), operator_kind_(kind == UnaryKind::Neg ? xnn_binary_multiply : xnn_binary_divide) {
-    const bool is_negative = kind == UnaryKind::Neg;
-    const float one = is_negative ? -1 : 1;
-    const uint16_t float16_one = is_negative ? 0xBC00 : 0x3C00;
-    if (float16) {
-      std::memcpy(one_, &float16_one, sizeof(float16_one));
-    } else {
-      std::memcpy(one_, &one, sizeof(one));
-    }
-  }
+  XnnpackWithOne(UnaryKind kind, bool float16) : XnnpackKernel(float16), is_negative_(kind == UnaryKind::Neg) {}
 
  protected:
   Status create_operators(const NodeContext&, ConstantSource&) override {
     ETX_ASSIGN_OR_RETURN(operator_, create_operator("xnn_create_binary_elementwise_nd", [this](xnn_operator_t* op) {
                            const xnn_quantization_params none{};
                            return xnn_create_binary_elementwise_nd(
-                               operator_kind_,
+                               is_negative_ ? xnn_binary_multiply : xnn_binary_divide,
                                float_type(),
                                &none,
                                &none,
@@ -185,13 +183,19 @@ class XnnpackWithOne : public XnnpackKernel {
 
   Status set_up(const KernelArguments& arguments) override {
     return check_xnn(
-        xnn_setup_binary_elementwise_nd(operator_.get(), one_, input(arguments, 0), arguments.outputs[0]),
+        xnn_setup_binary_elementwise_nd(operator_.get(), factor(), input(arguments, 0), arguments.outputs[0]),
         "xnn_setup_binary_elementwise_nd");
   }
 
  private:
-  const xnn_binary_operator operator_kind_;
-  alignas(kAlignment) char one_[kTailBytes + sizeof(float)] = {};
+  const void* factor() const {
+    if (is_float16()) {
+      return is_negative_ ? &kFloat16MinusOne : &kFloat16One;
+    }
+    return is_negative_ ? static_cast<const void*>(&kMinusOne) : &kOne;
+  }
+
+  const bool is_negative_;
   OperatorPtr operator_;
 };
 
