@@ -194,6 +194,7 @@ zoo: build $(stamps)/zoo
 # torchvision and torchaudio name a PyTorch, which is here already.
 $(stamps)/zoo: test/zoo/requirements.txt | $(stamps)/test
 	$(call say,Python packages of the zoo)
+	@$(bin)/python -c 'import sys; sys.exit("The zoo wants Python 3.11 or newer, as transformers does: PYTHON=<python>, after make distclean." if sys.version_info < (3, 11) else 0)'
 	@$(pip) install --progress-bar off --no-deps -r $<
 	@touch $@
 

@@ -19,8 +19,8 @@ _MIXTURES = """afmoe deepseek_v2 deepseek_v3 dots1 ernie4_5_moe flex_olmo glm4_m
 hunyuan_v1_moe jetmoe lfm2_moe longcat_flash minimax mixtral olmoe phimoe qwen2_moe qwen3_moe"""
 _STATE_SPACES = """bamba falcon_h1 falcon_mamba granitemoehybrid jamba mamba mamba2 nemotron_h qwen3_next
 recurrent_gemma rwkv xlstm zamba2"""
-_SEQ2SEQ = """bart bigbird_pegasus blenderbot blenderbot-small fsmt led longt5 m2m_100 marian mbart mt5 mvp nllb-
-moe pegasus pegasus_x plbart prophetnet switch_transformers t5 umt5"""
+_SEQ2SEQ = """bart bigbird_pegasus blenderbot blenderbot-small fsmt led longt5 m2m_100 marian mbart mt5 mvp
+nllb-moe pegasus pegasus_x plbart prophetnet switch_transformers t5 umt5"""
 _CACHED = "gemma2 gpt2 gpt_neox llama mistral mixtral olmo2 opt phi qwen2 qwen3 stablelm"
 _STATIC = "gemma llama mistral olmo phi3 qwen2 qwen3 smollm3"
 

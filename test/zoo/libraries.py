@@ -30,7 +30,8 @@ def require() -> None:
     """Raises RuntimeError, which says what to install, if a package is not there."""
     absent = missing()
     if absent:
-        raise RuntimeError(f"the zoo needs {', '.join(absent)}: pip install -r test/zoo/requirements.txt")
+        how = "make zoo installs it, and pip install --no-deps -r test/zoo/requirements.txt"
+        raise RuntimeError(f"the zoo needs {', '.join(absent)}: {how}")
 
 
 @functools.cache
