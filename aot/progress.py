@@ -3,6 +3,8 @@
 
 import contextlib
 import contextvars
+import io
+import os
 import sys
 import threading
 import time
@@ -15,11 +17,19 @@ def _stream():
     return sys.stderr
 
 
+def _kept(stream):
+    """A stream to the same terminal, also while somebody sends the error output elsewhere."""
+    try:
+        return os.fdopen(os.dup(stream.fileno()), "w", encoding="utf-8", errors="replace")
+    except (OSError, io.UnsupportedOperation):
+        return contextlib.nullcontext(stream)
+
+
 class _Work:
     """One line that appears after ``_DELAY``, follows what is done, and goes away. Another thread draws it."""
 
-    def __init__(self, title: str):
-        self._title, self._step = title, ""
+    def __init__(self, title: str, stream):
+        self._title, self._step, self._stream = title, "", stream
         self._started = time.monotonic()
         self._lock = threading.Lock()
         self._has_ended = False
@@ -44,7 +54,7 @@ class _Work:
 
         with self._lock:
             if not self._has_ended:
-                console = Console(file=_stream())
+                console = Console(file=self._stream)
                 # What others print stays theirs.
                 self._live = Live(
                     get_renderable=self._text,
@@ -78,13 +88,14 @@ def work(title: str) -> Iterator[None]:
     if stream is None or not stream.isatty():
         yield
         return
-    one = _Work(title)
-    token = _current.set(one)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-        one.end()
+    with _kept(stream) as kept:
+        one = _Work(title, kept)
+        token = _current.set(one)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            one.end()
 
 
 def step(text: str) -> None:

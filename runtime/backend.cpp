@@ -363,6 +363,17 @@ std::string EtXnnpackBackend::instruction_set() const {
   return check_isa().ok() ? isa_name() : "";
 }
 
+std::string EtXnnpackBackend::xnnpack_microkernels() const {
+  std::string text;
+  (void)report(
+      guarded([&]() -> Status {
+        text = et_xnnpack::xnnpack_microkernels();
+        return {};
+      }),
+      "xnnpack_microkernels");
+  return text;
+}
+
 Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {
   return report(guarded([&] { return open_blob(blob); }).status(), "verify");
 }

@@ -42,6 +42,7 @@ class EtXnnpackBackend final : public Inspector {
   Error inspect(Span<const uint8_t> blob, std::string* text) const override;
   std::string xnnpack_version() const override;
   std::string instruction_set() const override;
+  std::string xnnpack_microkernels() const override;
   void set_wait_hooks(WaitHooks hooks) const override;
   const std::string& last_error() const override;
 

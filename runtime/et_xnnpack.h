@@ -59,6 +59,10 @@ class Inspector : public executorch::runtime::BackendInterface {
   // The instructions that kernels of ours run on here: "avx512", "neonbf16"; empty where ET_XNNPACK_ISA is wrong.
   virtual std::string instruction_set() const = 0;
 
+  // The microkernels that XNNPACK has chosen on this CPU, one a line: those for products of all types, and those of
+  // operators that were made so far in this process. Empty in a library that is built without Python: it lacks the names.
+  virtual std::string xnnpack_microkernels() const = 0;
+
   // What went wrong in the last call of any function of the backend that failed on this
   // thread; empty if none did.
   virtual const std::string& last_error() const = 0;

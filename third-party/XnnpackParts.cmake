@@ -201,3 +201,20 @@ if(TARGET kleidiai)
   et_xnnpack_part(kleidiai "rows for KleidiAI" OWN xnnpack_kleidiai.c HEADER xnnpack_kleidiai
     BEFORE configs/pack-lh-config CALLS xnn_x8_packq_f32qp8_ukernel__aarch64_neon_u2)
 endif()
+
+# The names of microkernels are for et-xnnpack doctor: an app has no use for them.
+if(ET_XNNPACK_BUILD_PYTHON)
+  set(what "names of the microkernels that it chooses")
+  if(is_old)
+    et_xnnpack_part(names "${what}" OWN xnnpack_names.c HEADER xnnpack_names
+      BEFORE configs/gemm-config CALLS "= xnn_init_hmp_gemm_ukernel\\(" OPTIONS -DET_XNNPACK_NAMES_OF_PRODUCTS)
+  else()
+    set(configs argmaxpool avgpool binary-elementwise conv-hwc2chw dwconv gemm ibilinear maxpool raddstoreexpminusmax reduce
+      transpose unary-elementwise vmulcaddc)
+    list(TRANSFORM configs REPLACE "(.+)" "configs/\\1-config")
+    et_xnnpack_part(names "${what}" OWN xnnpack_names.c HEADER xnnpack_names
+      BEFORE ${configs} CALLS "xnn_log_info\\(\"Using" OPTIONS -DET_XNNPACK_NAMES_OF_LOG)
+    set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_names.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
+      COMPILE_DEFINITIONS ET_XNNPACK_NEWER)
+  endif()
+endif()

@@ -10,7 +10,7 @@ import click
 
 from .errors import unreadable
 from .execute import data_option, option_option
-from .output import emit, flop, heading, json_option, say, size, table
+from .output import count, emit, flop, heading, json_option, say, size, table
 from .run import input_options, inputs_of
 
 _TURN_MS = 40  # that a program has before the next one takes its turn
@@ -53,6 +53,7 @@ def bench(
     memory, and integers faster than float32: then it is more than 100 %. The line below says where the most time
     could be won.
     """
+    from ..progress import step, work
     from . import program as reader
     from .roofline import profile_of
 
@@ -69,37 +70,25 @@ def bench(
         file = str(Path(folder, "inputs.pt"))
         torch.save(inputs, file)
         arguments = {"inputs": file, "options": options, "data": data_path}
-        with _progress(as_json, len(threads)) as advance:
-            for count in threads:
-                results += _measure(found, count, seconds, arguments)
+        with work("et-xnnpack bench"):
+            for number in threads:
+                results += _measure(found, number, seconds, arguments)
                 if profile or roofline:
+                    step(f"{count(number, 'thread')}: {'limits and times' if roofline else 'times'} of each operator")
                     profiles += [
-                        profile_of(path, method, folder, roofline, threads=count, **arguments) for path, method in found
+                        profile_of(path, method, folder, roofline, threads=number, **arguments)
+                        for path, method in found
                     ]
-                advance()
     data = {"method": found[0][1].name, "results": results, "profiles": profiles}
     emit(as_json, data, lambda: _print(data, top))
 
 
-@contextlib.contextmanager
-def _progress(as_json: bool, steps: int):
-    """A bar on the error output, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if as_json or not console.is_terminal:
-        yield lambda: None
-        return
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("measuring", total=steps)
-        yield lambda: progress.advance(task)
-
-
 def _measure(found, threads: int, seconds: float, arguments) -> list[dict]:
+    from ..progress import step
     from .worker import Worker
 
     with contextlib.ExitStack() as stack:
+        step(f"{count(threads, 'thread')}: loading")
         workers = [stack.enter_context(Worker()) for _ in found]
         loads = [
             worker.load(path, method.name, threads=threads, operators=list(method.operators), **arguments)
@@ -112,6 +101,7 @@ def _measure(found, threads: int, seconds: float, arguments) -> list[dict]:
         turns: list[list[list[float]]] = [[] for _ in workers]
         spent, order = 0.0, list(range(len(workers)))
         while spent < 1000 * seconds or len(turns[0]) < 3:
+            step(f"{count(threads, 'thread')}: {spent / 1000:.1f} of {seconds:g} s for each program")
             for i in order:
                 turns[i].append(workers[i].time(calls[i]))
             spent += max(sum(turn[-1]) for turn in turns)
@@ -161,7 +151,7 @@ def _print(data, top: int) -> None:
 
 def _print_profile(profile, top: int) -> None:
     say()
-    heading(f"{profile['program']}, {profile['threads']} thread{'s' * (profile['threads'] != 1)}")
+    heading(f"{profile['program']}, {count(profile['threads'], 'thread')}")
     limits, events = profile["limits"], profile["events"]
     if limits:
         say(

@@ -34,26 +34,31 @@ def diff(
     tolerances, it looks for the first node that does, by running both once more with all values inside of the
     delegates as results. Exits with 1 if anything differs.
     """
+    from ..progress import step, work
     from . import program as programs
 
-    first, second = programs.read(a), programs.read(b)
-    names = [m.name for m in first.methods], [m.name for m in second.methods]
-    if method_name is not None:
-        names = [first.method(method_name).name], [second.method(method_name).name]
-    data = {
-        "a": a,
-        "b": b,
-        "only_in_a": [n for n in names[0] if n not in names[1]],
-        "only_in_b": [n for n in names[1] if n not in names[0]],
-        "methods": {},
-    }
-    for name in names[0]:
-        if name in names[1]:
-            one, other = first.method(name), second.method(name)
-            found = compare_methods(first, one, second, other)
-            if results and not found["interface"]:
-                found["results"] = _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, data_path)
-            data["methods"][name] = found
+    with work("et-xnnpack diff"):
+        first, second = programs.read(a), programs.read(b)
+        names = [m.name for m in first.methods], [m.name for m in second.methods]
+        if method_name is not None:
+            names = [first.method(method_name).name], [second.method(method_name).name]
+        data = {
+            "a": a,
+            "b": b,
+            "only_in_a": [n for n in names[0] if n not in names[1]],
+            "only_in_b": [n for n in names[1] if n not in names[0]],
+            "methods": {},
+        }
+        for name in names[0]:
+            if name in names[1]:
+                one, other = first.method(name), second.method(name)
+                step(f"method {name}: comparing graphs, weights and plans")
+                found = compare_methods(first, one, second, other)
+                if results and not found["interface"]:
+                    found["results"] = _results(
+                        a, one, b, other, files, shapes, high, seed, atol, rtol, options, data_path
+                    )
+                data["methods"][name] = found
     data["same"] = not (data["only_in_a"] or data["only_in_b"] or any(map(_differs, data["methods"].values())))
     emit(as_json, data, lambda: _print(data))
     if not data["same"]:
@@ -140,10 +145,12 @@ def compare_blobs(a, b) -> dict[str, list[str]]:
 
 
 def _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, data_path) -> dict:
+    from ..progress import step
     from . import tensors
     from .execute import Loaded
     from .probe import first_difference
 
+    step(f"method {one.name}: running both")
     inputs = inputs_of(one, files, shapes, high, seed)
     outputs = [
         Loaded(path, m.name, None, options, data_path, operators=list(m.operators)).call(inputs)
@@ -153,6 +160,7 @@ def _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, d
     is_close = all(d.is_close for d in differences)
     found = {"is_close": is_close, "differences": [dataclasses.asdict(d) for d in differences], "first": None}
     if not is_close:
+        step(f"method {one.name}: looking for the first difference")
         found["first"] = first_difference(a, one, b, other, inputs, atol, rtol, options, data_path)
     return found
 

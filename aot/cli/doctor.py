@@ -27,11 +27,19 @@ _TOLERANCE = 1e-4
 @json_option
 def doctor(as_json):
     """Says what is installed and whether it fits together: versions, the CPU and the instructions that kernels use
-    on it, the thread pool, the registered backends. Then lowers a small model, runs it, and compares the results
-    with eager PyTorch. Exits with 1 if something is wrong.
+    on it, ours and the microkernels that XNNPACK chooses for products and convolutions, the thread pool, the registered
+    backends. Then lowers a small model, runs it, and compares the results with eager PyTorch. Exits with 1 if
+    something is wrong. --json has all microkernels that the self-test needs.
     """
-    facts, problems = _facts()
-    self_test = _self_test(problems)
+    from ..progress import step, work
+
+    with work("et-xnnpack doctor"):
+        step("looking at what is installed")
+        facts, problems = _facts()
+        step("the self-test")
+        self_test = _self_test(problems)
+        if facts["runtime"]:
+            facts["xnnpack_kernels"] = _xnnpack_kernels()
     data = {"facts": facts, "self_test": self_test, "problems": problems, "is_well": not problems}
     emit(as_json, data, lambda: _print(data))
     if problems:
@@ -79,6 +87,19 @@ def _facts() -> tuple[dict[str, object], list[str]]:
     if not facts["backends"].get("EtXnnpackBackend"):
         problems.append("EtXnnpackBackend is not registered, or not available")
     return facts, problems
+
+
+def _xnnpack_kernels() -> dict[str, list[str]]:
+    """By family, such as ``f32_gemm_minmax``, the microkernels that XNNPACK has chosen: ``7x32__avx512f_broadcast``.
+    Those for products, and those of operators that this process has made."""
+    from ... import _runtime_module
+
+    found = collections.defaultdict(list)
+    for name in _runtime_module().xnnpack_microkernels().split():
+        family, _, variant = name.removeprefix("xnn_").partition("_ukernel_")
+        if variant not in found[family]:
+            found[family].append(variant)
+    return dict(sorted(found.items()))
 
 
 def _requirement(package: str) -> str | None:
@@ -202,6 +223,9 @@ def _print(data) -> None:
         rows.append(("runtime", facts["runtime_missing"]))
     for name, value in rows:
         say(f"{name:<12} {value}")
+    for family, variants in facts.get("xnnpack_kernels", {}).items():
+        if re.search("gemm|dwconv", family):
+            say(f"{'XNNPACK runs':<12} {family}: {', '.join(variants)}")
     for by, nodes in test.get("computed_by", {}).items():
         say(f"{'self-test':<12} {by}: {', '.join(nodes)}")
     differences = [f"{value:.2g} ({key[12:]})" for key, value in test.items() if key.startswith("difference")]

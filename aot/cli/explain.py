@@ -73,7 +73,7 @@ def _write_picture(path: str, model: str, found) -> None:
 
 def _print(name: str, method, all_places: bool) -> None:
     everything, outside = method.cost(), method.cost(outside=True)
-    delegated = sum(method.report.partitions)
+    delegated = sum(map(len, method.operators))
     heading(
         f"{name}: {count(delegated, 'node')} in {count(len(method.report.partitions), 'delegate call')}, "
         f"{len(method.outside)} outside"
@@ -82,7 +82,7 @@ def _print(name: str, method, all_places: bool) -> None:
         f"  outside: {share(outside.flop, everything.flop)} of {flop(everything.flop)}, "
         f"{share(outside.bytes, everything.bytes)} of {size(everything.bytes)} read and written"
     )
-    for i, targets in enumerate(method.report.delegated):
+    for i, targets in enumerate(method.operators):
         cost = method.cost(call=i)
         say(f"call {i}: {count(len(targets), 'node')}, {flop(cost.flop)}, {size(cost.bytes)}")
         waits = method.report.between[i] if i < len(method.report.between) else ()

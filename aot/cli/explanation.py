@@ -73,6 +73,11 @@ class ExplainedMethod:
     def outside(self) -> list[ExplainedNode]:
         return [node for node in self.nodes if node.reason is not None]
 
+    @property
+    def operators(self) -> list[list[str]]:
+        """Of each delegate call. What takes one of several results computes nothing."""
+        return [[target for target in targets if target != "getitem"] for targets in self.report.delegated]
+
     def cost(self, call: int | None = None, outside: bool = False) -> Cost:
         """Of everything, of one delegate call, or of what is outside."""
         chosen = self.outside if outside else [n for n in self.nodes if call is None or n.call == call]
@@ -88,7 +93,7 @@ class ExplainedMethod:
                     **dataclasses.asdict(self.cost(call=i)),
                     "waits_for": list(self.report.between[i]) if i < len(self.report.between) else [],
                 }
-                for i, targets in enumerate(self.report.delegated)
+                for i, targets in enumerate(self.operators)
             ],
             "outside": [_outside_dict(node) for node in self.outside],
             "flop": {"all": everything.flop, "outside": outside.flop},

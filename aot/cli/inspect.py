@@ -41,24 +41,27 @@ def inspect(
     --profile takes inputs as `run` does: from files, or random ones. The time of a pass of several nodes is that of
     each of them.
     """
+    from ..progress import step, work
     from . import program as programs
     from .profile import node_times
 
     check(html_path)
-    found = programs.read(program)
-    methods = found.methods if method_name is None else (found.method(method_name),)
-    if len(methods) > 1 and (files or shapes):
-        raise click.BadParameter("--input and --shape are for one method: name it with --method")
-    blobs = {(m.name, d.index): blob_of(found, d) for m in methods for d in m.delegates}
-    parts = only or PARTS
-    events = {}
-    if profile:
-        arguments = {"threads": threads, "options": options, "data": data_path}
-        events = {
-            m.name: _profile(program, m, inputs_of(m, files, shapes, high, seed), arguments)
-            for m in methods
-            if m.instructions  # others are constants
-        }
+    with work("et-xnnpack inspect"):
+        found = programs.read(program)
+        methods = found.methods if method_name is None else (found.method(method_name),)
+        if len(methods) > 1 and (files or shapes):
+            raise click.BadParameter("--input and --shape are for one method: name it with --method")
+        blobs = {(m.name, d.index): blob_of(found, d) for m in methods for d in m.delegates}
+        parts = only or PARTS
+        events = {}
+        if profile:
+            step("running")
+            arguments = {"threads": threads, "options": options, "data": data_path}
+            events = {
+                m.name: _profile(program, m, inputs_of(m, files, shapes, high, seed), arguments)
+                for m in methods
+                if m.instructions  # others are constants
+            }
     times = {m.name: node_times(events[m.name], m) for m in methods if m.name in events}
     if html_path is not None:
         _write_picture(html_path, program, methods, blobs, events)

@@ -95,43 +95,49 @@ def run(
     with 1 where they differ by more than the tolerances; without --input the example inputs of a reference model
     are taken where it has some, else random ones.
     """
+    from ..progress import step, work
     from . import program as programs
     from . import tensors
     from .execute import Loaded
 
-    method = programs.read(program).method(method_name)
-    model, expected = None, None
-    if reference is not None and reference.endswith(tensors.SUFFIXES):
-        expected = tensors.load(reference)
-    elif reference is not None:
-        models = source.load(reference)
-        if method.name not in models:
-            unreadable(f"{reference}: has no method {method.name!r}, but {', '.join(models)}")
-        model = models[method.name]
-    if model is not None and not files and not shapes and model.example is not None:
-        inputs, come_from = list(model.example), "the example of the reference"
-        tensors.check(method, inputs, reference)
-    else:
-        inputs = inputs_of(method, files, shapes, high, seed)
-        come_from = ", ".join(files) if files else f"random, seed {seed}"
-    if model is not None:
-        expected = _eager(reference, model, inputs)
+    with work("et-xnnpack run"):
+        method = programs.read(program).method(method_name)
+        model, expected = None, None
+        if reference is not None and reference.endswith(tensors.SUFFIXES):
+            expected = tensors.load(reference)
+        elif reference is not None:
+            step("importing and exporting the reference")
+            models = source.load(reference)
+            if method.name not in models:
+                unreadable(f"{reference}: has no method {method.name!r}, but {', '.join(models)}")
+            model = models[method.name]
+        if model is not None and not files and not shapes and model.example is not None:
+            inputs, come_from = list(model.example), "the example of the reference"
+            tensors.check(method, inputs, reference)
+        else:
+            inputs = inputs_of(method, files, shapes, high, seed)
+            come_from = ", ".join(files) if files else f"random, seed {seed}"
+        if model is not None:
+            step("calling the reference")
+            expected = _eager(reference, model, inputs)
 
-    loaded = Loaded(program, method.name, threads, options, data_path, bool(etdump), list(method.operators))
-    milliseconds = []
-    for _ in range(calls):
-        started = time.perf_counter()
-        results = loaded.call(inputs)
-        milliseconds.append(1000 * (time.perf_counter() - started))
-    if etdump:
-        loaded.write_etdump(etdump)
-    if output:
-        tensors.save(output, results)
-    differences = None
-    if expected is not None:
-        if len(expected) != len(results):
-            unreadable(f"{reference}: has {len(expected)} results, but method {method.name} has {len(results)}")
-        differences = tensors.compare(results, expected, atol, rtol)
+        step("loading")
+        loaded = Loaded(program, method.name, threads, options, data_path, bool(etdump), list(method.operators))
+        milliseconds = []
+        for i in range(calls):
+            step(f"call {i + 1} of {calls}")
+            started = time.perf_counter()
+            results = loaded.call(inputs)
+            milliseconds.append(1000 * (time.perf_counter() - started))
+        if etdump:
+            loaded.write_etdump(etdump)
+        if output:
+            tensors.save(output, results)
+        differences = None
+        if expected is not None:
+            if len(expected) != len(results):
+                unreadable(f"{reference}: has {len(expected)} results, but method {method.name} has {len(results)}")
+            differences = tensors.compare(results, expected, atol, rtol)
     data = {
         "program": program,
         "method": method.name,

@@ -27,6 +27,20 @@
 #include <executorch/runtime/backend/backend_options_map.h>
 #include <executorch/runtime/backend/interface.h>
 
+#if __has_include(<executorch/extension/threadpool/threadpool.h>) && __has_include(<pthreadpool.h>)
+#include <executorch/extension/threadpool/threadpool.h>
+#else
+// What is used here of it: ExecuTorch's Python package has the library without this header.
+namespace executorch::extension::threadpool {
+class ThreadPool {
+ public:
+  size_t get_thread_count() const;
+  bool _unsafe_reset_threadpool(uint32_t threads);
+};
+ThreadPool* get_threadpool();
+} // namespace executorch::extension::threadpool
+#endif
+
 namespace {
 
 using executorch::aten::ScalarType;
@@ -45,6 +59,7 @@ struct Arguments {
   int64_t high = 2;
   uint32_t seed = 0;
   int calls = 10, warm_up = 2;
+  uint32_t threads = 0;
   bool one_thread = false, mark_phases = false;
 };
 
@@ -248,6 +263,19 @@ void print(const std::vector<EValue>& outputs) {
   }
 }
 
+// Before anything is loaded that may keep the pool. Returns the number of threads that compute.
+size_t set_threads(const Arguments& arguments) {
+  if (arguments.one_thread) {
+    return 1;
+  }
+  auto* const pool = executorch::extension::threadpool::get_threadpool();
+  check(pool != nullptr, "--threads", "ExecuTorch has no thread pool here");
+  if (arguments.threads > 0 && arguments.threads != pool->get_thread_count()) {
+    check(pool->_unsafe_reset_threadpool(arguments.threads), "--threads", "ExecuTorch's thread pool stays as it is");
+  }
+  return pool->get_thread_count();
+}
+
 void run(const Arguments& arguments) {
   for (const std::string& library : arguments.libraries) {
     check(::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr, library, "cannot be loaded");
@@ -256,6 +284,7 @@ void run(const Arguments& arguments) {
   if (arguments.one_thread) {
     without_pool.emplace();
   }
+  const size_t threads = set_threads(arguments);
   std::unique_ptr<executorch::etdump::ETDumpGen> tracer;
   executorch::etdump::ETDumpGen* dump = nullptr;
   if (!arguments.etdump.empty()) {
@@ -288,7 +317,9 @@ void run(const Arguments& arguments) {
   }
   std::sort(times.begin(), times.end());
   std::printf(
-      "load %.2f ms; call: median %.3f ms, least %.3f, most %.3f, of %zu\n",
+      "%zu thread%s; load %.2f ms; call: median %.3f ms, least %.3f, most %.3f, of %zu\n",
+      threads,
+      threads == 1 ? "" : "s",
       load_time,
       times[times.size() / 2],
       times.front(),
@@ -315,7 +346,10 @@ void add_options(CLI::App& app, Arguments& a) {
       ->take_all();
   app.add_option("--seed", a.seed, "Of random inputs")->capture_default_str();
   app.add_option("--high", a.high, "Random integers are below this")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_flag("--one-thread", a.one_thread, "Computes without ExecuTorch's pool, which has a thread for each core");
+  constexpr uint32_t kMostThreads = 1024;
+  auto* const threads = app.add_option("--threads", a.threads, "Of ExecuTorch's pool; else as many as it has by itself")
+                            ->check(CLI::Range(1u, kMostThreads));
+  app.add_flag("--one-thread", a.one_thread, "Computes without the pool, so that none is made")->excludes(threads);
   app.add_option("--calls", a.calls, "Calls that are timed")->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--warm-up", a.warm_up, "Calls before them")->capture_default_str()->check(CLI::NonNegativeNumber);
   app.add_option("--option", a.options, "KEY=VALUE for the backend, such as packed_cache_path=weights.packed")

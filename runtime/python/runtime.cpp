@@ -125,6 +125,7 @@ PYBIND11_MODULE(_runtime, module) {
        [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
   module.def("is_available", [] { return backend().is_available(); });
   module.def("xnnpack_version", [] { return backend().xnnpack_version(); });
+  module.def("xnnpack_microkernels", [] { return backend().xnnpack_microkernels(); });
   module.def("instruction_set", [] { return backend().instruction_set(); });
   module.def("limits", [](size_t threads) {
     py::gil_scoped_release release;

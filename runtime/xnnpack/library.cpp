@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +13,12 @@
 
 #include "operator.h"
 #include "versions.h"
+
+#ifdef ET_XNNPACK_XNNPACK_NAMES
+// Of third-party/xnnpack_names.h, which is read with XNNPACK's private headers.
+extern "C" const char* et_xnnpack_microkernel(size_t i);
+extern "C" void et_xnnpack_choose_microkernels();
+#endif
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -238,6 +245,19 @@ bool find_can_quantize_rows() {
 
 std::string xnnpack_version() {
   return ET_XNNPACK_XNNPACK_NAME;
+}
+
+std::string xnnpack_microkernels() {
+  std::string text;
+#ifdef ET_XNNPACK_XNNPACK_NAMES
+  et_xnnpack_choose_microkernels();
+  for (size_t i = 0; const char* name = et_xnnpack_microkernel(i); ++i) {
+    const std::string_view whole = name; // "xnn_f32_..." or "(xnn_gemm_ukernel_fn) xnn_f32_..."
+    text += whole.substr(whole.rfind("xnn_"));
+    text += '\n';
+  }
+#endif
+  return text;
 }
 
 std::string describe_xnnpack_build() {

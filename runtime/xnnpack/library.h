@@ -10,6 +10,10 @@ namespace executorch::backends::et_xnnpack {
 // Its version, and in parentheses what of ours it is built with (third-party/README.md).
 std::string xnnpack_version();
 
+// The microkernels that it has chosen on this CPU, one a line: those for products of all types, and those of operators that
+// were made so far in this process. Empty where it is built without their names.
+std::string xnnpack_microkernels();
+
 // What XNNPACK's packing depends on beyond its arguments.
 std::string describe_xnnpack_build();
 

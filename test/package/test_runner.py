@@ -73,7 +73,16 @@ def test_given_inputs_give_what_eager_pytorch_gives(folder):
     assert np.fromfile(folder / "y.1", np.int64).tolist() == expected[1].tolist()
 
 
-@pytest.mark.parametrize("threads", [(), ("--one-thread",)], ids=str)
+@pytest.mark.parametrize(
+    "words, count", [(("--threads", 3), 3), (("--threads", 1), 1), (("--one-thread",), 1)], ids=str
+)
+def test_as_many_threads_as_asked_for(words, count, folder):
+    done = run(folder, "model.pte", *words, "--high", 7)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{count} thread{'s' * (count > 1)}; load ")
+
+
+@pytest.mark.parametrize("threads", [(), ("--threads", "3"), ("--one-thread",)], ids=str)
 def test_random_inputs_are_the_same_for_the_same_seed(threads, folder):
     outputs = []
     for seed in (1, 1, 2):
@@ -107,6 +116,8 @@ def test_options_and_etdump(folder):
         (["model.pte", "--method", "backward"], "model.pte, method backward: "),
         (["model.pte", "--library", "missing.so"], "missing.so: cannot be loaded"),
         (["model.pte", "--calls", "0"], "--calls"),
+        (["model.pte", "--threads", "0"], "--threads"),
+        (["model.pte", "--threads", "2", "--one-thread"], "--one-thread excludes --threads"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -2,6 +2,7 @@
 """``et-xnnpack doctor``: facts, a self-test, and what it says when something is wrong."""
 
 import importlib.metadata
+import re
 
 import pytest
 import torch
@@ -24,6 +25,19 @@ def test_all_is_well(command):
     assert test["is_fully_delegated"]
     assert {"XNNPACK", "kernel", "fused pass"} <= test["computed_by"].keys()
     assert test["difference, pool"] < 1e-4 and test["difference, 1 thread"] < 1e-4
+
+
+def test_microkernels_of_xnnpack(command):
+    found = command("doctor", "--json").json["facts"]["xnnpack_kernels"]
+    if " names" not in et_xnnpack.xnnpack_version():
+        assert found == {}
+        return
+    assert {"f32_gemm_minmax", "f32_igemm_minmax"} <= found.keys()
+    assert any(re.match("qs8_qc8w_gemm", family) for family in found)
+    assert any(re.match("qdu?8_f32_qc8w_gemm", family) for family in found)
+    assert all(re.match(r"\d+x\d+(v|c\d+)?(s\d+)?_", variant) for variant in found["f32_gemm_minmax"])
+    printed = command("doctor").out
+    assert f"f32_gemm_minmax: {', '.join(found['f32_gemm_minmax'])}\n" in printed
 
 
 def test_what_is_wrong(command, monkeypatch):
