@@ -99,6 +99,9 @@ StatusOr<const Option*> find(const std::string& name) {
       nearest = &option;
     }
   }
+  if (2 * edit_distance(name, nearest->name) > name.size()) {
+    return failure(Error::InvalidArgument, "there is no option '%s'", name.c_str());
+  }
   return failure(Error::InvalidArgument, "there is no option '%s'; did you mean '%s'?", name.c_str(), nearest->name);
 }
 

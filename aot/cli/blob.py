@@ -15,6 +15,7 @@ from ...serialization import schema_generated as generated
 from ...serialization.arrays import NUMPY_DTYPES
 from ..cost import Cost
 from ..traits.table import TRAITS
+from .errors import runtime_log
 
 _NAMES = {value: name for name, value in vars(generated.Attributes).items() if isinstance(value, int)}
 _DIM_OPS = {value: name for name, value in vars(generated.DimOp).items() if isinstance(value, int)}
@@ -143,7 +144,8 @@ def read_blob(data: bytes, named: Mapping[str, int]) -> Blob:
     """Raises ValueError unless the runtime takes the blob; where there is no runtime the plan is left out."""
     from ... import inspect, is_available
 
-    text = inspect(data) if is_available() else None
+    with runtime_log():  # it writes there what it raises
+        text = inspect(data) if is_available() else None
     graph = generated.GraphT.InitFromObj(generated.Graph.GetRootAs(data))
     sizes = _Sizes(graph)
     values = tuple(_value(i, value, sizes, named) for i, value in enumerate(graph.values or []))

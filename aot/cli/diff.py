@@ -6,7 +6,7 @@ import difflib
 
 import click
 
-from .errors import ExitCode
+from .errors import ExitCode, Failure, failed
 from .execute import data_option, option_option
 from .inspect import blob_of
 from .output import count, emit, heading, json_option, say, size
@@ -32,7 +32,7 @@ def diff(
     """Compares two programs: methods, operators outside of delegates, and for delegates of et_xnnpack graphs,
     weights and plans, node by node. Then runs both with the same inputs; where results differ by more than the
     tolerances, it looks for the first node that does, by running both once more with all values inside of the
-    delegates as results. Exits with 1 if anything differs.
+    delegates as results. Exits with 1 if anything differs, and with 4 if a program does not run.
     """
     from ..progress import step, work
     from . import program as programs
@@ -61,6 +61,9 @@ def diff(
                 data["methods"][name] = found
     data["same"] = not (data["only_in_a"] or data["only_in_b"] or any(map(_differs, data["methods"].values())))
     emit(as_json, data, lambda: _print(data))
+    errors = [m["results"]["error"] for m in data["methods"].values() if m.get("results") and m["results"]["error"]]
+    if errors:
+        failed(f"results are not compared: {'; '.join(errors)}")
     if not data["same"]:
         raise click.exceptions.Exit(ExitCode.NO)
 
@@ -68,7 +71,7 @@ def diff(
 def _differs(method: dict) -> bool:
     parts = any(delegate[part] for delegate in method["delegates"] for part in ("graph", "weights", "plan"))
     results = method.get("results")
-    return bool(method["interface"] or method["operators"] or parts or (results and not results["is_close"]))
+    return bool(method["interface"] or method["operators"] or parts or (results and results["is_close"] is False))
 
 
 def compare_methods(first, one, second, other) -> dict:
@@ -152,13 +155,21 @@ def _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, d
 
     step(f"method {one.name}: running both")
     inputs = inputs_of(one, files, shapes, high, seed)
-    outputs = [
-        Loaded(path, m.name, None, options, data_path, operators=list(m.operators)).call(inputs)
-        for path, m in ((a, one), (b, other))
-    ]
+    try:
+        outputs = [
+            Loaded(path, m.name, None, options, data_path, operators=list(m.operators)).call(inputs)
+            for path, m in ((a, one), (b, other))
+        ]
+    except Failure as error:  # graphs, weights and plans are compared all the same
+        return {"is_close": None, "differences": [], "first": None, "error": error.message}
     differences = tensors.compare(outputs[1], outputs[0], atol, rtol)
     is_close = all(d.is_close for d in differences)
-    found = {"is_close": is_close, "differences": [dataclasses.asdict(d) for d in differences], "first": None}
+    found = {
+        "is_close": is_close,
+        "differences": [dataclasses.asdict(d) for d in differences],
+        "first": None,
+        "error": None,
+    }
     if not is_close:
         step(f"method {one.name}: looking for the first difference")
         found["first"] = first_difference(a, one, b, other, inputs, atol, rtol, options, data_path)
@@ -167,7 +178,9 @@ def _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, d
 
 def _print(data) -> None:
     if data["same"]:
-        say(f"{data['a']} and {data['b']} are the same")
+        results = [method.get("results") for method in data["methods"].values()]
+        but = " but for results" if any(one is None or one["error"] for one in results) else ""
+        say(f"{data['a']} and {data['b']} are the same{but}")
         return
     for key, path in (("only_in_a", data["a"]), ("only_in_b", data["b"])):
         if data[key]:
@@ -190,7 +203,7 @@ def _print_results(results) -> None:
     first = results["first"]
     if first is not None:
         say(f"  first: {first['a']} of delegate {first['delegate']}, {first['b']} in the other: {_far(first)}")
-    elif not results["is_close"]:
+    elif results["is_close"] is False:
         say("  first: not found, no value inside of the delegates that both have differs")
 
 

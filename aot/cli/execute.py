@@ -84,7 +84,10 @@ class Loaded:
             with runtime_log() as log:
                 return list(self.method.call(tuple(inputs), clone_outputs=True))
         except (RuntimeError, ValueError) as error:
-            raise Failure(f"{self._name} fails: {reason_in(log) or first_line(error)}", ExitCode.FAILED) from error
+            reason = reason_in(log) or first_line(error)
+            if ": input " in reason:
+                reason += " (a delegate counts its inputs on its own)"
+            raise Failure(f"{self._name} fails: {reason}", ExitCode.FAILED) from error
 
     def write_etdump(self, path: str) -> None:
         self.program.write_etdump_result_to_file(str(path))

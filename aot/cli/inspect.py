@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import re
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .output import count, emit, flop, heading, json_option, say, size, table
 from .picture.page import check, html_option, write
 from .run import input_options, inputs_of
 
+_SCALES = re.compile(r"\b(scale|zero_point)=\(([^)]*)\)")
 PARTS = ("methods", "memory", "graph", "plan", "weights")
 
 
@@ -179,6 +181,14 @@ def _delegate_dict(delegate, blob, parts, times) -> dict:
     return result
 
 
+def _shortened(match: re.Match) -> str:
+    """Of the numbers of all channels the first three."""
+    numbers = match[2].split(", ")
+    if len(numbers) <= 4:
+        return match[0]
+    return f"{match[1]}=({', '.join(numbers[:3])}, ... {len(numbers)} in all)"
+
+
 def _readers(blob) -> dict[int, list[str]]:
     found = collections.defaultdict(list)
     for node in blob.nodes:
@@ -195,8 +205,10 @@ def _print(program, methods, blobs, parts, times) -> None:
     )
     for method in methods:
         _print_method(method, parts)
+        if parts == ("memory",):
+            _print_tensors(method)
         for delegate in method.delegates:
-            _print_delegate(delegate, blobs[method.name, delegate.index], parts, times.get(method.name))
+            _print_delegate(delegate, blobs[method.name, delegate.index], method, parts, times.get(method.name))
 
 
 def _print_method(method, parts) -> None:
@@ -216,12 +228,34 @@ def _print_method(method, parts) -> None:
         say(f"  memory planned by ExecuTorch: {pools}; most in use at once: {size(max(method.live_bytes, default=0))}")
 
 
-def _print_delegate(delegate, blob, parts, times) -> None:
+def _print_tensors(method) -> None:
+    """Those that ExecuTorch has planned, with the instructions between which they are in use."""
+    used = method.in_use
+    rows = [
+        (i, value.type, value.pool, value.offset, size(value.bytes), *used.get(i, ("", "")))
+        for i, value in enumerate(method.values)
+        if getattr(value, "pool", None) is not None
+    ]
+    table((">value", "type", ">buffer", ">offset", ">bytes", ">from instruction", ">to"), rows, indent=2)
+
+
+def _print_calls(delegate, method) -> None:
+    """What ExecuTorch's schema tells of a delegate that is not ours."""
+    say("    its graph is in a format of its own; from outside:")
+    for instruction, flow in zip(method.instructions, method.flow, strict=False):
+        if instruction.delegate == delegate.index:
+            for verb, values in (("reads", flow.reads), ("writes", flow.writes)):
+                say(f"    {verb} " + (", ".join(f"%{i} {method.values[i].type}" for i in values) or "nothing"))
+
+
+def _print_delegate(delegate, blob, method, parts, times) -> None:
     calls = "" if delegate.calls == 1 else f", called {delegate.calls} times"
     heading(f"  delegate {delegate.index}: {delegate.backend}, {size(len(delegate.data))}{calls}")
     if delegate.specs and "methods" in parts:
         say("    options: " + ", ".join(f"{key}={value}" for key, value in delegate.specs.items()))
     if blob is None:
+        if "graph" in parts:
+            _print_calls(delegate, method)
         return
     if "memory" in parts:
         most = max(blob.live_bytes, default=0)
@@ -231,7 +265,7 @@ def _print_delegate(delegate, blob, parts, times) -> None:
             say(f"    state {name}: {blob.values[value].type}, {size(blob.values[value].bytes)}")
     if "graph" in parts and blob.text:
         for line in blob.text.splitlines():
-            say(f"    {line}")
+            say(f"    {_SCALES.sub(_shortened, line)}")
     if "plan" in parts:
         if blob.plan is None:
             say("    no plan: the compiled part of et_xnnpack is not installed")

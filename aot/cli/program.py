@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+import click
 import torch
 from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, OptionalTensorList, Tensor, TensorList
 
@@ -142,20 +143,27 @@ class Method:
         return tuple(tensors[count:])
 
     @functools.cached_property
-    def live_bytes(self) -> list[int]:
-        """While each instruction runs, the bytes of planned tensors that are in use."""
+    def in_use(self) -> dict[int, tuple[int, int]]:
+        """By planned tensor the first and the last instruction that need it."""
         first, last = dict.fromkeys(self.inputs, 0), dict.fromkeys(self.inputs, 0)
         for at, flow in enumerate(self.flow[:-1]):
             for i in (*flow.reads.values(), *flow.writes):
                 first.setdefault(i, at)
                 last[i] = at
         last.update(dict.fromkeys(self.flow[-1].reads.values(), len(self.instructions) - 1))
+        return {
+            i: (begin, last[i])
+            for i, begin in first.items()
+            if isinstance(self.values[i], TensorInfo) and self.values[i].pool is not None
+        }
+
+    @functools.cached_property
+    def live_bytes(self) -> list[int]:
+        """While each instruction runs, the bytes of planned tensors that are in use."""
         found = [0] * len(self.instructions)
-        for i, begin in first.items():
-            info = self.values[i]
-            if isinstance(info, TensorInfo) and info.pool is not None:
-                for at in range(begin, last[i] + 1):
-                    found[at] += info.bytes
+        for i, (begin, end) in self.in_use.items():
+            for at in range(begin, end + 1):
+                found[at] += self.values[i].bytes
         return found
 
 
@@ -170,6 +178,8 @@ class Program:
     def method(self, name: str | None) -> Method:
         """The one of that name; without a name ``forward``, or the only one."""
         names = [method.name for method in self.methods]
+        if name is None and len(names) > 1 and "forward" not in names:
+            raise click.UsageError(f"{self.path} has methods {', '.join(names)}: name one with --method")
         wanted = name or ("forward" if "forward" in names else names[0])
         for method in self.methods:
             if method.name == wanted:

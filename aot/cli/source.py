@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import importlib.util
 import io
+import re
 import sys
 import traceback
 from collections.abc import Mapping
@@ -42,6 +43,8 @@ def load(name: str) -> dict[str, Method]:
     """The methods of a model by name; one without a name is ``forward``."""
     if name.endswith(".pt2"):
         return {"forward": _load_pt2(Path(name))}
+    if name.endswith(".pte"):
+        unreadable(f"{name}: is a program, which is lowered already: `et-xnnpack inspect` shows what is in it")
     module, colon, function = name.rpartition(":")
     if not colon or not module or not function:
         unreadable(f"{name}: takes a .pt2 file, or MODULE:FUNCTION such as model.py:make")
@@ -120,8 +123,18 @@ def _method(name: str, made) -> Method:
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), runtime_log():
             exported = torch.export.export(module, tuple(parts[1]), **arguments)
     except Exception as error:
-        unreadable(f"{name}: torch.export.export failed: {first_line(error)}")
+        unreadable(f"{name}: torch.export.export failed: {first_line(error)}{_place_in(str(error))}")
     return Method(exported, module)
+
+
+def _place_in(message: str) -> str:
+    """The last line of Python that a message of PyTorch names and that is not PyTorch's own."""
+    import torch
+
+    own = str(Path(torch.__file__).parent)
+    found = re.findall(r'File "([^"<>]+)", line (\d+)', message)
+    places = [(file, line) for file, line in found if not file.startswith(own)]
+    return f" ({Path(places[-1][0]).name}, line {places[-1][1]})" if places else ""
 
 
 def _kind(value) -> str:

@@ -77,7 +77,8 @@ def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: 
             else:
                 found.append(torch.randint(0, 2 if dtype == torch.bool else high, shape, generator=generator).to(dtype))
         else:
-            unreadable(f"input {k} of method {method.name} is a {info}, which only a file can give")
+            what = "a number whose value the program does not have" if info == "Null" else f"a {info}"
+            unreadable(f"input {k} of method {method.name} is {what}: give the inputs in a .pt file (--input)")
     return found
 
 
