@@ -44,11 +44,7 @@ find_package(Python 3.10 REQUIRED COMPONENTS ${components})
 # Sets result to the folder of the installed executorch package, or to nothing.
 function(et_xnnpack_find_executorch_package result)
   execute_process(
-    COMMAND "${Python_EXECUTABLE}" -I -c
-      "import importlib.util as u, os
-spec = u.find_spec('executorch')
-roots = spec.submodule_search_locations if spec else []
-print(next((r for r in roots if os.path.exists(os.path.join(r, 'share', 'cmake'))), ''))"
+    COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/find_executorch.py"
     OUTPUT_VARIABLE root OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   set(${result} "${root}" PARENT_SCOPE)
 endfunction()

@@ -130,6 +130,8 @@ class Method:
     def _results(self, instruction: Instruction, tensors: list[int], written: set[int]) -> tuple[int, ...]:
         """An operator returns what it writes, so its arguments end in them twice; a delegate's end in what is new."""
         if instruction.delegate is None:
+            if not tensors or tensors[-1] != instruction.arguments[-1]:
+                return ()  # it makes a number, such as sym_size
             count = 0
             while count < len(tensors) and tensors[-1 - count] in tensors[: -1 - count]:
                 count += 1

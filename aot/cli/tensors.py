@@ -76,9 +76,13 @@ def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: 
                 found.append(torch.rand(shape, generator=generator).to(dtype))
             else:
                 found.append(torch.randint(0, 2 if dtype == torch.bool else high, shape, generator=generator).to(dtype))
+        elif info == "Null":
+            unreadable(
+                f"input {k} of method {method.name} is a number that may change: ExecuTorch writes it as Null, and then "
+                "takes no number"
+            )
         else:
-            what = "a number whose value the program does not have" if info == "Null" else f"a {info}"
-            unreadable(f"input {k} of method {method.name} is {what}: give the inputs in a .pt file (--input)")
+            unreadable(f"input {k} of method {method.name} is a {info}, which only a file can give")
     return found
 
 

@@ -22,7 +22,7 @@ def picture_of(name: str, method: ExplainedMethod) -> Picture:
     inputs = [border_node(one.name, one.type, "input") for one in method.inputs]
     outputs = [border_node(f"output {k}", one.type, "output", (one.name,)) for k, one in enumerate(method.outputs)]
     summary: Facts = (
-        ("delegated", f"{sum(method.report.partitions)} of {count(len(method.nodes), 'operator')}"),
+        ("delegated", f"{sum(map(len, method.operators))} of {count(len(method.nodes), 'operator')}"),
         ("delegate calls", str(calls)),
         ("arithmetic outside", f"{share(outside.flop, everything.flop)} of {flop(everything.flop)}"),
         ("bytes outside", f"{share(outside.bytes, everything.bytes)} of {size(everything.bytes)}"),

@@ -42,3 +42,22 @@ def test_a_view_keeps_what_lies_in_its_memory(method):
     x = y = 4 * 16
     means = 2 * 4 * 4
     assert method.live_bytes == [x + y, y + y, y + y + 2 * y, 2 * y + 2 * y + means]
+
+
+class Counts(nn.Module):
+    """Positions as far as the input goes, whose size an operator reads that makes no tensor."""
+
+    def forward(self, x):
+        return torch.arange(x.shape[0]) + 1
+
+
+def test_what_reads_a_size_writes_no_tensor(tmp_path):
+    shapes = ({0: torch.export.Dim("n", max=9)},)
+    exported = torch.export.export(Counts(), (torch.rand(4, 2),), dynamic_shapes=shapes)
+    path = tmp_path / "counts.pte"
+    path.write_bytes(to_edge(exported).to_executorch().buffer)
+    method = programs.read(path).method(None)
+    flow = dict(zip((instruction.name for instruction in method.instructions), method.flow, strict=False))
+    assert list(flow["aten.sym_size.int"].reads) == list(method.inputs)
+    assert flow["aten.sym_size.int"].writes == ()
+    assert all(one.writes for name, one in flow.items() if name.startswith("aten.a"))
