@@ -56,7 +56,8 @@ if(CMAKE_CROSSCOMPILING)
     "-DCMAKE_PREFIX_PATH=<folder>: what `cmake --install` wrote, or (where there is a wheel for that system) "
     "<unpacked wheel>/executorch. setup.md has the steps.")
 else()
-  if(NOT CMAKE_PREFIX_PATH AND NOT executorch_DIR AND NOT executorch_ROOT)
+  # scikit-build-core (SKBUILD) names folders of its own in CMAKE_PREFIX_PATH where it builds in isolation.
+  if((NOT CMAKE_PREFIX_PATH OR SKBUILD) AND NOT executorch_DIR AND NOT executorch_ROOT)
     et_xnnpack_find_executorch_package(executorch_ROOT)
   endif()
   set(how_to

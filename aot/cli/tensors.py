@@ -78,8 +78,8 @@ def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: 
                 found.append(torch.randint(0, 2 if dtype == torch.bool else high, shape, generator=generator).to(dtype))
         elif info == "Null":
             unreadable(
-                f"input {k} of method {method.name} is a number that may change: ExecuTorch writes it as Null, and then "
-                "takes no number"
+                f"input {k} of method {method.name} is a number that may change: ExecuTorch writes it as Null, and "
+                "then takes no number"
             )
         else:
             unreadable(f"input {k} of method {method.name} is a {info}, which only a file can give")

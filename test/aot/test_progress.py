@@ -2,6 +2,9 @@
 """Long work is shown on a terminal, from two seconds on, and nowhere else."""
 
 import io
+import os
+import pty
+import select
 import threading
 import time
 
@@ -87,3 +90,20 @@ def test_lowering_names_partitioning_and_every_pass(terminal, monkeypatch):
     assert {title for title, _ in seen} == {"et_xnnpack partitions forward", "et_xnnpack lowers"}
     assert {f"pass {run.__name__}" for run in PIPELINE} <= {text for _, text in seen}
     assert terminal.getvalue() == ""
+
+
+def test_it_is_shown_while_the_error_output_goes_elsewhere(monkeypatch, tmp_path):
+    monkeypatch.setattr(progress, "_DELAY", 0.01)
+    monkeypatch.setenv("TERM", "xterm")
+    screen, keyboard = pty.openpty()
+    monkeypatch.setattr(progress, "_stream", lambda: terminal)
+    with os.fdopen(keyboard, "w") as terminal, progress.work("loading"):
+        kept = os.dup(keyboard)
+        with open(tmp_path / "log", "wb") as log:
+            os.dup2(log.fileno(), keyboard)
+            time.sleep(0.5)
+        os.dup2(kept, keyboard)
+        os.close(kept)
+    assert select.select([screen], [], [], 10)[0] and b"loading" in os.read(screen, 1000)
+    assert (tmp_path / "log").read_bytes() == b""
+    os.close(screen)

@@ -64,3 +64,9 @@ def test_another_delegate(command):
     found = command("diff", "full.pte", "official.pte", "--json", code=ExitCode.NO).json
     assert "results" not in found["methods"]["forward"]  # other inputs
     assert found["methods"]["forward"]["operators"][0].startswith("delegates: EtXnnpackBackend became XnnpackBackend")
+
+
+def test_programs_that_do_not_run_are_compared_all_the_same(command):
+    done = command("diff", "full.pte", "full.pte", "--option", "no_such=1", code=ExitCode.FAILED)
+    assert done.out == "full.pte and full.pte are the same but for results\n"
+    assert "results are not compared: full.pte: method forward does not load" in done.err

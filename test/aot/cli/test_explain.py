@@ -78,6 +78,8 @@ def test_an_exported_program_and_several_methods(command):
         ("model.py:fails", "model.py:fails failed: ValueError: no weights (model.py, line "),
         ("model.py:nothing", "returned NoneType, not (module, inputs) or an exported program"),
         ("model.py:branches", "torch.export.export failed: "),
+        ("model.py:branches", " (model.py, line "),
+        ("full.pte", "full.pte: is a program, which is lowered already"),
         ("text.pt2", "text.pt2: is no exported program"),
         ("broken.py:make", "importing broken.py failed: SyntaxError"),
     ],

@@ -2,9 +2,11 @@
 """``et-xnnpack inspect``: methods, graph, plan, weights and memory of programs of any delegate."""
 
 import hashlib
+import re
 
 import pytest
 from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack.aot.cli import inspect as inspect_command
 from executorch.backends.et_xnnpack.aot.cli import program as programs
 from executorch.backends.et_xnnpack.aot.cli.blob import read_blob
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
@@ -96,7 +98,24 @@ def test_another_delegate(command):
     found = command("inspect", "official.pte", "--json").json["methods"]["forward"]
     assert {d["backend"] for d in found["delegates"]} == {"XnnpackBackend"}
     assert all("nodes" not in d and d["bytes"] > 0 for d in found["delegates"])
-    assert "XnnpackBackend" in command("inspect", "official.pte").out
+    printed = command("inspect", "official.pte").out
+    assert "XnnpackBackend" in printed
+    assert re.search(r"reads %\d+ float32\[6, 16\]\n", printed) and re.search(
+        r"writes %\d+ float32\[6, 16\]\n", printed
+    )
+
+
+def test_the_memory_that_executorch_plans_tensor_by_tensor(command):
+    printed = command("inspect", "outside.pte", "--only", "memory").out
+    header, *rows = printed.partition("value")[2].partition("delegate 0")[0].splitlines()
+    assert header.split() == ["type", "buffer", "offset", "bytes", "from", "instruction", "to"]
+    assert any("float32[6, 16]" in row for row in rows)
+    assert "from instruction" not in command("inspect", "outside.pte").out
+
+
+def test_the_numbers_of_all_channels_are_shortened():
+    line = "const %1: Int8[8, 16] quantized scale=(1, 2, 3, 4, 5) zero_point=(0) = Linear(%0, %1, %2)"
+    assert inspect_command._SCALES.sub(inspect_command._shortened, line) == line.replace("4, 5", "... 5 in all")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """``et-xnnpack run``: inputs, references, outputs, ETDump."""
 
+import dataclasses
+
+import click
 import numpy as np
 import pytest
 import torch
@@ -93,6 +96,17 @@ def test_differences():
     assert with_nan.is_close and with_nan.largest == 0
     (one_nan,) = tensors.compare([torch.tensor([nan])], [torch.tensor([1.0])], 1, 1)
     assert not one_nan.is_close and one_nan.largest == float("inf")
+
+
+def test_one_of_several_methods_is_named(folder):
+    program = programs.read(folder / "full.pte")
+    names = ("prefill", "decode")
+    several = dataclasses.replace(
+        program, methods=tuple(dataclasses.replace(program.methods[0], name=n) for n in names)
+    )
+    assert several.method("decode").name == "decode"
+    with pytest.raises(click.UsageError, match="has methods prefill, decode: name one with --method"):
+        several.method(None)
 
 
 def test_numbers_among_the_arguments(folder):
