@@ -46,7 +46,7 @@ help:
 	@echo "make bench-tracer     set up, and measure what profiling costs while nobody profiles"
 	@echo "make bench-cache set up, and measure attention with a long cache beside ExecuTorch's operators (ten minutes)"
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy, beside other engines (half an hour)"
-	@echo "make bench-llm   set up, and measure language models beside the official delegate and llama.cpp (hours, 40 GB; BENCH=\"--models smollm2_135m --formats fp32 8da4w --contexts 128 --threads 1\" for a part)"
+	@echo "make bench-llm   set up, and measure language models beside the official delegate, llama.cpp and ONNX Runtime GenAI (hours, 50 GB; BENCH=\"--models smollm2_135m --formats fp32 8da4w --contexts 128 --threads 1\" for a part)"
 	@echo "make bench       set up, and measure whole models beside other engines and the limits of the machine (about an hour at first)"
 	@echo "make bench-limits     set up, and measure what the machine can do: multiply-adds and memory (a minute)"
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"

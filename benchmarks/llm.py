@@ -1,15 +1,16 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Language models in their true shapes: tokens a second, time to the first token, loading, memory.
 
-et_xnnpack beside the official XNNPACK delegate, both as ExecuTorch's exporter writes their programs, and llama.cpp
-with weights of as many bits. Weights are random, the same for all. Each engine runs in a process of its own, they
-take turns, and the memory bandwidth is measured with each of them. Programs are kept; those of all models, formats
-and engines take some 40 GB. Writes llm.json and llm.md after each number of threads.
+et_xnnpack beside the official XNNPACK delegate, both as ExecuTorch's exporter writes their programs, llama.cpp and
+ONNX Runtime GenAI with weights of as many bits. Weights are random, the same for all. Each engine runs in a process of
+its own, they take turns, and the memory bandwidth is measured with each of them. Programs are kept; those of all
+models, formats and engines take some 50 GB. Writes llm.json and llm.md after each number of threads.
 """
 
 import argparse
 import contextlib
 import json
+import os
 import statistics
 import sys
 import time
@@ -23,6 +24,7 @@ from language.engines._exporter import CHUNK
 from language.models import FORMATS, MODELS, TRIAL
 from language.worker import Worker
 from rich.console import Console
+from worker import CPU_TIME
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -36,6 +38,8 @@ console = Console(stderr=True, highlight=False)
 def main() -> int:
     arguments = parse_arguments()
     arguments.output.mkdir(parents=True, exist_ok=True)
+    if arguments.cpu_time:
+        os.environ[CPU_TIME] = "1"
     path = arguments.output / "llm.json"
     earlier = json.loads(path.read_text())["rows"] if arguments.add and path.exists() else []
     names, absent = present(arguments.engines)
@@ -83,6 +87,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--longest", type=float, default=120, help="seconds that such a call may take to be made at all"
     )
+    parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
     parser.add_argument("--fresh", action="store_true", help="make all programs again")
     parser.add_argument("--discard", action="store_true", help="remove each program once it is measured")
@@ -250,8 +255,9 @@ def _key(row: dict) -> tuple:
 
 
 def write(path: Path, rows: list[dict], absent: dict, errors: list[dict]) -> None:
-    packages = versions(("torch", "executorch", "torchao", "llama_cpp_python"))
-    results = {"machine": machine(), "versions": packages, "rows": rows, "absent": absent, "errors": errors}
+    packages = versions(("torch", "executorch", "torchao", "llama_cpp_python", "onnxruntime_genai"))
+    results = {"machine": machine(), "versions": packages, "cpu_time": CPU_TIME in os.environ}
+    results |= {"rows": rows, "absent": absent, "errors": errors}
     path.write_text(json.dumps(results, indent=1))
     path.with_suffix(".md").write_text(report.report(results))
 

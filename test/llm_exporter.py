@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 import torch
+from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import export_llm
 from executorch.examples.models.llama import export_llama_lib
 from executorch.examples.models.llama.llama_transformer import construct_transformer
@@ -22,9 +23,10 @@ from omegaconf import OmegaConf
 
 CONTEXT = 32
 VOCABULARY = 272
+LAYERS = 2  # but for some architectures
 _LLAMA = {
     "dim": 64,
-    "n_layers": 2,
+    "n_layers": LAYERS,
     "n_heads": 4,
     "n_kv_heads": 2,
     "vocab_size": VOCABULARY,
@@ -184,6 +186,13 @@ INTEGERS = {
     "executorch_prim::le",
     "executorch_prim::lt",
 }
+
+
+def inside(program: bytes, method: str = "forward") -> str:
+    """The operators in the only delegate of a method."""
+    program = deserialize_pte_binary(program).program
+    (delegate,) = next(p for p in program.execution_plan if p.name == method).delegates
+    return et_xnnpack.inspect(program.backend_delegate_data[delegate.processed.index].data)
 
 
 def assert_one_call(program: bytes, method: str = "forward") -> None:

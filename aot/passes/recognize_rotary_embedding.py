@@ -8,9 +8,10 @@ from .terms import binary, is_unary
 
 
 class _Window(NamedTuple):
-    """Neighbours along the last axis of a value."""
+    """Neighbours along the last axis of a value that is seen in ``shape``."""
 
     of: str
+    shape: tuple
     start: int
     size: int
 
@@ -32,11 +33,19 @@ def _slice(graph: Graph, name: str) -> Node | None:
     return node if all(isinstance(i, int) for i in sizes) else None
 
 
+def _in(graph: Graph, name: str, start: int, size: int) -> _Window:
+    """A window of ``name``, which may be another shape of a value."""
+    shape = graph.values[name].shape
+    while (node := graph.producer(name, schema.Reshape)) is not None:
+        name = node.inputs[0]
+    return _Window(name, shape, start, size)
+
+
 def _window(graph: Graph, name: str) -> _Window:
     node = _slice(graph, name)
     if node is None or node.attributes.step != 1:
-        return _Window(name, 0, graph.values[name].shape[-1])
-    return _Window(node.inputs[0], node.attributes.start, node.attributes.size)
+        return _in(graph, name, 0, graph.values[name].shape[-1])
+    return _in(graph, node.inputs[0], node.attributes.start, node.attributes.size)
 
 
 def _parts(graph: Graph, name: str) -> list[_Part]:
@@ -50,7 +59,7 @@ def _parts(graph: Graph, name: str) -> list[_Part]:
     of, a = node.inputs[0], node.attributes
     pairs = a.step == 2
     starts = (a.start, a.start - (1 if pairs else a.size))
-    found = [_Part(_Window(of, start, 2 * a.size), pairs, start != a.start) for start in starts]
+    found = [_Part(_in(graph, of, start, 2 * a.size), pairs, start != a.start) for start in starts]
     return [p for p in found if p.whole.start >= 0 and p.whole.start + p.whole.size <= graph.values[of].shape[-1]]
 
 
@@ -63,10 +72,13 @@ def _column(graph: Graph, node: Node) -> list[_Part]:
     if split is None:
         return []
     half = graph.values[node.outputs[0]].shape
-    whole = graph.values[split.inputs[0]].shape
-    if graph.values[split.outputs[0]].shape != (*half, 2) or not half or whole != (*half[:-1], 2 * half[-1]):
+    if graph.values[split.outputs[0]].shape != (*half, 2) or not half or not isinstance(half[-1], int):
         return []
-    return [_Part(_window(graph, split.inputs[0]), True, cut.attributes.start == 1)]
+    whole = (*half[:-1], 2 * half[-1])
+    window = _window(graph, split.inputs[0])
+    if graph.values[split.inputs[0]].shape != whole:  # x had another shape, and two reshapes became one
+        window = _in(graph, split.inputs[0], 0, whole[-1])._replace(shape=whole)
+    return [_Part(window, True, cut.attributes.start == 1)]
 
 
 def _joined(graph: Graph, name: str) -> tuple[str, str, bool] | None:
@@ -191,7 +203,7 @@ def _rotary(r: Rewriter, node: Node) -> Value | None:
     if found is None:
         return None
     whole, *angles, pairs = found
-    if (*graph.values[whole.of].shape[:-1], whole.size) != output.shape:
+    if (*whole.shape[:-1], whole.size) != output.shape:
         return None
     if not all(_broadcasts(graph.values[i], output.shape, whole.size // 2) for i in angles):
         return None
@@ -204,6 +216,8 @@ def _node(r: Rewriter, x: Value, angles: list[Value], pairs: bool) -> Value:
 
 def _cut(r: Rewriter, window: _Window) -> Value:
     x = r[window.of]
+    if x.shape != window.shape:
+        x = r.reshape(x, window.shape)
     shape = (*x.shape[:-1], window.size)
     attributes = schema.Slice(axis=x.rank - 1, start=window.start, size=window.size)
     return x if x.shape == shape else r.node(attributes, x, shape=shape)

@@ -108,12 +108,13 @@ TRIAL = "tiny"  # shows in a minute that everything works, and is no model to me
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A number format: options of ExecuTorch's exporter, and the types of GGUF with as many bits."""
+    """A number format: options of ExecuTorch's exporter, and the types of other engines with as many bits."""
 
     title: str
     weight_bits: float  #: with a scale of 16 bits for each group of 4-bit weights
     cache_bits: int
     gguf: str
+    onnx: str | None  #: precision of ONNX Runtime GenAI
     exporter: dict[str, object]
 
 
@@ -129,11 +130,11 @@ def _quantized(qmode: str) -> dict[str, object]:
 
 
 FORMATS = {
-    "fp32": Format("float32", 32, 32, "F32", {}),
-    "bf16": Format("bfloat16", 16, 16, "BF16", {"model.dtype_override": "bf16"}),
-    "8da4w": Format("8da4w", 4 + 16 / GROUP, 32, "Q4_0", _quantized("8da4w")),
-    "int8": Format("int8 weights", 8, 32, "Q8_0", _quantized("int8")),
-    "int4": Format("int4 weights", 4 + 16 / GROUP, 32, "Q4_0", _quantized("4w")),
+    "fp32": Format("float32", 32, 32, "F32", "fp32", {}),
+    "bf16": Format("bfloat16", 16, 16, "BF16", None, {"model.dtype_override": "bf16"}),
+    "8da4w": Format("8da4w", 4 + 16 / GROUP, 32, "Q4_0", "int4", _quantized("8da4w")),
+    "int8": Format("int8 weights", 8, 32, "Q8_0", "int8", _quantized("int8")),
+    "int4": Format("int4 weights", 4 + 16 / GROUP, 32, "Q4_0", "int4", _quantized("4w")),
 }
 
 

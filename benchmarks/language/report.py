@@ -15,7 +15,9 @@ def report(results) -> str:
         "# Language models",
         f"{m['cpu']}, {m['cpus']} CPUs, {m['system']}. Random weights in true shapes, batch 1. {packages}. Each engine "
         "in its own process, in turns; medians. In brackets: how many times as fast as the official delegate. Times "
-        "hold for this machine only.",
+        "hold for this machine only."
+        + " Times are those of the processor, because others used the machine."
+        * results["cpu_time"],
     ]
     for model in dict.fromkeys(row["model"] for row in results["rows"]):
         rows = [row for row in results["rows"] if row["model"] == model]

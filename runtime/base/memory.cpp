@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 
 #if defined(__linux__)
@@ -49,7 +50,8 @@ StatusOr<Buffer> Buffer::allocate(size_t bytes) {
   Buffer buffer;
   const size_t total = round_up_to_alignment(bytes + kTailBytes);
   if (total >= bytes) {
-    buffer.data_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, total)));
+    void* const block = std::aligned_alloc(kAlignment, total);
+    buffer.data_ = {static_cast<char*>(block), Free{block}};
   }
   ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "there is no memory for %zu bytes", bytes);
   buffer.size_ = bytes;
@@ -59,6 +61,19 @@ StatusOr<Buffer> Buffer::allocate(size_t bytes) {
 StatusOr<Buffer> Buffer::allocate_populated(size_t bytes) {
   ETX_ASSIGN_OR_RETURN(Buffer buffer, allocate(bytes));
   populate(buffer.data(), bytes);
+  return buffer;
+}
+
+StatusOr<Buffer> Buffer::allocate_zeros(size_t bytes) {
+  Buffer buffer;
+  size_t total = bytes + kTailBytes + kAlignment;
+  if (total >= bytes) {
+    void* const block = std::calloc(total, 1);
+    void* data = block;
+    buffer.data_ = {static_cast<char*>(std::align(kAlignment, bytes, data, total)), Free{block}};
+  }
+  ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "there is no memory for %zu bytes", bytes);
+  buffer.size_ = bytes;
   return buffer;
 }
 

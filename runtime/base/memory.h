@@ -47,6 +47,8 @@ class Buffer {
   static StatusOr<Buffer> allocate(size_t bytes);
   // The same for what is written whole at once.
   static StatusOr<Buffer> allocate_populated(size_t bytes);
+  // All zero. Large ones take no memory of the system where nothing was written yet.
+  static StatusOr<Buffer> allocate_zeros(size_t bytes);
 
   char* data() const {
     return data_.get();
@@ -57,9 +59,10 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(char* data) const {
-      std::free(data);
+    void operator()(char*) const {
+      std::free(block);
     }
+    void* block; // that the data is in
   };
   std::unique_ptr<char, Free> data_;
   size_t size_ = 0;

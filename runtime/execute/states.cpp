@@ -19,8 +19,7 @@ StatusOr<char*> States::find_or_add(const schema::State& state, const TensorType
     return known->second.buffer.data();
   }
   Content content{type, identity(*state.initial()), {}};
-  ETX_ASSIGN_OR_RETURN(content.buffer, Buffer::allocate(type.bytes()));
-  ETX_RETURN_IF_ERROR(weights.constants().copy(*state.initial(), type, content.buffer.data()));
+  ETX_ASSIGN_OR_RETURN(content.buffer, weights.constants().own(*state.initial(), type));
   char* const data = content.buffer.data();
   contents_.emplace(name, std::move(content));
   return data;

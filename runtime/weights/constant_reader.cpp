@@ -24,6 +24,10 @@ void widen_bytes(DType from, const char* x, float* y, size_t count) {
   }
 }
 
+bool is_zero(const char* data, size_t bytes) {
+  return bytes == 0 || (data[0] == 0 && std::memcmp(data, data + 1, bytes - 1) == 0);
+}
+
 bool is_aligned(const void* data, DType dtype) {
   return reinterpret_cast<uintptr_t>(data) % element_size(dtype) == 0;
 }
@@ -73,6 +77,19 @@ Status ConstantReader::copy(const schema::Constant& constant, const TensorType& 
     std::memcpy(to, buffer->data(), type.bytes());
   }
   return {};
+}
+
+StatusOr<Buffer> ConstantReader::own(const schema::Constant& constant, const TensorType& type) const {
+  const size_t stored_bytes = type.shape.numel() * element_size(stored_type(constant, type.dtype));
+  {
+    ETX_ASSIGN_OR_RETURN(const std::shared_ptr<const FreeableBuffer> buffer, borrow(constant, stored_bytes));
+    if (is_zero(static_cast<const char*>(buffer->data()), stored_bytes)) {
+      return Buffer::allocate_zeros(type.bytes());
+    }
+  }
+  ETX_ASSIGN_OR_RETURN(Buffer result, Buffer::allocate(type.bytes()));
+  ETX_RETURN_IF_ERROR(copy(constant, type, result.data()));
+  return result;
 }
 
 StatusOr<PackedBytes> ConstantReader::keep(

@@ -38,6 +38,8 @@ class ConstantReader {
 
   // Copies the elements of a constant of this type.
   Status copy(const schema::Constant& constant, const TensorType& type, void* to) const;
+  // A copy of them to write to, of memory that an initial content of zeros does not take before it is written.
+  StatusOr<Buffer> own(const schema::Constant& constant, const TensorType& type) const;
   // The data of a constant with kTailBytes readable behind it, for as long as ExecuTorch has it: where it is, if that is
   // possible and not `copied`, or as a copy.
   StatusOr<PackedBytes> keep(const schema::Constant& constant, const TensorType& type, bool copied) const;

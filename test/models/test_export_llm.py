@@ -5,7 +5,7 @@ import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.runtime import Runtime
-from llm_exporter import ARCHITECTURES, CONTEXT, VARIANTS, VOCABULARY, assert_one_call, exported
+from llm_exporter import ARCHITECTURES, CONTEXT, LAYERS, VARIANTS, VOCABULARY, assert_one_call, exported, inside
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
@@ -48,3 +48,10 @@ def test_runs_like_eager_up_to_the_end_of_the_cache(architecture, variant):
             else:
                 torch.testing.assert_close(actual, expected, atol=1e-4, rtol=1e-4)
             position += length
+
+
+@pytest.mark.parametrize("variant", ["plain", "custom", "8da4w"])
+def test_rotary_embeddings_are_one_operator_each(variant):
+    operators = inside(exported("llama3", variant).program)
+    assert operators.count("= RotaryEmbedding(") == 2 * LAYERS
+    assert "= Concat(" not in operators

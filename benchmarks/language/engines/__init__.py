@@ -16,7 +16,7 @@ import importlib
 from types import ModuleType
 
 #: In the order of the columns.
-NAMES = ("et_xnnpack", "official", "llama_cpp")
+NAMES = ("et_xnnpack", "official", "llama_cpp", "onnxruntime_genai")
 
 
 def get(name: str) -> ModuleType:
@@ -25,6 +25,6 @@ def get(name: str) -> ModuleType:
 
 #: Peers that are not measured, and why.
 ABSENT = {
-    "ONNX Runtime GenAI": "no engine here makes its models yet, which takes a folder as published for transformers",
-    "OpenVINO GenAI": "Optimum-Intel, which makes its models, pins a transformers that this environment cannot have",
+    "OpenVINO GenAI": "Optimum-Intel 2.2.0, which makes its models, wants a transformers older than 5.6, which this "
+    "environment cannot have",
 }

@@ -42,6 +42,8 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
       narrow(DType::BFloat16, scale, reduced.data(), count);
     }
     const size_t depth = node.input(0).shape.last(), columns = node.input(1).shape[0];
+    // Of as many scales as a fifth of the weight; the key has their name.
+    const std::string scales = constants.identity(2);
     PackingKey key(kCreate);
     key.add(
            is_dynamic_,
@@ -52,7 +54,7 @@ class XnnpackQuantizedLinear : public XnnpackKernel {
            depth,
            columns,
            is_bias_packed(node))
-        .add_bytes(scale, node.input(2).bytes());
+        .add_bytes(scales.data(), scales.size());
     std::optional<PackedOperator::Operand> bias;
     if (is_bias_packed(node)) {
       bias = {3, node.input(3).bytes()};

@@ -91,6 +91,46 @@ def test_parts(check, parts):
     check(recognize_rotary_embedding, before, HEAD + doubled + rotary(parts, "c3", "s3"))
 
 
+def test_columns_of_another_shape(check):
+    half = "Float32[1, s0, 3, 4]"
+    head = """
+        range s0 1..16 hint 8
+        in %w: Float32[1, s0, 24]
+        in %c: Float32[1, s0, 1, 4]
+        in %s: Float32[1, s0, 1, 4]
+    """
+    nodes = f"""
+        %p: Float32[1, s0, 3, 4, 2] = Reshape(%w) shape=(1, s0, 3, 4, 2)
+        %q: Float32[1, s0, 3, 4, 1] = Slice(%p) axis=4 start=0 size=1
+        %l: {half} = Reshape(%q) shape=(1, s0, 3, 4)
+        %r: Float32[1, s0, 3, 4, 1] = Slice(%p) axis=4 start=1 size=1
+        %h: {half} = Reshape(%r) shape=(1, s0, 3, 4)
+        %a: {half} = Binary(%l, %c) kind=Mul
+        %b: {half} = Binary(%h, %s) kind=Mul
+        %d: {half} = Binary(%a, %b) kind=Sub
+        %e: {half} = Binary(%l, %s) kind=Mul
+        %f: {half} = Binary(%h, %c) kind=Mul
+        %g: {half} = Binary(%e, %f) kind=Add
+        %y1: Float32[1, s0, 3, 4, 1] = Reshape(%d) shape=(1, s0, 3, 4, 1)
+        %y2: Float32[1, s0, 3, 4, 1] = Reshape(%g) shape=(1, s0, 3, 4, 1)
+        %y3: Float32[1, s0, 3, 4, 2] = Concat(%y1, %y2) axis=4
+        %y: Float32[1, s0, 3, 8] = Reshape(%y3) shape=(1, s0, 3, 8)
+        out %y
+    """
+    after = """
+        %x: Float32[1, s0, 3, 8] = Reshape(%w) shape=(1, s0, 3, 8)
+        %c1: Float32[1, s0, 1, 4, 1] = Reshape(%c) shape=(1, s0, 1, 4, 1)
+        %c2: Float32[1, s0, 1, 4, 2] = Expand(%c1) shape=(1, s0, 1, 4, 2)
+        %c3: Float32[1, s0, 1, 8] = Reshape(%c2) shape=(1, s0, 1, 8)
+        %s1: Float32[1, s0, 1, 4, 1] = Reshape(%s) shape=(1, s0, 1, 4, 1)
+        %s2: Float32[1, s0, 1, 4, 2] = Expand(%s1) shape=(1, s0, 1, 4, 2)
+        %s3: Float32[1, s0, 1, 8] = Reshape(%s2) shape=(1, s0, 1, 8)
+        %y: Float32[1, s0, 3, 8] = RotaryEmbedding(%x, %c3, %s3) interleaved=True
+        out %y
+    """
+    check(recognize_rotary_embedding, head + nodes, head + after)
+
+
 KEPT = {
     "the other part negated": PARTS["halves"] + f"%n: {HALF} = Unary(%l) kind=Neg\n" + joined("halves", "h", "n", "t"),
     "nothing negated": PARTS["halves"] + joined("halves", "h", "l", "t"),

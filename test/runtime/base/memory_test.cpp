@@ -36,6 +36,36 @@ TEST(BufferTest, FailsWithoutMemory) {
   }
 }
 
+TEST(BufferTest, OfZeros) {
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{65}, size_t{4096}}) {
+    StatusOr<Buffer> buffer = Buffer::allocate_zeros(bytes);
+    ASSERT_TRUE(buffer.ok());
+    EXPECT_EQ(buffer->size(), bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % kAlignment, 0u);
+    EXPECT_TRUE(std::all_of(buffer->data(), buffer->data() + bytes, [](char x) { return x == 0; }));
+    std::memset(buffer->data(), 1, bytes + kTailBytes);
+  }
+  for (const size_t bytes : {SIZE_MAX, SIZE_MAX - 64, SIZE_MAX / 2, size_t{1} << 60}) {
+    EXPECT_EQ(Buffer::allocate_zeros(bytes).status().code(), Error::MemoryAllocationFailed);
+  }
+}
+
+#if defined(__linux__)
+TEST(BufferTest, OfZerosTakesMemoryWhereItIsWritten) {
+  constexpr size_t kBytes = 64 << 20; // malloc takes such from the system
+  StatusOr<Buffer> buffer = Buffer::allocate_zeros(kBytes);
+  ASSERT_TRUE(buffer.ok());
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  char* const middle = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(buffer->data() + kBytes / 2) / page * page);
+  unsigned char resident = 1;
+  ASSERT_EQ(mincore(middle, page, &resident), 0);
+  EXPECT_EQ(resident & 1, 0);
+  *middle = 1;
+  ASSERT_EQ(mincore(middle, page, &resident), 0);
+  EXPECT_EQ(resident & 1, 1);
+}
+#endif
+
 TEST(BufferTest, Moves) {
   StatusOr<Buffer> buffer = Buffer::allocate(8);
   ASSERT_TRUE(buffer.ok());

@@ -1,9 +1,14 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// A call like the one before allocates nothing, wherever its arguments are.
+// A call like the one before allocates nothing, wherever its arguments are. A load keeps no more than it has to.
 
 #include <atomic>
 #include <cstdlib>
+#include <vector>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include <gtest/gtest.h>
 
@@ -90,6 +95,37 @@ TEST_P(AllocationTest, ThereIsNoneInALaterCall) {
 INSTANTIATE_TEST_SUITE_P(Samples, AllocationTest, ::testing::ValuesIn(sample_graphs()), [](const auto& sample) {
   return sample.param.name;
 });
+
+size_t bytes_in_use() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// Weights of 4 bits with a scale for every 32 of them, packed: their bits, the scale in 16 bits, a sum for each row.
+TEST(MemoryTest, OfALoadedProgramIsThatOfItsPackedWeights) {
+  constexpr int64_t kDepth = 1024, kColumns = 768, kGroups = kDepth / 32, kLayers = 3;
+  GraphDef g;
+  const int64_t rows = g.ranged(schema::DimOp::InputDim, 0, 0, 1, 4, 4);
+  const uint32_t x = g.input({rows, kDepth});
+  DataMap weights;
+  for (int64_t i = 0; i < kLayers; ++i) {
+    const std::string name = std::to_string(i);
+    weights.add("w" + name, std::vector<uint8_t>(kColumns * kDepth / 2, static_cast<uint8_t>(i + 1)));
+    weights.add("s" + name, std::vector<float>(kColumns * kGroups, 0.01f));
+    const uint32_t weight = g.named({kColumns, kDepth / 2}, "w" + name, DType::UInt8);
+    const uint32_t scale = g.named({kColumns, kGroups}, "s" + name);
+    g.output(g.node(quantized_linear(4, true), {x, weight, scale}, {rows, kColumns}));
+  }
+  const std::vector<uint8_t> bytes = g.build();
+  EtXnnpackBackend backend;
+  ASSERT_EQ(Method(backend, bytes, &weights).error, Error::Ok); // what is there once for a process
+  const size_t before = bytes_in_use();
+  Method method(backend, bytes, &weights);
+  ASSERT_EQ(method.error, Error::Ok);
+  constexpr size_t kPacked = kLayers * kColumns * (kDepth / 2 + kGroups * 2 + 4);
+  EXPECT_GT(bytes_in_use() - before, kPacked);
+  EXPECT_LT(bytes_in_use() - before, kPacked + kPacked / 50);
+}
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

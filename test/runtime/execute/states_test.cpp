@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/execute/states.h>
 
+#include <cmath>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -131,6 +132,21 @@ TEST(StatesTest, ReadTheirInitialContentFromNamedData) {
   Loaded model(g, nullptr, &data);
   EXPECT_EQ(data.in_use(), 0);
   EXPECT_THAT(model({{7}, {1}, {0}})[0], ElementsAre(-4, -7, -6));
+}
+
+TEST(StatesTest, MayBeginWithZeros) {
+  GraphDef g = cache_graph();
+  g.states[0].initial = ConstantDef{"rows", std::nullopt};
+  DataMap data;
+  for (const std::vector<float>& rows : {std::vector<float>{0, 0, 0}, {0, -0.0f, 0}, {0, 0, 1e-40f}}) {
+    data.add("rows", rows);
+    Loaded model(g, nullptr, &data);
+    EXPECT_EQ(data.in_use(), 0);
+    const std::vector<float> negative = model({{7}, {0}, {0}})[0];
+    EXPECT_THAT(negative, ElementsAre(-7, -rows[1], -rows[2]));
+    EXPECT_NE(std::signbit(negative[1]), std::signbit(rows[1]));
+    EXPECT_THAT(model({{8}, {2}, {0}})[0], ElementsAre(-7, -rows[1], -8));
+  }
 }
 
 // Writes in place only where nobody reads the old content later; the plan tells.
