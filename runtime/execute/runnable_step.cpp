@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pass.h"
 #include "runtime/weights/node_constants.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -43,12 +44,12 @@ Status RunnableStep::load(
         return {};
       }
       if (step_.kind == Step::Kind::Led) {
-        make_pass(graph);
+        pass_ = pass_of(graph);
       }
       return load_kernel(graph, weights, packing);
     }
     case Step::Kind::Fused:
-      make_pass(graph);
+      pass_ = pass_of(graph);
       return {};
     case Step::Kind::Convert: {
       is_in_xnnpack_ = true;
@@ -96,28 +97,10 @@ Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, st
   return {};
 }
 
-void RunnableStep::make_pass(const PlannedGraph& graph) {
-  std::vector<FusedElementwise::Node> nodes;
-  for (size_t n = step_.kind == Step::Kind::Led ? 1 : 0; n < step_.nodes.size(); ++n) {
-    const uint32_t i = step_.nodes[n];
-    const BoundNode bound(graph.blob, i, graph.types, graph.sizes);
-    const schema::Node& node = graph.blob.node(i);
-    const uint32_t result = node.outputs()->Get(0);
-    nodes.push_back(
-        {graph.plan.choices[i].row(bound.context()),
-         {node.inputs()->begin(), node.inputs()->end()},
-         {result, element_size(graph.types[result].storage())}});
-  }
-  std::vector<FusedElementwise::Value> inputs;
-  for (size_t k = first_of_pass(); k < step_.inputs.size(); ++k) {
-    const uint32_t first = graph.blob.node(step_.nodes.front()).outputs()->Get(0);
-    const uint32_t id = step_.inputs[k] == kNone ? first : step_.inputs[k];
-    inputs.push_back({id, element_size(graph.types[id].storage())});
-  }
-  pass_ = std::make_unique<FusedElementwise>(
-      std::move(nodes),
-      Span<const FusedElementwise::Value>(inputs.data(), inputs.size()),
-      Span<const uint32_t>(step_.outputs.data(), step_.outputs.size()));
+std::unique_ptr<FusedElementwise> RunnableStep::pass_of(const PlannedGraph& graph) const {
+  const size_t first = first_of_pass();
+  const Span<const uint32_t> inputs{step_.inputs.data() + first, step_.inputs.size() - first};
+  return make_pass(graph.blob, graph.plan, graph.types, graph.sizes, step_, inputs);
 }
 
 size_t RunnableStep::first_of_pass() const {

@@ -87,7 +87,7 @@ class RunnableStep {
   };
 
   Status load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing);
-  void make_pass(const PlannedGraph& graph);
+  std::unique_ptr<FusedElementwise> pass_of(const PlannedGraph& graph) const;
   // Where the inputs of the pass begin among those of the step.
   size_t first_of_pass() const;
   void run_led(const KernelArguments& kernel) const;

@@ -15,6 +15,7 @@ from torch import nn
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 LED = "row of a pass over the parts of the first result of this step."
+# of images: batch, height and width
 SIZES = ((2, 9, 12), (1, 1, 1), (1, 4, 4), (3, 7, 5), (1, 20, 24), (4, 3, 17), (0, 5, 6))
 
 
@@ -66,6 +67,13 @@ NETS = {
 }
 
 
+LEAST = {"inverted": 3, "windows": 3}  # height and width that torch.export takes where there is a stride
+
+
+def sizes_of(name):
+    return [size for size in SIZES if min(size[1:]) >= LEAST.get(name, 1)]
+
+
 def images(batch, height, width):
     random = torch.Generator().manual_seed(batch + 7 * height)
     return (torch.randn(batch, 24, height, width, generator=random).bfloat16(),)
@@ -79,8 +87,9 @@ def lower(name):
         with torch.no_grad():  # gives batch norms something to do
             model(torch.randn(4, 24, 9, 8))
             model = model.eval().bfloat16()
-    sizes = {0: torch.export.Dim("batch", max=4), 2: torch.export.Dim("height", max=20)}
-    sizes[3] = torch.export.Dim("width", max=24)
+    least = LEAST.get(name, 1)
+    sizes = {0: torch.export.Dim("batch", max=4), 2: torch.export.Dim("height", min=least, max=20)}
+    sizes[3] = torch.export.Dim("width", min=least, max=24)
     exported = torch.export.export(model, images(2, 9, 12), dynamic_shapes=(sizes,))
     edge = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner(require_full_delegation=True)])
     return model, edge, edge.to_executorch().buffer
@@ -91,11 +100,11 @@ def load(name, **options):
         return Runtime.get().load_program(lower(name)[2]).load_method("forward")
 
 
-@pytest.mark.parametrize("threads", (1, 2))
+@pytest.mark.parametrize("threads", (0, 1))
 @pytest.mark.parametrize("name", NETS)
 def test_has_the_bits_of_separate_passes(name, threads):
     led, alone = load(name, num_threads=threads), load(name, num_threads=threads, fuse_elementwise=False)
-    for size in SIZES:
+    for size in sizes_of(name):
         inputs = images(*size)
         for actual, expected in zip(led.execute(inputs), alone.execute(inputs), strict=True):
             assert actual.dtype == expected.dtype and torch.equal(actual, expected), size
@@ -104,7 +113,7 @@ def test_has_the_bits_of_separate_passes(name, threads):
 @pytest.mark.parametrize("name", NETS)
 def test_equals_eager(name):
     method, model = load(name), lower(name)[0]
-    for size in SIZES[:-1]:
+    for size in sizes_of(name)[:-1]:
         inputs = images(*size)
         with torch.no_grad():
             expected = model(*inputs)
