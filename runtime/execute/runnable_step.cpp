@@ -4,10 +4,31 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/ops/infer.h"
+#include "pass.h"
 #include "runtime/weights/node_constants.h"
 
 namespace executorch::backends::et_xnnpack {
+namespace {
+
+// A pass that takes what a kernel makes as its first input.
+class PassTail final : public Tail {
+ public:
+  PassTail(const FusedElementwise& pass, const KernelArguments& arguments) : pass_(pass), arguments_(arguments) {
+    pass_.begin_parts(arguments_);
+  }
+  ~PassTail() override {
+    pass_.end_parts(arguments_);
+  }
+  void take(size_t thread, size_t first, size_t count, const float* elements) const override {
+    pass_.run_part(arguments_, thread, first, count, /*streamed=*/0, elements);
+  }
+
+ private:
+  const FusedElementwise& pass_;
+  const KernelArguments& arguments_;
+};
+
+} // namespace
 
 RunnableStep::RunnableStep(const Step& step)
     : step_(step), inputs_(step.inputs.size()), input_data_(step.inputs.size()), output_data_(step.outputs.size()) {}
@@ -15,15 +36,20 @@ RunnableStep::RunnableStep(const Step& step)
 Status RunnableStep::load(
     const PlannedGraph& graph, const std::vector<bool>& empty, Weights& weights, std::vector<PackingTask>& packing) {
   switch (step_.kind) {
-    case Step::Kind::Kernel: {
+    case Step::Kind::Kernel:
+    case Step::Kind::Led: {
       is_in_xnnpack_ = graph.plan.choices[step_.nodes.front()].kind == Choice::Kind::Xnnpack;
       const auto is_always_empty = [&empty](uint32_t id) { return id < empty.size() && empty[id]; };
-      return std::all_of(step_.outputs.begin(), step_.outputs.end(), is_always_empty)
-          ? Status()
-          : load_kernel(graph, weights, packing);
+      if (std::all_of(step_.outputs.begin(), step_.outputs.end(), is_always_empty)) {
+        return {};
+      }
+      if (step_.kind == Step::Kind::Led) {
+        pass_ = pass_of(graph);
+      }
+      return load_kernel(graph, weights, packing);
     }
     case Step::Kind::Fused:
-      make_pass(graph);
+      pass_ = pass_of(graph);
       return {};
     case Step::Kind::Convert: {
       is_in_xnnpack_ = true;
@@ -40,7 +66,7 @@ Status RunnableStep::load(
 Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing) {
   const uint32_t node = step_.nodes.front();
   const Choice& choice = graph.plan.choices[node];
-  const BoundNode bound(graph.blob, node, graph.types, graph.sizes);
+  const BoundNode bound = bound_kernel(graph);
   const NodeContext& context = bound.context();
   kernel_ = choice.make(context);
   if (kernel_ == nullptr) {
@@ -54,7 +80,7 @@ Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, st
     inputs_[k].consumed = kernel_->consumes(context, k);
     if (kernel_->packed_layout(context, k).has_value()) {
       packing.push_back([this, node, k, graph, &weights]() -> Status {
-        const BoundNode again(graph.blob, node, graph.types, graph.sizes);
+        const BoundNode again = bound_kernel(graph);
         NodeConstants constants(weights, graph.blob.node(node));
         ETX_ASSIGN_OR_RETURN(inputs_[k].packed, pack_operand(*kernel_, again.context(), k, constants));
         return {};
@@ -71,25 +97,19 @@ Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, st
   return {};
 }
 
-void RunnableStep::make_pass(const PlannedGraph& graph) {
-  std::vector<FusedElementwise::Node> nodes;
-  for (const uint32_t i : step_.nodes) {
-    const BoundNode bound(graph.blob, i, graph.types, graph.sizes);
-    const schema::Node& node = graph.blob.node(i);
-    const uint32_t result = node.outputs()->Get(0);
-    nodes.push_back(
-        {graph.plan.choices[i].row(bound.context()),
-         {node.inputs()->begin(), node.inputs()->end()},
-         {result, element_size(graph.types[result].storage())}});
+std::unique_ptr<FusedElementwise> RunnableStep::pass_of(const PlannedGraph& graph) const {
+  const size_t first = first_of_pass();
+  const Span<const uint32_t> inputs{step_.inputs.data() + first, step_.inputs.size() - first};
+  return make_pass(graph.blob, graph.plan, graph.types, graph.sizes, step_, inputs);
+}
+
+size_t RunnableStep::first_of_pass() const {
+  if (step_.kind != Step::Kind::Led) {
+    return 0;
   }
-  std::vector<FusedElementwise::Value> inputs;
-  for (const uint32_t id : step_.inputs) {
-    inputs.push_back({id, element_size(graph.types[id].storage())});
-  }
-  pass_ = std::make_unique<FusedElementwise>(
-      std::move(nodes),
-      Span<const FusedElementwise::Value>(inputs.data(), inputs.size()),
-      Span<const uint32_t>(step_.outputs.data(), step_.outputs.size()));
+  return static_cast<size_t>(
+             std::find(step_.inputs.rbegin(), step_.inputs.rend(), kNone).base() - step_.inputs.begin()) -
+      1;
 }
 
 bool RunnableStep::reads(size_t k) const {
@@ -107,36 +127,41 @@ Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthread
     depends_on_sizes_ = false;
     return conversion_->reshape(graph.types[step_.outputs.front()].shape.numel(), pool);
   }
-  if (pass_ != nullptr) {
+  if (kernel_ == nullptr) {
     scratch_bytes_ = reshape_pass(graph, num_threads);
     depends_on_sizes_ = false;
     return {};
   }
   (void)graph.sizes.take_asked();
   ETX_ASSIGN_OR_RETURN(scratch_bytes_, reshape_kernel(graph, pool, num_threads));
+  if (pass_ != nullptr) {
+    reshape_pass(graph, num_threads);
+    pass_scratch_ = round_up_to_alignment(kernel_->scratch_with_tail(num_threads));
+    scratch_bytes_ = pass_scratch_ + pass_->parts_bytes(num_threads);
+  }
   depends_on_sizes_ = graph.sizes.take_asked();
   undo_bytes_ = writes_state_ ? kernel_->undo_bytes() : 0;
   return {};
 }
 
 StatusOr<size_t> RunnableStep::reshape_kernel(const PlannedGraph& graph, pthreadpool_t pool, size_t num_threads) {
-  const uint32_t node = step_.nodes.front();
-  const BoundNode bound(graph.blob, node, graph.types, graph.sizes);
+  const BoundNode bound = bound_kernel(graph);
   kernel_->use_pool(pool);
   StatusOr<size_t> scratch = kernel_->reshape(bound.context(), num_threads);
   if (!scratch.ok()) {
-    return Status(scratch.status()).in(graph.blob.describe(node));
+    return Status(scratch.status()).in(graph.blob.describe(step_.nodes.front()));
   }
   return scratch;
 }
 
 size_t RunnableStep::reshape_pass(const PlannedGraph& graph, size_t num_threads) {
-  std::array<Shape, FusedElementwise::kMaxInputs> inputs;
-  std::transform(step_.inputs.begin(), step_.inputs.end(), inputs.begin(), [&graph](uint32_t id) {
-    return graph.types[id].shape;
-  });
   const uint32_t result = graph.blob.node(step_.nodes.front()).outputs()->Get(0);
-  return pass_->reshape({inputs.data(), step_.inputs.size()}, graph.types[result].shape, num_threads);
+  const size_t first = first_of_pass(), count = step_.inputs.size() - first;
+  std::array<Shape, FusedElementwise::kMaxInputs> inputs;
+  std::transform(step_.inputs.begin() + first, step_.inputs.end(), inputs.begin(), [&](uint32_t id) {
+    return graph.types[id == kNone ? result : id].shape;
+  });
+  return pass_->reshape({inputs.data(), count}, graph.types[result].shape, num_threads);
 }
 
 void RunnableStep::bind(const std::vector<char*>& data) {
@@ -149,6 +174,14 @@ void RunnableStep::bind(const std::vector<char*>& data) {
   }
   std::transform(
       step_.outputs.begin(), step_.outputs.end(), output_data_.begin(), [&data](uint32_t id) { return data[id]; });
+}
+
+BoundNode RunnableStep::bound_kernel(const PlannedGraph& graph) const {
+  const auto* const inputs = graph.blob.node(step_.nodes.front()).inputs();
+  const uint32_t first = inputs == nullptr || inputs->size() == 0 ? kNone : step_.inputs.front();
+  // Kernels in Float16 are told so when they are made.
+  const bool is_other = first < graph.blob.num_values() && first != inputs->Get(0);
+  return BoundNode(graph.blob, step_.nodes.front(), is_other ? first : kNone, graph.types, graph.sizes);
 }
 
 KernelArguments RunnableStep::arguments(char* arena, pthreadpool_t pool, Status* status) const {
@@ -169,12 +202,26 @@ Status RunnableStep::run(char* arena, pthreadpool_t pool) {
     return conversion_->run(input_data_.front(), output_data_.front(), pool);
   }
   Status status;
-  if (pass_ != nullptr) {
-    pass_->run(arguments(arena, pool, &status));
+  const KernelArguments all = arguments(arena, pool, &status);
+  if (kernel_ == nullptr) {
+    pass_->run(all);
+  } else if (pass_ == nullptr) {
+    kernel_->run(all);
   } else {
-    kernel_->run(arguments(arena, pool, &status));
+    run_led(all);
   }
   return status;
+}
+
+// REQUIRES: a Led step
+void RunnableStep::run_led(const KernelArguments& all) const {
+  const size_t first = first_of_pass();
+  KernelArguments kernel = all, pass = all;
+  kernel.inputs = {all.inputs.data(), first};
+  kernel.outputs = {};
+  pass.inputs = {all.inputs.data() + first, all.inputs.size() - first};
+  pass.scratch = static_cast<char*>(all.scratch) + pass_scratch_;
+  kernel_->run_into(kernel, PassTail(*pass_, pass));
 }
 
 void RunnableStep::undo(char* arena, pthreadpool_t pool) {

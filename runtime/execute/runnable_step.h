@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/common/arguments.h"
 #include "runtime/kernels/elementwise/fused_elementwise.h"
+#include "runtime/ops/infer.h"
 #include "runtime/ops/kernel.h"
 #include "runtime/plan/plan.h"
 #include "runtime/weights/weights.h"
@@ -46,7 +47,7 @@ class RunnableStep {
   }
   // Whether it changes a state in place, for undo().
   void set_writes_state(bool writes_state) {
-    writes_state_ = kernel_ != nullptr && writes_state;
+    writes_state_ = kernel_ != nullptr && pass_ == nullptr && writes_state;
   }
 
   // Takes over new sizes. With `same_types` only integers have changed, which few kernels look at and XNNPACK never.
@@ -65,7 +66,7 @@ class RunnableStep {
   }
   // Whether output 0 may be written where input `k` is, at these sizes.
   bool can_overwrite(size_t k) const {
-    return kernel_ != nullptr && !is_idle_ && reads(k) && kernel_->can_overwrite(k);
+    return kernel_ != nullptr && pass_ == nullptr && !is_idle_ && reads(k) && kernel_->can_overwrite(k);
   }
   // Where that memory is in the arena.
   void place(size_t scratch_offset, size_t undo_offset) {
@@ -86,9 +87,13 @@ class RunnableStep {
   };
 
   Status load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing);
-  void make_pass(const PlannedGraph& graph);
+  std::unique_ptr<FusedElementwise> pass_of(const PlannedGraph& graph) const;
+  // Where the inputs of the pass begin among those of the step.
+  size_t first_of_pass() const;
+  void run_led(const KernelArguments& kernel) const;
   StatusOr<size_t> reshape_kernel(const PlannedGraph& graph, pthreadpool_t pool, size_t num_threads);
   size_t reshape_pass(const PlannedGraph& graph, size_t num_threads);
+  BoundNode bound_kernel(const PlannedGraph& graph) const;
   KernelArguments arguments(char* arena, pthreadpool_t pool, Status* status) const;
 
   const Step& step_;
@@ -103,6 +108,7 @@ class RunnableStep {
   bool depends_on_sizes_ = true; // on more than the types of what it reads and makes
   size_t scratch_bytes_ = 0, scratch_offset_ = 0;
   size_t undo_bytes_ = 0, undo_offset_ = 0;
+  size_t pass_scratch_ = 0; // where that of the pass begins in a Led step's
   std::vector<const void*> input_data_;
   std::vector<void*> output_data_;
 };

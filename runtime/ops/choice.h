@@ -55,6 +55,8 @@ struct Choice {
   bool in_place = false; // whether the kernel may write output 0 where input 0 is
   bool float16 = false; // of Xnnpack: computes in Float16
   bool bfloat16 = false; // of Kernel: a product of operands that are rounded to BFloat16
+  bool leads = false; // of Kernel: can give its output to a Tail
+  bool reads_bfloat16 = false; // of Kernel: input 0 may be BFloat16 where the node takes Float32
 
   static Choice view(std::string reason) {
     Choice choice;
@@ -94,6 +96,16 @@ struct Choice {
   // The same, said to multiply BFloat16. REQUIRES: Kernel
   Choice in_bfloat16(bool is_so = true) && {
     bfloat16 = is_so;
+    return std::move(*this);
+  }
+  // The same that can give its output to a Tail, whose kernel has run_into(). REQUIRES: Kernel
+  Choice leading() && {
+    leads = true;
+    return std::move(*this);
+  }
+  // The same whose kernel looks at the type of input 0. REQUIRES: Kernel
+  Choice reading_bfloat16() && {
+    reads_bfloat16 = true;
     return std::move(*this);
   }
   // The same in Float16. REQUIRES: Xnnpack

@@ -27,6 +27,13 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
 class BoundNode {
  public:
   BoundNode(const Blob& blob, size_t node, Span<const TensorType> types, const Sizes& sizes);
+  // With this value as input 0.
+  BoundNode(const Blob& blob, size_t node, uint32_t first, Span<const TensorType> types, const Sizes& sizes)
+      : BoundNode(blob, node, types, sizes) {
+    if (first != kNone) {
+      inputs_.front() = &types[first];
+    }
+  }
 
   const NodeContext& context() const {
     return context_;

@@ -8,6 +8,7 @@
 #include "runtime/base/constant_source.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/common/arguments.h"
+#include "runtime/kernels/common/tail.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -58,6 +59,13 @@ class Kernel {
 
   // Computes; allocates nothing. If it fails nothing that it got in place has changed.
   virtual void run(const KernelArguments& arguments) = 0;
+
+  // Of a Choice that `leads`: the bytes of scratch memory that run_into() needs. Called after each reshape().
+  virtual size_t scratch_with_tail(size_t /*num_threads*/) const {
+    return 0;
+  }
+  // Computes like run(), but gives output 0, which it gets no memory for, to `tail`.
+  virtual void run_into(const KernelArguments& /*arguments*/, const Tail& /*tail*/) {}
 
   // Bytes that `undo` of the arguments needs, 64-byte aligned.
   virtual size_t undo_bytes() const {

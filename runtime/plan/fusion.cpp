@@ -19,14 +19,16 @@ class Units {
       const Blob& blob,
       const std::vector<uint32_t>& order,
       const std::vector<std::vector<uint32_t>>& followers,
-      const std::vector<bool>& can_fuse)
+      const std::vector<bool>& can_fuse,
+      const std::vector<bool>& can_lead)
       : blob_(blob),
         order_(order),
         followers_(followers),
         place_(order.size()),
         maker_(blob.num_values(), kNone),
         unit_of_(order.size()),
-        members_(order.size()) {
+        members_(order.size()),
+        leader_(order.size(), kNone) {
     for (uint32_t p = 0; p < order.size(); ++p) {
       place_[order[p]] = p;
       unit_of_[p] = p;
@@ -46,12 +48,22 @@ class Units {
         }
       }
     }
+    for (uint32_t p = 0; p < order.size(); ++p) {
+      if (can_lead[order[p]]) {
+        lead(p, can_fuse);
+      }
+    }
   }
 
   std::vector<std::vector<uint32_t>> take() && {
     std::vector<std::vector<uint32_t>> result;
-    for (std::vector<uint32_t>& unit : members_) {
+    for (uint32_t last = 0; last < members_.size(); ++last) {
+      std::vector<uint32_t>& unit = members_[last];
       if (!unit.empty()) {
+        const auto leader = std::find(unit.begin(), unit.end(), leader_[last]);
+        if (leader != unit.end()) {
+          std::rotate(unit.begin(), leader, leader + 1);
+        }
         std::transform(unit.begin(), unit.end(), unit.begin(), [this](uint32_t p) { return order_[p]; });
         result.push_back(std::move(unit));
       }
@@ -78,9 +90,30 @@ class Units {
     std::vector<uint32_t> joined;
     std::merge(
         members_[a].begin(), members_[a].end(), members_[b].begin(), members_[b].end(), std::back_inserter(joined));
-    if (num_inputs(joined) > FusedElementwise::kMaxInputs || is_followed_too_early(joined)) {
+    if (num_inputs(joined) <= FusedElementwise::kMaxInputs && !is_followed_too_early(joined)) {
+      replace(a, b, std::move(joined));
+    }
+  }
+
+  // Has the node at `p` lead the unit of all nodes that read its result.
+  void lead(uint32_t p, const std::vector<bool>& can_fuse) {
+    const std::vector<uint32_t>& followers = followers_[order_[p]];
+    const uint32_t unit = followers.empty() ? kNone : unit_of_[place_[followers.front()]];
+    if (unit == kNone || leader_[unit] != kNone || members_[unit].size() + 1 > kMaxMembers ||
+        !has_same_shape(p, unit) || !std::all_of(followers.begin(), followers.end(), [&](uint32_t node) {
+          return can_fuse[node] && unit_of_[place_[node]] == unit;
+        })) {
       return;
     }
+    std::vector<uint32_t> joined = members_[unit];
+    joined.insert(std::upper_bound(joined.begin(), joined.end(), p), p);
+    if (!is_followed_too_early(joined)) {
+      replace(p, unit, std::move(joined));
+      leader_[unit] = p;
+    }
+  }
+
+  void replace(uint32_t a, uint32_t b, std::vector<uint32_t> joined) {
     const uint32_t unit = joined.back();
     for (const uint32_t p : joined) {
       unit_of_[p] = unit;
@@ -121,6 +154,7 @@ class Units {
   std::vector<uint32_t> maker_; // by value
   std::vector<uint32_t> unit_of_; // the place of its last node
   std::vector<std::vector<uint32_t>> members_; // by the place of the last one, in order
+  std::vector<uint32_t> leader_; // likewise: the node that leads the unit, or kNone
 };
 
 } // namespace
@@ -129,8 +163,9 @@ std::vector<std::vector<uint32_t>> fuse_elementwise_nodes(
     const Blob& blob,
     const std::vector<uint32_t>& order,
     const std::vector<std::vector<uint32_t>>& followers,
-    const std::vector<bool>& can_fuse) {
-  return Units(blob, order, followers, can_fuse).take();
+    const std::vector<bool>& can_fuse,
+    const std::vector<bool>& can_lead) {
+  return Units(blob, order, followers, can_fuse, can_lead).take();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -34,7 +34,9 @@ class Planner {
   }
 
   Plan run() && {
-    const std::vector<Unit> units = fuse_elementwise_nodes(blob_, aliases_.order(), aliases_.followers(), can_fuse_);
+    find_casts();
+    const std::vector<Unit> units =
+        fuse_elementwise_nodes(blob_, aliases_.order(), aliases_.followers(), can_fuse_, find_leaders());
     choose_float16(blob_, content(), units, plan_.choices);
     add_steps(units);
     return std::move(plan_);
@@ -59,9 +61,72 @@ class Planner {
       choice.winograd_tile = options.winograd_tile;
       choice.bfloat16 = options.bfloat16;
       plan_.choices.push_back(choose(i, choice));
-      can_fuse.push_back(options.fuse_elementwise && !alone && plan_.choices.back().row != nullptr);
+      const Choice& chosen = plan_.choices.back();
+      const bool fuses = options.fuse_elementwise && !alone;
+      can_fuse.push_back(fuses && chosen.row != nullptr);
+      can_lead_.push_back(fuses && chosen.leads && blob_.node(i).outputs()->size() == 1);
+      reads_bfloat16_.push_back(fuses && chosen.reads_bfloat16);
     }
     return can_fuse;
+  }
+
+  // Whether a value is an output or a new state.
+  std::vector<bool> find_results() const {
+    std::vector<bool> result(blob_.num_values());
+    for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
+      result[blob_.graph().outputs()->Get(i)->value()] = true;
+    }
+    for (size_t s = 0; s < blob_.num_states(); ++s) {
+      result[blob_.state(s).update()] = true;
+    }
+    return result;
+  }
+
+  // By node.
+  std::vector<bool> find_leaders() const {
+    std::vector<bool> leaders(blob_.num_nodes());
+    const std::vector<bool> results = find_results();
+    for (uint32_t i = 0; i < leaders.size(); ++i) {
+      leaders[i] = can_lead_[i] && !results[blob_.node(i).outputs()->Get(0)];
+    }
+    return leaders;
+  }
+
+  // Has kernels that read BFloat16 read what a Cast reads, and finds casts that nobody needs then.
+  void find_casts() {
+    read_.resize(blob_.num_nodes(), kNone);
+    is_idle_.resize(blob_.num_nodes());
+    std::vector<uint32_t> cast_of(blob_.num_values(), kNone); // by value: the node that casts it from BFloat16
+    std::vector<bool> is_changed(blob_.num_values()); // by root: whether some node writes in place there
+    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
+      const schema::Node& node = blob_.node(i);
+      const uint32_t output = node.outputs()->Get(0);
+      if (plan_.choices[i].in_place) {
+        is_changed[plan_.root[output]] = true;
+      }
+      if (can_fuse_[i] && node.attributes_type() == schema::Attributes::Cast &&
+          types_[output].storage() == DType::Float32 && types_[node.inputs()->Get(0)].storage() == DType::BFloat16) {
+        cast_of[output] = i;
+      }
+    }
+    std::vector<bool> is_needed = find_results(); // by value
+    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
+      uint32_t cast = kNone;
+      if (reads_bfloat16_[i]) {
+        const uint32_t first = blob_.node(i).inputs()->Get(0);
+        cast = cast_of[first];
+        const uint32_t before = cast == kNone ? kNone : blob_.node(cast).inputs()->Get(0);
+        cast = cast == kNone || is_changed[plan_.root[before]] ? kNone : cast;
+        read_[i] = cast == kNone ? kNone : before;
+      }
+      uint32_t k = 0;
+      for_each_input(blob_, i, [&](uint32_t id) { is_needed[id] = is_needed[id] || k > 0 || cast == kNone, ++k; });
+    }
+    for (uint32_t id = 0; id < blob_.num_values(); ++id) {
+      if (cast_of[id] != kNone && !is_needed[id]) {
+        is_idle_[cast_of[id]] = true;
+      }
+    }
   }
 
   const std::vector<uint32_t>& content() const {
@@ -124,8 +189,11 @@ class Planner {
         for (const uint32_t node : unit) {
           for_each_input(blob_, node, [this](uint32_t id) { need_float32(id); });
         }
-        plan_.steps.push_back({unit.size() > 1 ? Step::Kind::Fused : Step::Kind::Kernel, unit, {}, {}});
-        connect(plan_.steps.back());
+        Step step = step_of(unit);
+        if (!step.nodes.empty()) {
+          connect(step);
+          plan_.steps.push_back(std::move(step));
+        }
       }
     }
     for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
@@ -135,6 +203,17 @@ class Planner {
       need_float32(blob_.state(s).update());
     }
     connect_passes();
+  }
+
+  // Without casts that nobody needs.
+  Step step_of(const Unit& unit) const {
+    const bool is_led = unit.size() > 1 && !can_fuse_[unit.front()];
+    Step step{is_led ? Step::Kind::Led : Step::Kind::Fused, {}, {}, {}};
+    std::copy_if(unit.begin(), unit.end(), std::back_inserter(step.nodes), [this](uint32_t i) { return !is_idle_[i]; });
+    if (step.nodes.size() < 2) {
+      step.kind = Step::Kind::Kernel;
+    }
+    return step;
   }
 
   void add_float16_step(uint32_t node) {
@@ -152,16 +231,24 @@ class Planner {
 
   // Fills in what a step of Float32 reads and, unless it is a pass, makes.
   void connect(Step& step) const {
-    if (step.kind == Step::Kind::Kernel) {
+    std::unordered_set<uint32_t> known;
+    if (step.kind != Step::Kind::Fused) {
       const schema::Node& node = blob_.node(step.nodes.front());
       if (node.inputs() != nullptr) {
         step.inputs.assign(node.inputs()->begin(), node.inputs()->end());
       }
-      step.outputs.assign(node.outputs()->begin(), node.outputs()->end());
-      return;
+      if (read_[step.nodes.front()] != kNone) {
+        step.inputs.front() = read_[step.nodes.front()];
+      }
+      if (step.kind == Step::Kind::Kernel) {
+        step.outputs.assign(node.outputs()->begin(), node.outputs()->end());
+        return;
+      }
+      known.insert(node.outputs()->Get(0));
+      step.inputs.push_back(kNone);
     }
-    std::unordered_set<uint32_t> known;
-    for (const uint32_t node : step.nodes) {
+    for (size_t n = step.kind == Step::Kind::Led ? 1 : 0; n < step.nodes.size(); ++n) {
+      const uint32_t node = step.nodes[n];
       for_each_input(blob_, node, [&](uint32_t id) {
         if (known.insert(id).second) {
           step.inputs.push_back(id);
@@ -193,7 +280,8 @@ class Planner {
       }
     }
     for (Step& step : plan_.steps) {
-      for (size_t i = 0; step.kind == Step::Kind::Fused && i < step.nodes.size(); ++i) {
+      const bool is_pass = step.kind == Step::Kind::Fused || step.kind == Step::Kind::Led;
+      for (size_t i = step.kind == Step::Kind::Led ? 1 : 0; is_pass && i < step.nodes.size(); ++i) {
         const uint32_t id = blob_.node(step.nodes[i]).outputs()->Get(0);
         if (leaves[id]) {
           step.outputs.push_back(id);
@@ -206,8 +294,11 @@ class Planner {
   const Span<const TensorType> types_;
   const Sizes& sizes_;
   Plan plan_;
+  std::vector<bool> can_lead_, reads_bfloat16_; // by node
   const std::vector<bool> can_fuse_; // by node
   const Aliases aliases_;
+  std::vector<uint32_t> read_; // by node: what its kernel reads instead of operand 0, or kNone
+  std::vector<bool> is_idle_; // by node: a Cast that nobody needs
   std::unordered_map<uint32_t, uint32_t> float16_; // by content: the value that has it in Float16
   std::vector<bool> has_float32_; // by content: whether a step has made it in Float32, if it is made
 };

@@ -14,14 +14,17 @@ struct Step {
   enum class Kind : uint8_t {
     Kernel, // runs the kernel of the one node
     Fused, // runs `nodes`, which are elementwise, in one pass over memory
+    Led, // runs the kernel of the first node, and the others, which are elementwise, on each part of its only result
     Convert, // makes the one output of the one input, from Float32 to Float16 or back
   };
   Kind kind;
   std::vector<uint32_t> nodes;
   // Values that a step before it, the caller or nobody (constants) makes: of a Kernel like the operands of its node,
-  // kNone for an absent one; of other steps each one once.
+  // kNone for an absent one; of a Fused step each one once. A Led step has both, and kNone between for the result of the
+  // first node, as the first thing that the others read. A Kernel that reads BFloat16 may have that as its first operand in
+  // the place of what a Cast makes of it.
   std::vector<uint32_t> inputs;
-  // Values made here: of a Fused step those that something outside the step reads.
+  // Values made here: of elementwise nodes those that something outside the step reads.
   std::vector<uint32_t> outputs;
 };
 

@@ -9,8 +9,9 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A convolution of Float32 with a constant weight, both rounded to BFloat16: of a copy of the image with its padding, of
-// which the tiles of bfloat16_tile() read the pixels that a tap sees, without gathering them.
+// A convolution with a constant weight, both rounded to BFloat16: of a copy of the image with its padding, of
+// which the tiles of bfloat16_tile() read the pixels that a tap sees, without gathering them. An image that is BFloat16
+// and needs no padding is read where it is.
 // REQUIRES: has_bfloat16_product(), one group, not transposed, no 32-bit sum or product of window sizes overflows
 class BFloat16Conv {
  public:
@@ -20,15 +21,28 @@ class BFloat16Conv {
 
   StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments);
+  size_t tail_bytes(size_t num_threads) const;
+  void run_into(const KernelArguments& arguments, void* scratch, const Tail& tail);
 
  private:
   Status find_groups();
-  void round_image(const float* x, uint16_t* rounded, pthreadpool_t pool) const;
+  Status find_groups_in_place();
+  template <typename T>
+  void round_image(const T* x, uint16_t* rounded, pthreadpool_t pool) const;
+  const uint16_t* prepare_image(const KernelArguments& arguments) const;
+  template <typename Function>
+  void with_problem(const KernelArguments& arguments, const Function& function) const;
+  size_t pairs() const {
+    return (firsts_.size() + 1) / 2;
+  }
+  size_t pair_bytes() const;
+  size_t tail_pairs(size_t num_threads) const;
 
   ConvParameters parameters_;
   size_t channels_ = 0; // of a rounded pixel: padded with zeros
   size_t height_ = 0, width_ = 0; // of a rounded image, with its padding
   size_t image_ = 0; // numbers from one rounded image to the next
+  bool in_place_ = false; // the image is read where it is
   Array<size_t> taps_; // where they are in a rounded image
   // Of the groups of output pixels, all images': where the first one is in the rounded images, and for each pixel of the
   // group where its output is, or kNoRow.

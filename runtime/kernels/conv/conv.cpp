@@ -144,24 +144,55 @@ StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_th
   return packs_weight_ ? 0 : packed_bytes(p, 1);
 }
 
-void DepthwiseConv::run(const KernelArguments& arguments) {
+// With what changes from run to run. REQUIRES: there are channels
+Depthwise DepthwiseConv::prepare(const KernelArguments& arguments) const {
   Depthwise conv = conv_;
-  if (conv.channels == 0) {
-    return;
-  }
-  const size_t taps = conv.height.kernel * conv.width.kernel;
   conv.input = arguments.input<float>(0);
   conv.weight = arguments.input<void>(1);
   if (!packs_weight_) {
+    const size_t taps = conv.height.kernel * conv.width.kernel;
     pack_depthwise(conv.type, conv.weight, conv.channels, taps, arguments.scratch);
     conv.weight = arguments.scratch;
   }
   conv.bias = arguments.input<float>(2);
-  conv.output = arguments.output<float>(0);
-  const size_t grain = kDepthwiseGrain / (conv.width.output * conv.channels * taps + 1) + 1;
-  parallel_for(arguments.pool, conv.images * conv.height.output, grain, [&](size_t begin, size_t end) {
+  return conv;
+}
+
+size_t DepthwiseConv::rows_at_once() const {
+  const size_t taps = conv_.height.kernel * conv_.width.kernel;
+  return kDepthwiseGrain / (conv_.width.output * conv_.channels * taps + 1) + 1;
+}
+
+void DepthwiseConv::run(const KernelArguments& arguments) {
+  if (conv_.channels == 0) {
+    return;
+  }
+  const Depthwise conv = prepare(arguments);
+  float* const output = arguments.output<float>(0);
+  const size_t line = conv.width.output * conv.channels;
+  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(), [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
-      row_(conv, row);
+      row_(conv, row, output + row * line);
+    }
+  });
+}
+
+size_t DepthwiseConv::tail_bytes(size_t num_threads) const {
+  return num_threads * round_up_to_alignment(conv_.width.output * conv_.channels * sizeof(float));
+}
+
+void DepthwiseConv::run_into(const KernelArguments& arguments, void* scratch, const Tail& tail) {
+  if (conv_.channels == 0) {
+    return;
+  }
+  const Depthwise conv = prepare(arguments);
+  const size_t rows = conv.images * conv.height.output, grain = rows_at_once();
+  const size_t line = conv.width.output * conv.channels;
+  parallel_for_with_thread(arguments.pool, (rows + grain - 1) / grain, [&](size_t thread, size_t i) {
+    float* const output = reinterpret_cast<float*>(static_cast<char*>(scratch) + thread * tail_bytes(1));
+    for (size_t row = i * grain; row < std::min(rows, (i + 1) * grain); ++row) {
+      row_(conv, row, output);
+      tail.take(thread, row * line, line, output);
     }
   });
 }

@@ -9,6 +9,7 @@
 #include "depthwise.h"
 #include "runtime/base/shape.h"
 #include "runtime/kernels/common/arguments.h"
+#include "runtime/kernels/common/tail.h"
 #include "runtime/kernels/gemm/low_precision_product.h"
 #include "runtime/kernels/gemm/matrix_product.h"
 
@@ -21,6 +22,7 @@ struct ConvParameters {
   };
 
   Shape input; // [N, H, W, groups * IC]
+  DType input_type = DType::Float32; // of BFloat16Conv also BFloat16
   Shape weight; // [groups * OC, KH, KW, IC]
   Shape output; // [N, OH, OW, groups * OC]
   Axis height, width;
@@ -64,8 +66,13 @@ class DepthwiseConv {
 
   StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments);
+  size_t tail_bytes(size_t num_threads) const;
+  void run_into(const KernelArguments& arguments, void* scratch, const Tail& tail);
 
  private:
+  Depthwise prepare(const KernelArguments& arguments) const;
+  size_t rows_at_once() const;
+
   ChannelScales scales_;
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;

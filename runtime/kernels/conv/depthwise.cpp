@@ -156,16 +156,13 @@ void convolve_pixel(const OutputRow& row, size_t column, size_t channel) {
 }
 
 template <typename Weights>
-void convolve_row(const Depthwise& conv, size_t index) {
+void convolve_row(const Depthwise& conv, size_t index, float* output) {
   const Depthwise::Axis &height = conv.height, &width = conv.width;
   const size_t channels = conv.channels;
   const ptrdiff_t top = origin_of(height, index % height.output);
   const float* image = conv.input + index / height.output * height.input * width.input * channels;
   const OutputRow row{
-      conv,
-      image + top * static_cast<ptrdiff_t>(width.input * channels),
-      taps_inside(height, top),
-      conv.output + index * width.output * channels};
+      conv, image + top * static_cast<ptrdiff_t>(width.input * channels), taps_inside(height, top), output};
 
   // Pixels [begin, end) see whole rows of taps.
   const size_t reach = (width.kernel - 1) * width.dilation + 1;
@@ -194,8 +191,8 @@ void convolve_row(const Depthwise& conv, size_t index) {
   }
 }
 
-void depthwise_row(const Depthwise& conv, size_t index) {
-  with_weights(conv.type, [&](auto weights) HWY_ATTR { convolve_row<decltype(weights)>(conv, index); });
+void depthwise_row(const Depthwise& conv, size_t index, float* output) {
+  with_weights(conv.type, [&](auto weights) HWY_ATTR { convolve_row<decltype(weights)>(conv, index, output); });
 }
 
 } // namespace HWY_NAMESPACE

@@ -23,16 +23,15 @@ struct Depthwise {
   const float* scale = nullptr; // of the weights of each channel; null unless of integers
   const float* zero_point = nullptr; // likewise
   const float* bias = nullptr; // may be null
-  float* output = nullptr;
   float min = 0, max = 0;
 };
 
 // [channels, taps] -> [taps, channels] of this type. The weight is Int8 if the type is, else Float32.
 void pack_depthwise(DType type, const void* weight, size_t channels, size_t taps, void* packed);
 
-using DepthwiseRow = void (*)(const Depthwise& conv, size_t row);
+using DepthwiseRow = void (*)(const Depthwise& conv, size_t row, float* output);
 
-// Computes one row of one image: `row` counts those of all images.
+// Computes one row of one image, [width.output, channels]: `row` counts those of all images.
 DepthwiseRow choose_depthwise_row();
 
 } // namespace executorch::backends::et_xnnpack

@@ -136,6 +136,10 @@ void FusedElementwise::run(const KernelArguments& arguments) const {
       run_gathered_rows(arguments);
       break;
   }
+  take_failures(arguments);
+}
+
+void FusedElementwise::take_failures(const KernelArguments& arguments) const {
   for (const Instruction& instruction : instructions_) {
     if (const char* const why = instruction.row->take_failure(); why != nullptr) {
       *arguments.status = Status(Error::InvalidArgument, why);
@@ -239,7 +243,7 @@ void FusedElementwise::run_gathered_rows(const KernelArguments& arguments) const
     RowOperand inputs[kMaxInputs];
     const auto gathered = [&](size_t k) { return scratch + (num_slots_ + k) * kBlock * element_size_; };
     for (size_t k = 0; k < input_sizes_.size(); ++k) {
-      if (repeats_[k] && !dense_[k]) {
+      if (is_repeated(k)) {
         repeat(arguments.input<char>(k), k, std::min(block, rows), gathered(k));
       }
       inputs[k] = {gathered(k), true};
@@ -257,6 +261,62 @@ void FusedElementwise::run_gathered_rows(const KernelArguments& arguments) const
       compute(arguments, inputs, row * size, count * size, scratch);
     }
   });
+}
+
+// Of scratch memory: the repeated inputs, and then what each thread needs.
+size_t FusedElementwise::parts_bytes(size_t num_threads) const {
+  return input_sizes_.size() * kBlock * element_size_ + thread_bytes_ * std::max<size_t>(num_threads, 1);
+}
+
+void FusedElementwise::begin_parts(const KernelArguments& arguments) const {
+  if (parts_ != Parts::GatheredRows) {
+    return;
+  }
+  for (size_t k = 0; k < input_sizes_.size(); ++k) {
+    if (is_repeated(k)) {
+      char* const repeated = static_cast<char*>(arguments.scratch) + k * kBlock * element_size_;
+      repeat(arguments.input<char>(k), k, kBlock / broadcast_.row_size(), repeated);
+    }
+  }
+}
+
+void FusedElementwise::run_part(
+    const KernelArguments& arguments, size_t thread, size_t first, size_t count, size_t streamed, const void* elements)
+    const {
+  const size_t size = broadcast_.row_size(), slot = kBlock * element_size_;
+  char* const repeated = static_cast<char*>(arguments.scratch);
+  char* const scratch = repeated + input_sizes_.size() * slot + thread * thread_bytes_;
+  const size_t begin = first, end = first + count;
+  RowOperand inputs[kMaxInputs];
+  while (first < end) {
+    const size_t row = first / size, at = first % size, left = end - first;
+    const bool gathers = parts_ == Parts::GatheredRows && at == 0 && left >= size;
+    const size_t rows = gathers ? std::min(kBlock, left) / size : 1;
+    const size_t part = gathers ? rows * size : std::min({size - at, left, kBlock});
+    for (size_t k = 0; k < input_sizes_.size(); ++k) {
+      const size_t element = input_sizes_[k];
+      if (k == streamed) {
+        inputs[k] = {static_cast<const char*>(elements) + (first - begin) * element, true};
+      } else if (!gathers) {
+        const size_t offset = broadcast_.offset(k, row) + (broadcast_.moves(k) ? at : 0);
+        inputs[k] = {arguments.input<char>(k) + offset * element, broadcast_.moves(k)};
+      } else if (dense_[k]) {
+        inputs[k] = {arguments.input<char>(k) + first * element, true};
+      } else if (is_repeated(k)) {
+        inputs[k] = {repeated + k * slot, true};
+      } else {
+        char* const gathered = scratch + (num_slots_ + k) * slot;
+        gather(arguments.input<char>(k), k, row, rows, gathered);
+        inputs[k] = {gathered, true};
+      }
+    }
+    compute(arguments, inputs, first, part, scratch);
+    first += part;
+  }
+}
+
+void FusedElementwise::end_parts(const KernelArguments& arguments) const {
+  take_failures(arguments);
 }
 
 // Input `input` as the rows [row, row + rows) of the result read it.

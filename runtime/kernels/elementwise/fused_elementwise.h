@@ -42,6 +42,22 @@ class FusedElementwise {
   // Fails, by the arguments' status, if a row does.
   void run(const KernelArguments& arguments) const;
 
+  // The same by parts that somebody else cuts and orders, while it makes one of the inputs: run_part() for each, from
+  // one or several threads of the pool, between begin_parts() and end_parts(). The arguments are the same each time; their
+  // scratch memory has parts_bytes(), which is known after reshape().
+  size_t parts_bytes(size_t num_threads) const;
+  void begin_parts(const KernelArguments& arguments) const;
+  // Elements [first, first + count) of the result, on thread `thread`, of which those of input `streamed` are at
+  // `elements`. REQUIRES: that input has all elements of the result
+  void run_part(
+      const KernelArguments& arguments,
+      size_t thread,
+      size_t first,
+      size_t count,
+      size_t streamed,
+      const void* elements) const;
+  void end_parts(const KernelArguments& arguments) const;
+
  private:
   // Where an operand or a result is; a slot is a block of scratch memory.
   struct Location {
@@ -61,6 +77,10 @@ class FusedElementwise {
   void run_pieces_of_rows(const KernelArguments& arguments) const;
   void run_rows(const KernelArguments& arguments) const;
   void run_gathered_rows(const KernelArguments& arguments) const;
+  void take_failures(const KernelArguments& arguments) const;
+  bool is_repeated(size_t input) const {
+    return repeats_[input] && !dense_[input];
+  }
   void gather(const char* from, size_t input, size_t row, size_t rows, char* to) const;
   void repeat(const char* from, size_t input, size_t rows, char* to) const;
   template <typename Function>

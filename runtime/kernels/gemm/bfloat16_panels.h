@@ -10,7 +10,7 @@
 #include <pthreadpool.h>
 
 #include "bfloat16_tile.h"
-#include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/common/tail.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -83,6 +83,52 @@ void multiply_bfloat16_panels(
       }
     }
     tile.end();
+  });
+}
+
+// The same for a tail, which takes the whole rows of a block at once. Each thread of the pool has `block_bytes` of
+// `blocks` for them. REQUIRES: the rows of a block that go somewhere are neighbours in y, in this order
+template <typename Rows>
+void multiply_bfloat16_into(
+    const Tail& tail,
+    char* blocks,
+    size_t block_bytes,
+    const void* panels,
+    const BFloat16Output& output,
+    const BFloat16Rows& x,
+    size_t count,
+    size_t block,
+    const Rows& rows,
+    pthreadpool_t pool) {
+  const BFloat16Tile& tile = *bfloat16_tile();
+  const FinishBFloat16 finish = bfloat16_finish();
+  const size_t depth = x.taps.size() * x.run, columns = output.columns;
+  parallel_for_with_thread(pool, (count + block - 1) / block, [&](size_t thread, size_t i) {
+    alignas(64) float sums[2 * kBFloat16Rows * kBFloat16Columns];
+    BFloat16Output part = output;
+    part.y = reinterpret_cast<float*>(blocks + thread * block_bytes);
+    BFloat16Rows pair = x;
+    BFloat16Offsets room, offsets;
+    size_t first = 0, size = 0; // of the rows of the block, in y
+    tile.begin();
+    for (size_t column = 0; column < columns; column += kBFloat16Columns) {
+      const uint16_t* const panel = static_cast<const uint16_t*>(panels) + column * depth;
+      size = 0;
+      for (size_t p = i * block; p < std::min(count, (i + 1) * block); ++p) {
+        const size_t* const from = rows(p, &pair, &room);
+        for (size_t r = 0; r < pair.count; ++r) {
+          offsets[r] = from[r] == kNoRow ? kNoRow : size;
+          first = from[r] != kNoRow && size == 0 ? from[r] : first;
+          size += from[r] == kNoRow ? 0 : columns;
+        }
+        tile.multiply(pair, panel, bfloat16_panel_width(columns - column), sums);
+        finish(part, sums, offsets.data(), pair.count, column);
+      }
+    }
+    tile.end();
+    if (size > 0) {
+      tail.take(thread, first, size, part.y);
+    }
   });
 }
 

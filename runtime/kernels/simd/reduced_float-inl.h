@@ -27,13 +27,17 @@ HWY_INLINE Vector widen_bfloat16(hn::Vec<ReducedFloats> x) {
   return hn::BitCast(kFloats, hn::ShiftLeft<16>(hn::PromoteTo(kWords, x)));
 }
 
-HWY_INLINE hn::Vec<ReducedFloats> narrow_bfloat16(Vector x) {
+// The bits of the nearest bfloat16 in the upper halves, others in the lower ones.
+HWY_INLINE hn::Vec<Words> round_bfloat16_bits(Vector x) {
   const auto bits = hn::BitCast(kWords, x);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(kWords, 1));
   const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(kWords, 0x7FFF)));
   const auto nan = hn::RebindMask(kWords, hn::IsNaN(x));
-  const auto result = hn::IfThenElse(nan, hn::Or(bits, hn::Set(kWords, 0x400000)), rounded);
-  return hn::TruncateTo(kReducedFloats, hn::ShiftRight<16>(result));
+  return hn::IfThenElse(nan, hn::Or(bits, hn::Set(kWords, 0x400000)), rounded);
+}
+
+HWY_INLINE hn::Vec<ReducedFloats> narrow_bfloat16(Vector x) {
+  return hn::TruncateTo(kReducedFloats, hn::ShiftRight<16>(round_bfloat16_bits(x)));
 }
 
 HWY_INLINE Vector widen_float16(hn::Vec<ReducedFloats> x) {

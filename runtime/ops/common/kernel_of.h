@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/base/memory.h"
 #include "runtime/ops/kernel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -21,6 +22,9 @@ namespace executorch::backends::et_xnnpack {
 //   static std::optional<std::string> packed_layout(const Parameters&, size_t i);
 //   static size_t packed_bytes(const Parameters&, size_t i);
 //   static Status pack(const Parameters&, size_t i, const void* original, void* packed);
+// if it can give its output to a Tail
+//   size_t tail_bytes(size_t num_threads) const;  of scratch memory, behind those that reshape() asks for
+//   void run_into(const KernelArguments&, void* tail_scratch, const Tail&);
 // and if it works in place
 //   size_t undo_bytes() const;
 //   void undo(const KernelArguments&);
@@ -53,10 +57,24 @@ class KernelOf final : public Kernel {
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     ETX_ASSIGN_OR_RETURN(const auto parameters, read(node));
-    return plain_.reshape(parameters, num_threads);
+    StatusOr<size_t> scratch = plain_.reshape(parameters, num_threads);
+    scratch_ = scratch.ok() ? round_up_to_alignment(*scratch) : 0;
+    return scratch;
   }
   void run(const KernelArguments& arguments) override {
     plain_.run(arguments);
+  }
+
+  size_t scratch_with_tail(size_t num_threads) const override {
+    if constexpr (Leads<Plain>::value) {
+      return scratch_ + plain_.tail_bytes(num_threads);
+    }
+    return Kernel::scratch_with_tail(num_threads);
+  }
+  void run_into(const KernelArguments& arguments, const Tail& tail) override {
+    if constexpr (Leads<Plain>::value) {
+      plain_.run_into(arguments, static_cast<char*>(arguments.scratch) + scratch_, tail);
+    }
   }
 
   size_t undo_bytes() const override {
@@ -78,6 +96,11 @@ class KernelOf final : public Kernel {
   struct Packs<T, std::void_t<decltype(&T::pack)>> : std::true_type {};
 
   template <typename T, typename = void>
+  struct Leads : std::false_type {};
+  template <typename T>
+  struct Leads<T, std::void_t<decltype(&T::run_into)>> : std::true_type {};
+
+  template <typename T, typename = void>
   struct Undoes : std::false_type {};
   template <typename T>
   struct Undoes<T, std::void_t<decltype(&T::undo)>> : std::true_type {};
@@ -97,6 +120,7 @@ class KernelOf final : public Kernel {
   }
 
   Plain plain_;
+  size_t scratch_ = 0; // bytes that run() needs
 };
 
 template <typename Plain, auto kParameters>

@@ -305,7 +305,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
       break;
   }
   const bool depthwise = is_depthwise(node), direct = is_direct_bfloat16(node);
-  return choose_conv<schema::Conv2d>(
+  Choice choice = choose_conv<schema::Conv2d>(
       node,
       cpu,
       options,
@@ -315,6 +315,13 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
        direct ? make_bfloat16_conv2d : make_gathering_bfloat16_conv2d,
        direct,
        depthwise ? make_depthwise_conv2d : make_conv2d});
+  if (choice.kind != Choice::Kind::Kernel || node.is_quantized()) {
+    return choice;
+  }
+  if (choice.bfloat16) {
+    return direct ? std::move(choice).leading().reading_bfloat16() : choice;
+  }
+  return depthwise ? std::move(choice).leading() : choice;
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {

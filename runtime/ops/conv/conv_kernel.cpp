@@ -16,6 +16,7 @@ ConvParameters conv_parameters(const NodeContext& node) {
   const auto& padding = *attributes.padding();
   ConvParameters parameters;
   parameters.input = node.input(0).shape;
+  parameters.input_type = node.input(0).dtype;
   parameters.weight = node.input(1).shape;
   parameters.output = node.output().shape;
   parameters.height = {stride.height(), padding.top(), dilation.height()};

@@ -48,13 +48,17 @@ Plan plan_of(const GraphDef& def, bool fuse_elementwise = false, bool float16 = 
   return make_plan(*blob, {types->data(), types->size()}, *sizes, options);
 }
 
-// "X" for a kernel of XNNPACK, "H" for one in Float16, "K" for a kernel of ours, "F" for a pass, "C" for a conversion.
+// "X" for a kernel of XNNPACK, "H" for one in Float16, "K" for a kernel of ours, "F" for a pass, "L" for a kernel of ours
+// with a pass, "C" for a conversion.
 std::string kinds(const Plan& plan) {
   std::string text;
   for (const Step& step : plan.steps) {
     switch (step.kind) {
       case Step::Kind::Fused:
         text += "F";
+        break;
+      case Step::Kind::Led:
+        text += "L";
         break;
       case Step::Kind::Convert:
         text += "C";

@@ -1,0 +1,130 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Convolutions that give their output to elementwise operators a part at a time."""
+
+import functools
+
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.runtime import Runtime
+from torch import nn
+
+pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+
+LED = "row of a pass over the parts of the first result of this step."
+# of images: batch, height and width
+SIZES = ((2, 9, 12), (1, 1, 1), (1, 4, 4), (3, 7, 5), (1, 20, 24), (4, 3, 17), (0, 5, 6))
+
+
+def block(inner, outer, kernel, stride=1, groups=1, activation=nn.ReLU6, bias=False):
+    return [
+        nn.Conv2d(inner, outer, kernel, stride, kernel // 2, groups=groups, bias=bias),
+        nn.BatchNorm2d(outer),
+        activation(),
+    ]
+
+
+class Residual(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return x + self.layers(x)
+
+
+class Masked(nn.Module):
+    """Operands of several shapes join the pass, and its result is read in two types."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(24, 33, 1)
+        self.depthwise = nn.Conv2d(33, 33, 3, padding=1, groups=33)
+        self.scale = nn.Parameter(torch.randn(1, 33, 1, 1))
+
+    def forward(self, x):
+        rows = x.mean((1, 3), keepdim=True)  # [N, 1, H, 1]
+        pixels = x.mean(1, keepdim=True)  # [N, 1, H, W]
+        y = (self.conv(x) * self.scale + rows) * pixels * 0.5
+        z = self.depthwise(y) * rows
+        return z, y, y.float() + 1
+
+
+NETS = {
+    "pointwise": lambda: nn.Sequential(*block(24, 40, 1), *block(40, 17, 1), *block(17, 32, 1)),
+    "inverted": lambda: nn.Sequential(
+        *block(24, 32, 1),
+        Residual(*block(32, 96, 1), *block(96, 96, 3, groups=96), *block(96, 32, 1, activation=nn.Identity)),
+        *block(32, 64, 1, bias=True),
+        *block(64, 64, 5, 2, groups=64, activation=nn.ReLU),
+        *block(64, 48, 1),
+    ),
+    "windows": lambda: nn.Sequential(*block(24, 40, 3), *block(40, 33, 3, 2), *block(33, 16, 3, bias=True)),
+    "masked": Masked,
+}
+
+
+LEAST = {"inverted": 3, "windows": 3}  # height and width that torch.export takes where there is a stride
+
+
+def sizes_of(name):
+    return [size for size in SIZES if min(size[1:]) >= LEAST.get(name, 1)]
+
+
+def images(batch, height, width):
+    random = torch.Generator().manual_seed(batch + 7 * height)
+    return (torch.randn(batch, 24, height, width, generator=random).bfloat16(),)
+
+
+@functools.cache
+def lower(name):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = NETS[name]().train()
+        with torch.no_grad():  # gives batch norms something to do
+            model(torch.randn(4, 24, 9, 8))
+            model = model.eval().bfloat16()
+    least = LEAST.get(name, 1)
+    sizes = {0: torch.export.Dim("batch", max=4), 2: torch.export.Dim("height", min=least, max=20)}
+    sizes[3] = torch.export.Dim("width", min=least, max=24)
+    exported = torch.export.export(model, images(2, 9, 12), dynamic_shapes=(sizes,))
+    edge = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner(require_full_delegation=True)])
+    return model, edge, edge.to_executorch().buffer
+
+
+def load(name, **options):
+    with et_xnnpack.load_options(**options):
+        return Runtime.get().load_program(lower(name)[2]).load_method("forward")
+
+
+@pytest.mark.parametrize("threads", (0, 1))
+@pytest.mark.parametrize("name", NETS)
+def test_has_the_bits_of_separate_passes(name, threads):
+    led, alone = load(name, num_threads=threads), load(name, num_threads=threads, fuse_elementwise=False)
+    for size in sizes_of(name):
+        inputs = images(*size)
+        for actual, expected in zip(led.execute(inputs), alone.execute(inputs), strict=True):
+            assert actual.dtype == expected.dtype and torch.equal(actual, expected), size
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_equals_eager(name):
+    method, model = load(name), lower(name)[0]
+    for size in sizes_of(name)[:-1]:
+        inputs = images(*size)
+        with torch.no_grad():
+            expected = model(*inputs)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for actual, wanted in zip(method.execute(inputs), expected, strict=True):
+            largest = wanted.abs().max().item()
+            torch.testing.assert_close(actual, wanted, rtol=0.02, atol=0.02 * largest)
+
+
+@pytest.mark.parametrize("name", ("inverted", "masked"))
+def test_convolutions_lead_the_operators_that_read_them(name):
+    edge = lower(name)[1]
+    (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
+    assert LED in et_xnnpack.inspect(delegate.processed_bytes)
