@@ -28,12 +28,12 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 # Folders too: their time changes when a file comes or goes.
 sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
-	$(shell find aot serialization runtime test/runtime test/fuzz/blob test/xnnpack test/package cmake third-party \
+	$(shell find aot serialization runtime test/runtime test/fuzz/blob test/fuzz/targets test/xnnpack test/package cmake third-party \
 	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-blobs fuzz-blobs-check soak zoo test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-programs fuzz-native fuzz-check soak zoo test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -54,9 +54,9 @@ help:
 	@echo "make unit        C++ tests          make python-test  Python tests"
 	@echo "make unit-large  C++ tests that take minutes"
 	@echo "make python-test-large  Python tests of whole models and of all cases, of which make test takes some (a quarter of an hour)"
-	@echo "make fuzz        random programs beside eager PyTorch, for MINUTES=10"
-	@echo "make fuzz-blobs  damaged and random blobs in the runtime under sanitizers, guided by coverage, for MINUTES=10"
-	@echo "make fuzz-blobs-check   the same blobs each time, for a minute"
+	@echo "make fuzz        random programs beside eager PyTorch, and random inputs of the runtime under sanitizers, for MINUTES=10"
+	@echo "make fuzz-programs, fuzz-native   one of the two; fuzz-native FUZZ=\"--targets blob\" takes damaged and random blobs alone"
+	@echo "make fuzz-check  the same inputs of the runtime each time, for two minutes"
 	@echo "make soak        threads and processes that load, call and destroy at once, for MINUTES=10, half of it under the thread sanitizer"
 	@echo "make zoo         published architectures, lowered and compared with eager PyTorch (hours; ZOO=\"--tenth 1\" for a part)"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
@@ -157,23 +157,27 @@ python-test-large: build $(stamps)/test $(stamps)/zoo
 	$(call say,Python tests of whole models and of all cases)
 	@$(bin)/python -m pytest -m 'large or sampled' -n auto --maxprocesses 4 --dist worksteal
 
-# Until the time is over, or one program differs from eager PyTorch. MINUTES=10, FUZZ="--seed 5".
+# Until the time is over, or something is found. MINUTES=10, for all kinds together: inputs of the runtime, then programs.
+# FUZZ="--seed 5" or, of the runtime, FUZZ="--targets blob".
 MINUTES ?= 10
 FUZZ ?=
-fuzz: build $(stamps)/test
+fuzz:
+	@$(MAKE) --no-print-directory fuzz-native MINUTES=$$(awk 'BEGIN { print $(MINUTES) * 2 / 3 }')
+	@$(MAKE) --no-print-directory fuzz-programs MINUTES=$$(awk 'BEGIN { print $(MINUTES) / 3 }')
+
+fuzz-programs: build $(stamps)/test
 	$(call say,Random programs)
 	@$(bin)/python test/fuzz/run.py --minutes $(MINUTES) $(FUZZ)
 
-# Until the time is over, or one blob is neither refused nor run. MINUTES=10, FUZZ="--seed 5".
-fuzz-blobs: fuzz_blobs = --minutes $(MINUTES) $(FUZZ)
-fuzz-blobs-check: fuzz_blobs = --minutes 1 --check
-fuzz-blobs fuzz-blobs-check: override SANITIZED_BY := clang
-fuzz-blobs fuzz-blobs-check: sanitizer := asan
-fuzz-blobs fuzz-blobs-check: build $(stamps)/test
-	$(call say,Blobs)
+fuzz-native: fuzz_native = --minutes $(MINUTES) $(FUZZ)
+fuzz-check: fuzz_native = --minutes 2 --check
+fuzz-native fuzz-check: override SANITIZED_BY := clang
+fuzz-native fuzz-check: sanitizer := asan
+fuzz-native fuzz-check: build $(stamps)/test
+	$(call say,Random inputs of the runtime)
 	$(configure_sanitizer)
-	@cmake --build $(folder) --target et_xnnpack_blob_fuzzer | tools/progress
-	@$(bin)/python test/fuzz/blobs.py $(fuzz_blobs)
+	@cmake --build $(folder) --target et_xnnpack_fuzzer | tools/progress
+	@$(bin)/python test/fuzz/native.py $(fuzz_native)
 
 # What apps do all day, at once: in half of the time without, then with the thread sanitizer.
 soak: build tsan

@@ -73,6 +73,31 @@ def lower_exported(exported: torch.export.ExportedProgram, preserve: bool = True
     return Lowered(manager, partitioner.report)
 
 
+@dataclasses.dataclass(frozen=True)
+class LoweredMethod(Lowered):
+    """One of several in a program."""
+
+    name: str
+
+    @property
+    def program(self) -> torch.export.ExportedProgram:
+        return self.manager.exported_program(self.name)
+
+
+def lower_methods(exported: dict[str, torch.export.ExportedProgram], **config) -> dict[str, LoweredMethod]:
+    """Programs that become methods of one, by their names."""
+    partitioners = {name: EtXnnpackPartitioner() for name in exported}
+    manager = to_edge_transform_and_lower(
+        dict(exported),
+        partitioner={name: [partitioner] for name, partitioner in partitioners.items()},
+        compile_config=EdgeCompileConfig(**config),
+    )
+    methods = {name: LoweredMethod(manager, partitioners[name].report, name) for name in exported}
+    for method in methods.values():
+        _ = method.outside  # of the program before ``to_executorch`` changes it
+    return methods
+
+
 @functools.lru_cache(maxsize=8)
 def lower_sample(sample: Sample) -> Lowered:
     lowered = lower_exported(sample.export(), sample.preserve, **sample.config)

@@ -14,6 +14,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 using executorch::aten::SizesType;
+using executorch::aten::StridesType;
 using executorch::aten::Tensor;
 using DimOrder = flatbuffers::Vector<uint8_t>;
 
@@ -41,26 +42,51 @@ Status check_kind(const EValue* arg, const schema::Value& value) {
   return {};
 }
 
-// Fails unless the axes that have more than one element lie in memory as declared.
-Status check_order(const Tensor& tensor, const DimOrder* declared) {
+// Whether the axes that have more than one element lie in memory as declared. Whoever makes a tensor may leave out the
+// order of its axes, the strides, or both: then it is contiguous.
+bool is_in_order(const Tensor& tensor, const DimOrder* declared) {
   const auto sizes = tensor.sizes();
-  const auto actual = tensor.dim_order();
-  const size_t rank = sizes.size();
-  size_t k = 0;
-  for (size_t i = 0; i < rank; ++i) {
-    const size_t expected = axis_at(declared, i);
-    if (sizes[expected] == 1) {
+  const auto order = tensor.dim_order();
+  const auto strides = tensor.strides();
+  const bool has_order = order.data() != nullptr || strides.data() == nullptr;
+  const auto axis_in_memory = [&](size_t i) { return order.data() == nullptr ? i : size_t{order[i]}; };
+  size_t left = sizes.size(); // axes in memory that are still to be compared
+  int64_t stride = 1; // one that does not fit into its type is not compared
+  for (size_t i = sizes.size(); i-- > 0;) {
+    const size_t axis = axis_at(declared, i);
+    if (sizes[axis] == 1) {
       continue;
     }
-    while (sizes[actual[k]] == 1) {
-      ++k;
+    if (has_order) {
+      while (left > 0 && axis_in_memory(left - 1) < sizes.size() && sizes[axis_in_memory(left - 1)] == 1) {
+        --left;
+      }
+      if (left == 0 || axis_in_memory(--left) != axis) {
+        return false;
+      }
     }
-    ETX_CHECK(
-        actual[k++] == expected || tensor.numel() == 0,
-        InvalidArgument,
-        "its axes lie in memory in another order than the model was exported with "
-        "(contiguous instead of channels_last, or the reverse)");
+    if (stride <= std::numeric_limits<StridesType>::max()) {
+      if (strides.data() != nullptr && strides[axis] != stride) {
+        return false;
+      }
+      stride *= sizes[axis];
+    }
   }
+  for (; has_order && left > 0; --left) {
+    const size_t axis = axis_in_memory(left - 1);
+    if (axis >= sizes.size() || sizes[axis] != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Status check_order(const Tensor& tensor, const DimOrder* declared) {
+  ETX_CHECK(
+      tensor.numel() == 0 || is_in_order(tensor, declared),
+      InvalidArgument,
+      "its axes lie in memory in another order than the model was exported with "
+      "(contiguous instead of channels_last, or the reverse)");
   return {};
 }
 

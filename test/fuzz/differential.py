@@ -1,32 +1,56 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """A program with the delegate beside the same in eager PyTorch."""
 
+from collections.abc import Sequence
+
 import harness
 import torch
 from executorch.backends import et_xnnpack
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.runtime import Runtime
 from promises import promises_hold
 from torch.export import Dim, ExportedProgram, export
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-from fuzz.programs import CALLS, Program, build
+from fuzz.coverage import operators_of
+from fuzz.programs import Program, build
 
 #: Roundings of the narrowest type that may add up.
 ROUNDINGS = 16
+#: How many times what quantization changes a result may be off where numbers are quantized.
+QUANTIZATIONS = 4
 
 
 class NotComparable(Exception):
     """There is no delegate or nothing to hold it against; the message says why."""
 
 
-def exported(program: Program) -> ExportedProgram:
-    """Raises ``NotComparable`` where torch.export does not take the program."""
-    sizes = {"n": Dim("n", max=CALLS[0][0]), "m": Dim("m", max=CALLS[0][1])}
+def exported(program: Program) -> tuple[torch.nn.Module, ExportedProgram]:
+    """The module, quantized if it is to be, and its program.
+
+    Raises ``NotComparable`` where torch.export or the quantizer does not take it.
+    """
+    largest = program.calls[0]
+    sizes = {"n": Dim("n", max=largest[0]), "m": Dim("m", max=largest[1])}
     dynamic = tuple({i: sizes[d] for i, d in enumerate(x.shape) if d in sizes} for x in program.inputs)
     try:
-        return export(program.module(), program.arguments(CALLS[0]), dynamic_shapes=dynamic)
+        original = export(program.module(), program.arguments(largest), dynamic_shapes=dynamic)
+        if program.quantization is not None:
+            module = _quantized(program, original)
+            original = export(module, program.arguments(largest), dynamic_shapes=dynamic)
     except Exception as error:  # it fails in many ways
         raise NotComparable(f"not exported: {type(error).__name__}") from error
+    # The exported one shares its states with the module that it was exported from.
+    return module if program.quantization is not None else program.module(), original
+
+
+def _quantized(program: Program, original: ExportedProgram) -> torch.nn.Module:
+    config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=program.quantization == "dynamic")
+    prepared = prepare_pt2e(original.module(), XNNPACKQuantizer().set_global(config))
+    for call in program.calls[:3]:
+        prepared(*program.arguments(call))
+    return convert_pt2e(prepared)
 
 
 def _is_taken_without_us(original: ExportedProgram) -> bool:
@@ -37,59 +61,83 @@ def _is_taken_without_us(original: ExportedProgram) -> bool:
     return True
 
 
-def check(program: Program) -> None:
-    """Compares all calls, with one thread and with several.
+def check(programs: Sequence[Program]) -> set[str]:
+    """Compares all calls of programs that become the methods of one file, with one thread and with several.
 
+    Returns the ATen operators that were delegated.
     Raises ``AssertionError`` where a result differs, what lowering or the runtime raise, and ``NotComparable``:
     operators outside of the delegate have faults of their own, and so has ExecuTorch without a delegate.
     """
-    original = exported(program)
+    parts = [exported(program) for program in programs]
+    names = [f"method_{i}" for i in range(len(parts))]
+    originals = {name: original for name, (_, original) in zip(names, parts, strict=True)}
     try:
-        lowered = harness.lower_exported(original, _check_ir_validity=False)
+        lowered = harness.lower_methods(originals, _check_ir_validity=False)
     except Exception:
-        if _is_taken_without_us(original):
+        if all(map(_is_taken_without_us, originals.values())):
             raise
         raise NotComparable("ExecuTorch does not take it") from None
-    if lowered.outside:
-        raise NotComparable(f"outside: {lowered.outside[0]}")
-    if not lowered.delegates:
-        raise NotComparable("no operators")
-    methods = []
-    for threads in (0, 1):
-        with et_xnnpack.load_options(num_threads=threads):
-            methods.append(Runtime.get().load_program(lowered.buffer).load_method("forward"))
-    module = program.module()
-    for call in CALLS:
+    for method in lowered.values():
+        if method.outside:
+            raise NotComparable(f"outside: {method.outside[0]}")
+        if not method.delegates:
+            raise NotComparable("no operators")
+    buffer = next(iter(lowered.values())).buffer
+    for name, program, (module, original) in zip(names, programs, parts, strict=True):
+        methods = []
+        for threads in (0, 1):
+            with et_xnnpack.load_options(num_threads=threads):
+                methods.append(Runtime.get().load_program(buffer).load_method(name))
+        _check_calls(program, module, original, methods)
+    return set().union(*map(operators_of, lowered.values()))
+
+
+def _check_calls(program: Program, module, original: ExportedProgram, methods) -> None:
+    called = []
+    for call in program.calls:
         inputs = program.arguments(call)
         if not promises_hold(original, inputs):
             continue
+        called.append(inputs)
         with torch.no_grad():
             expected = module(*inputs)
         for method in methods:
-            _compare(program, method.execute(inputs), expected, inputs, call)
+            _compare(program, method.execute(inputs), expected, called, call)
 
 
-def _compare(program, actual, expected, inputs, call) -> None:
+def _compare(program, actual, expected, called, call) -> None:
     assert len(actual) == len(expected)
     for i, (a, e, epsilon) in enumerate(zip(actual, expected, program.epsilons, strict=True)):
         where = f"result {i} for n, m = {call}"
         assert (a.shape, a.dtype) == (e.shape, e.dtype), f"{where}: {a.shape} {a.dtype}, not {e.shape} {e.dtype}"
-        if not e.dtype.is_floating_point or program.exact[i]:
+        if e.numel() == 0:
+            continue
+        if program.quantization is None and (not e.dtype.is_floating_point or program.exact[i]):
             assert torch.equal(a, e), f"{where}: {a}\nnot\n{e}"
             continue
         allowed = ROUNDINGS * max(epsilon, torch.finfo(torch.float32).eps) * e.float().abs().max().clamp(min=1)
         difference = (a.float() - e.float()).abs().max()
-        if not difference <= allowed:
-            allowed += 8 * (_in_double(program, inputs)[i] - e.double()).abs().max()
+        if not difference <= allowed and program.quantization is not None:
+            # One number that is rounded the other way changes no more than quantization does in all.
+            allowed += QUANTIZATIONS * (_last(program.module(), called)[i].float() - e.float()).abs().max()
+        elif not difference <= allowed:
+            allowed += 8 * (_in_double(program, called)[i] - e.double()).abs().max()
         assert difference <= allowed, f"{where}: {difference} from eager, {allowed} allowed: {a}\nnot\n{e}"
 
 
-def _in_double(program: Program, inputs) -> list[torch.Tensor]:
+def _last(module: torch.nn.Module, called) -> list[torch.Tensor]:
+    """The results of the last call; those before it count where there are states."""
+    with torch.no_grad():
+        for inputs in called:
+            results = module(*inputs)
+    return results
+
+
+def _in_double(program: Program, called) -> list[torch.Tensor]:
     """What float64 gives: how far float32 is from that says how much rounding matters in this program."""
     module = build(program.source.replace("torch.float32", "torch.float64")).double()
-    doubled = [x.double() if x.dtype == torch.float32 else x for x in inputs]
-    with torch.no_grad():
-        try:
-            return [r.double() for r in module(*doubled)]
-        except RuntimeError:  # of two types
-            return [r.double() for r in program.module()(*inputs)]
+    doubled = [[x.double() if x.dtype == torch.float32 else x for x in inputs] for inputs in called]
+    try:
+        return [r.double() for r in _last(module, doubled)]
+    except (RuntimeError, AssertionError):  # of two types
+        return [r.double() for r in _last(program.module(), called)]

@@ -12,7 +12,7 @@ def expression(function):
     return function
 
 
-def _is_float32(value):
+def is_float32(value):
     return value.dtype == torch.float32
 
 
@@ -31,26 +31,44 @@ torch.sin({x}) | torch.cos({x}) | torch.erf({x}) | torch.exp(-{x}.abs()) | torch
 F.mish({x}) | torch.sqrt({x}.abs() + 0.25) | torch.log({x}.abs() + 0.5) | F.elu({x}) | F.logsigmoid({x})
 torch.reciprocal({x}.abs() + 0.5) | torch.log1p({x}.abs()) | torch.expm1(-{x}.abs()) | torch.atan({x}) | F.selu({x})
 F.celu({x}, 0.7) | F.softsign({x}) | torch.exp2(-{x}.abs()) | torch.sinh({x}.clamp(-3, 3))
-torch.asin({x}.clamp(-0.9, 0.9)) | {x}.pow(2.5) | {x} / 3
+torch.asin({x}.clamp(-0.9, 0.9)) | {x}.pow(2.5) | {x} / 3 | torch.acos({x}.clamp(-0.9, 0.9)) | torch.asinh({x})
+torch.acosh({x}.abs() + 1.5) | torch.atanh({x}.clamp(-0.9, 0.9)) | torch.cosh({x}.clamp(-3, 3))
+torch.log2({x}.abs() + 0.5)
+torch.log10({x}.abs() + 0.5) | torch.tan({x}.clamp(-1, 1)) | F.hardsigmoid({x}) | F.hardswish({x})
+torch.pow(2, {x}.clamp(-4, 4))
 """
 #: Exact as long as what goes in is.
 STEPS = """
 F.relu({x}) | {x}.abs() | -{x} | {x} * 2 | {x} + 1.5 | 1 - {x} | {x}.clamp(-1, 2) | {x}.clamp(min=0.5)
 F.relu6({x}) | F.hardtanh({x}) | F.leaky_relu({x}, 0.25) | F.threshold({x}, 0.5, -1) | {x}.square() | {x} * -0.5
-{x}.clone() | {x} * {x} | F.hardshrink({x}) | F.softshrink({x})
+{x}.clone() | {x} * {x} | F.hardshrink({x}) | F.softshrink({x}) | torch.ops.aten.alias({x}) | torch.neg({x})
+torch.copysign({x}, 2.0) | {x}.to(memory_format=torch.contiguous_format) | {x}.clamp(max={x})
+torch.zeros_like({x}) + {x}
+torch.full_like({x}, 0.75) | torch.full(({x}.shape[0], 2), 1.25) | torch.empty_like({x}).copy_({x})
+{x} + torch.scalar_tensor(2.0)
+torch.empty({x}.shape).copy_({x}) | torch.empty_permuted({x}.shape, tuple(range({x}.dim()))).copy_({x})
+torch.sub({x}, 2, alpha=2)
 """
 #: Jump, so that a last bit would matter.
 JUMPS = """
 {x}.floor() | {x}.ceil() | {x}.round() | {x}.trunc() | {x}.sign() | {x} > 0 | {x} == 1 | {x} != 0.5 | {x} <= 1
 {x}.frac() | {x}.to(torch.int64) | {x}.to(torch.int32) | {x}.to(torch.bool) | torch.isnan({x}) | {x} // 0.5
-{x} % 2 | torch.fmod({x}, 1.5)
+{x} % 2 | torch.fmod({x}, 1.5) | torch.round({x}, decimals=1) | torch.isinf({x})
+torch.div({x}, 0.5, rounding_mode="trunc")
+torch.div({x}, 0.75, rounding_mode="floor") | {x} < 1 | {x} >= 0.5
 """
 INTEGER = """
 {x} + 3 | {x} * 2 | {x} // 2 | {x} % 3 | {x} - 1 | {x}.abs() | -{x} | {x} > 1 | {x} == 0 | {x}.clamp(-2, 3)
 {x} & 3 | torch.bitwise_or({x}, 4) | {x} ^ 5 | ~{x} | {x}.to(torch.float32) | {x}.sign() | {x} * 0.5 | {x} / 4
-{x} >> 1 | torch.fmod({x}, 3)
+{x} >> 1 | torch.fmod({x}, 3) | {x} << 2 | torch.bitwise_left_shift({x}, 1) | torch.bitwise_right_shift({x}, 1)
+torch.arange({x}.shape[0]) + {x}.shape[-1] | torch.arange(1, 8, 2) | torch.div({x}, 2, rounding_mode="trunc")
+torch.bitwise_and({x}, 6) | torch.bitwise_xor({x}, 3) | torch.bitwise_not({x}) | {x}.to(torch.uint8)
+{x}.to(torch.int8)
 """
-LOGICAL = "~{x} | {x}.to(torch.float32) | {x}.to(torch.int64) | torch.logical_not({x}) | {x}.to(torch.int32)"
+LOGICAL = """
+torch.bitwise_or({x}, True) | ~{x} | {x}.to(torch.float32) | {x}.to(torch.int64) | torch.logical_not({x})
+{x}.to(torch.int32)
+"""
 
 
 def _unary(writer, accepts, expressions, exact=True):
@@ -101,6 +119,7 @@ def binary(writer):
         form = writer.form(
             """
             {} + {} | {} - {} | {} * {} | torch.maximum({}, {}) | torch.minimum({}, {}) | {} + 2 * {}
+            torch.fmax({}, {}) | torch.fmin({}, {}) | torch.copysign({}, {}) | torch.add({}, {}, alpha=3)
             """
         )
         writer.add(form.format(*(v.name for v in both)), both, True)
@@ -120,7 +139,12 @@ def divide(writer):
 @expression
 def divide_integers(writer):
     if both := _operands(writer, _is_integer):
-        form = writer.pick("{} // ({}.abs() + 1)", "{} % ({}.abs() + 1)", "{} & {}", "{} ^ {}")
+        form = writer.form(
+            """
+            {} // ({}.abs() + 1) | {} % ({}.abs() + 1) | {} & {} | {} ^ {} | torch.bitwise_or({}, {})
+            torch.fmod({}, {}.abs() + 1) | torch.div({}, {}.abs() + 1, rounding_mode="trunc")
+            """
+        )
         writer.add(form.format(*(v.name for v in both)), both, True)
 
 
@@ -133,7 +157,8 @@ def compare(writer):
 @expression
 def logic(writer):
     if both := _operands(writer, lambda v: v.dtype == torch.bool):
-        writer.add(f"{both[0].name} {writer.pick('&', '|', '^')} {both[1].name}", both, True)
+        form = writer.pick("{} & {}", "{} ^ {}", "torch.logical_and({}, {})", "torch.logical_or({}, {})")
+        writer.add(writer.pick(form, "torch.logical_xor({}, {})").format(*(v.name for v in both)), both, True)
 
 
 @expression
@@ -141,7 +166,12 @@ def where(writer):
     condition = writer.value(lambda v: v.dtype == torch.bool)
     both = _operands(writer, _is_number)
     if condition and both:
-        form = writer.pick("torch.where({}, {}, {})", "torch.where({}, {}, 0.0)", "{1}.masked_fill({0}, -2.0)")
+        form = writer.form(
+            """
+            torch.where({}, {}, {}) | torch.where({}, {}, 0.0) | {1}.masked_fill({0}, -2.0)
+            {1}.masked_fill({0}, torch.tensor(3.0)) | {1}.masked_scatter({0}, {1})
+            """
+        )
         names = [condition.name, *(v.name for v in both)]
         writer.add(form.format(*names), (condition, *both), True)
 
@@ -156,7 +186,8 @@ def move(writer):
         {x}.transpose({i}, {j}) | {x}.permute({order}) | {x}.unsqueeze({j}) | {x}.squeeze() | {x}.squeeze({i})
         {x}.flatten() | {x}.flatten({j}) | {x}.flip([{j}]) | torch.roll({x}, 1, {j}) | {x}.contiguous()
         {x}.movedim({i}, {j}) | {x}.reshape({x}.shape[0], -1) | {x}.reshape(-1, {x}.shape[-1])
-        {x}.unflatten({j}, (1, -1))
+        {x}.unflatten({j}, (1, -1)) | torch.ops.aten.narrow_copy({x}, {j}, 0, 1)
+        {x}.as_strided(({x}.shape[0], 1), ({x}.stride(0), 1))
         """
     )
     writer.add(form.format(x=x.name, i=i, j=j, order=order), (x,), True)
@@ -173,7 +204,7 @@ def part(writer):
         {x}[{colons}-1] | {x}[{colons}0:1] | {x}[{colons}::2] | {x}[{colons}1:] | {x}[{colons}:-1]
         {x}.narrow({axis}, 0, 1) | {x}.select({axis}, 0) | {x}.chunk(2, {axis})[0] | {x}.chunk(2, {axis})[-1]
         {x}.split(2, {axis})[0] | {x}.unbind({axis})[0] | {x}.diagonal() | {x}[..., None] | {x}.tril() | {x}.triu(1)
-        {x}.unfold({axis}, 2, 1)
+        {x}.unfold({axis}, 2, 1) | {x}.split([1, {x}.shape[{axis}] - 1], {axis})[1]
         """
     )
     writer.add(form.format(x=x.name, colons=colons, axis=axis), (x,), True)
@@ -210,8 +241,8 @@ def repeat(writer):
 def pad(writer):
     if not (x := writer.value(lambda v: v.rank)):
         return
-    if x.is_float and x.rank in (3, 4) and writer.pick(False, True):
-        widths = (1, 1) if x.rank == 3 else (1, 0, 1, 1)
+    if x.is_float and x.rank in (3, 4, 5) and writer.pick(False, True):
+        widths = (1, 1, 1, 0, 0, 1)[: 2 * (x.rank - 2)]
         writer.add(f"F.pad({x.name}, {widths}, mode='{writer.pick('reflect', 'replicate', 'circular')}')", (x,), True)
     else:
         widths = tuple(writer.number(-1, 2) for _ in range(2 * writer.number(1, x.rank)))
@@ -276,7 +307,9 @@ def reduce_floats(writer):
             {x}.mean({a}) | {x}.mean({a}, keepdim=True) | {x}.mean() | {x}.var({a}, correction=0)
             {x}.norm(dim={a}) | {x}.std({a}, correction=0, keepdim=True) | torch.softmax({x}, {a})
             torch.log_softmax({x}, {a}) | torch.logsumexp({x}, {a}) | F.normalize({x}, dim={a})
-            torch.cumprod({x} / 4, {a}) | {x}.prod({a})
+            torch.cumprod({x} / 4, {a}) | ({x} / 4).prod({a}) | ({x} / 4).prod()
+            torch.var_mean({x}, {a}, correction=0)[0]
+            torch.std_mean({x}, {a}, correction=0)[0]
             """
         )
         writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), False)
@@ -289,7 +322,9 @@ def reduce_order(writer):
             """
             {x}.amax({a}) | {x}.amin({a}, keepdim=True) | {x}.argmax({a}) | {x}.argmin({a}, keepdim=True)
             {x}.max({a}).values | {x}.max() | {x}.argmax() | {x}.sort({a}, stable=True).values
-            {x}.sort({a}, stable=True, descending=True).indices | {x}.topk(1, {a}).values
+            {x}.sort({a}, stable=True, descending=True).indices | {x}.topk(1, {a}).values | {x}.sort({a}).values
+            {x}.min({a}).values | {x}.min() | {x}.min({a}, keepdim=True).values | {x}.kthvalue(1, {a}).values
+            {x}.median() | {x}.median({a}).values
             """
         )
         writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
@@ -299,130 +334,5 @@ def reduce_order(writer):
 def reduce_logic(writer):
     if x := writer.value(lambda v: v.rank and v.dtype == torch.bool):
         form = writer.pick("{x}.any({a})", "{x}.all({a}, keepdim=True)", "{x}.any()", "{x}.sum({a})", "{x}.cumsum({a})")
+        form = writer.pick(form, "{x}.all()", "{x}.any((0, -1))", "{x}.all((0, -1))")
         writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
-
-
-@expression
-def norm(writer):
-    x = writer.value(lambda v: _is_float32(v) and v.rank and v.size(-1))
-    if x:
-        made = writer.pick("nn.LayerNorm({n})", "nn.RMSNorm({n})", "nn.LayerNorm({n}, elementwise_affine=False)")
-        name = writer.attribute(made.format(n=x.size(-1)))
-        writer.add(f"{name}({x.name})", (x,), False)
-
-
-@expression
-def channel_norm(writer):
-    x = writer.value(lambda v: _is_float32(v) and v.rank in (3, 4) and v.size(1))
-    if x:
-        kinds = {
-            3: ("nn.BatchNorm1d({c})", "nn.GroupNorm(1, {c})", "nn.PReLU({c})"),
-            4: ("nn.BatchNorm2d({c})", "nn.GroupNorm({c}, {c})", "nn.PReLU()"),
-        }
-        name = writer.attribute(writer.pick(*kinds[x.rank]).format(c=x.size(1)))
-        writer.add(f"{name}({x.name})", (x,), False)
-
-
-@expression
-def linear(writer):
-    x = writer.value(lambda v: _is_float32(v) and v.rank and v.size(-1))
-    if x:
-        name = writer.attribute(f"nn.Linear({x.size(-1)}, {writer.number(1, 9)}, bias={writer.pick(True, False)})")
-        writer.add(f"{name}({x.name})", (x,), False)
-
-
-@expression
-def matmul(writer):
-    x = writer.value(lambda v: v.is_float and v.rank)
-    y = x and writer.value(lambda v: v.dtype == x.dtype and v.rank)
-    if x and y:
-        form = writer.form(
-            """
-            {0} @ {1} | {0} @ {1}.transpose(-1, -2) | {0}.transpose(-1, -2) @ {1}
-            torch.outer({0}.flatten(), {1}.flatten())
-            """
-        )
-        writer.add(form.format(x.name, y.name), (x, y), False)
-
-
-@expression
-def convolution(writer):
-    x = writer.value(lambda v: _is_float32(v) and v.rank in (3, 4) and v.size(1))
-    if x:
-        c, out, kernel = x.size(1), writer.number(1, 5), writer.pick(1, 2, 3)
-        d = x.rank - 2
-        form = writer.form(
-            """
-            nn.Conv{d}d({c}, {out}, {k}, padding={p}, stride={s})
-            nn.Conv{d}d({c}, {c2}, {k}, groups={c}, padding={p}) | nn.ConvTranspose{d}d({c}, {out}, {k}, stride={s})
-            nn.Conv{d}d({c}, {out}, {k}, dilation=2, padding=2, bias=False)
-            """
-        )
-        made = form.format(
-            d=d,
-            c=c,
-            out=out,
-            c2=c * writer.number(1, 2),
-            k=kernel,
-            p=writer.number(0, kernel - 1),
-            s=writer.number(1, 2),
-        )
-        writer.add(f"{writer.attribute(made)}({x.name})", (x,), False)
-
-
-@expression
-def pool(writer):
-    if x := writer.value(lambda v: _is_float32(v) and v.rank in (3, 4)):
-        d, k = x.rank - 2, writer.number(1, 3)
-        form = writer.form(
-            """
-            F.avg_pool{d}d({x}, {k}, stride={s}, padding={p}) | F.adaptive_avg_pool{d}d({x}, {k})
-            F.avg_pool{d}d({x}, {k}, ceil_mode=True, count_include_pad=False, padding={p})
-            """
-        )
-        writer.add(form.format(d=d, x=x.name, k=k, s=writer.number(1, 3), p=k // 2), (x,), False)
-
-
-@expression
-def largest(writer):
-    if x := writer.value(lambda v: _is_float32(v) and v.rank in (3, 4)):
-        k = writer.number(1, 3)
-        form = writer.form(
-            """
-            F.max_pool{d}d({x}, {k}, stride={s}, padding={p}) | F.max_pool{d}d({x}, {k}, ceil_mode=True)
-            F.adaptive_max_pool{d}d({x}, {k})
-            """
-        )
-        writer.add(form.format(d=x.rank - 2, x=x.name, k=k, s=writer.number(1, 3), p=k // 2), (x,), True)
-
-
-@expression
-def resize(writer):
-    if x := writer.value(lambda v: _is_float32(v) and v.rank == 4):
-        form = writer.form(
-            """
-            F.interpolate({x}, scale_factor=2) | F.interpolate({x}, scale_factor=2.0, mode='bilinear')
-            F.pixel_shuffle({x}, 2) | F.interpolate({x}, size=(5, 3), mode='bilinear', align_corners=True)
-            F.interpolate({x}, size=(3, 4), mode='bicubic')
-            """
-        )
-        writer.add(form.format(x=x.name), (x,), False)
-
-
-@expression
-def attention(writer):
-    x = writer.value(lambda v: _is_float32(v) and v.rank in (3, 4))
-    y = x and writer.value(lambda v: _is_float32(v) and v.rank == x.rank)
-    if x and y:
-        options = writer.pick("", ", is_causal=True", ", scale=0.5")
-        writer.add(f"F.scaled_dot_product_attention({x.name}, {y.name}, {y.name}{options})", (x, y), False)
-
-
-@expression
-def recurrent(writer):
-    x = writer.value(lambda v: _is_float32(v) and v.rank == 3 and v.size(-1))
-    if x:
-        kind = writer.pick("nn.LSTM", "nn.GRU", "nn.RNN")
-        options = writer.pick("", ", batch_first=True", ", bidirectional=True", ", num_layers=2")
-        name = writer.attribute(f"{kind}({x.size(-1)}, {writer.number(1, 5)}{options})")
-        writer.add(f"{name}({x.name})[0]", (x,), False)

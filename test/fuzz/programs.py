@@ -7,14 +7,20 @@ import textwrap
 import torch
 from hypothesis import strategies as st
 
+from fuzz import layers, quantized, writes  # noqa: F401 (each adds expressions)
 from fuzz.expressions import EXPRESSIONS
 
 #: Sizes of the axes ``n`` and ``m`` in each call. The program is exported for the first, which is the upper bound.
 CALLS = ((6, 9), (2, 5), (6, 1), (1, 9), (3, 4), (6, 9))
+#: The same where axes may be empty, which many expressions do not take.
+CALLS_WITH_EMPTY = ((6, 9), (0, 5), (2, 1), (3, 0), (0, 0), (6, 9))
+#: Independent graphs in one program: exporting one costs much by itself.
+MOST_GRAPHS = 4
 #: No value is larger, so that sums stay exact where they should be.
 LARGEST = 1e4
 MOST_ELEMENTS = 20_000
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int64, torch.int32, torch.int8, torch.uint8)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +39,9 @@ class Input:
         if self.dtype == torch.bool:
             return numbers > 0
         tensor = (numbers / 4).to(self.dtype) if self.dtype.is_floating_point else numbers.to(self.dtype)
-        return tensor.contiguous(memory_format=torch.channels_last) if self.channels_last else tensor
+        # ExecuTorch ends the process for strides of channels_last where there are no elements.
+        is_last = self.channels_last and tensor.numel() > 0
+        return tensor.contiguous(memory_format=torch.channels_last) if is_last else tensor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,9 +78,15 @@ class Program:
     #: For each result the narrowest type's epsilon, and whether it must be equal to the last bit.
     epsilons: tuple[float, ...]
     exact: tuple[bool, ...]
+    calls: tuple[tuple[int, int], ...] = CALLS
+    graphs: int = 1  #: that have nothing to do with each other
+    has_states: bool = False
+    quantization: str | None = None  #: what the quantizer makes of it: "static", "dynamic"
 
     def __repr__(self) -> str:  # what hypothesis prints
-        return f"\n{self.source}\nINPUTS = {self.inputs!r}\n"
+        return (
+            f"\n{self.source}\nINPUTS = {self.inputs!r}\nCALLS = {self.calls!r}\nQUANTIZATION = {self.quantization!r}\n"
+        )
 
     def module(self) -> torch.nn.Module:
         return build(self.source)
@@ -81,7 +95,12 @@ class Program:
         return tuple(x.tensor(call, seed) for seed, x in enumerate(self.inputs))
 
 
-_NAMES = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
+_NAMES = {
+    "torch": torch,
+    "nn": torch.nn,
+    "F": torch.nn.functional,
+    "_q": torch.ops.quantized_decomposed,
+}
 
 
 def build(source: str) -> torch.nn.Module:
@@ -97,12 +116,23 @@ class Writer:
 
     def __init__(self, draw):
         self.draw = draw
+        self.calls = self.pick(CALLS, CALLS, CALLS, CALLS_WITH_EMPTY)
+        self.quantization = self.pick(*[None] * 10, "static", "dynamic")
         self.inputs: list[Input] = []
         self.values: list[Value] = []
         self.attributes: list[str] = []
         self.lines: list[str] = []
         self.used: set[str] = set()
+        self.has_states = False
+        self.graphs = 0
+        self._done: list[Value] = []  # of graphs before
         self._modules: dict[str, object] = {}
+
+    def new_graph(self) -> None:
+        """What comes next knows nothing of what there is."""
+        self._done += self.values
+        self.values = []
+        self.graphs += 1
 
     def pick(self, *options):
         return self.draw(st.sampled_from(options))
@@ -131,33 +161,53 @@ class Writer:
         self.attributes.append(f"torch.manual_seed({seed}); self.a{seed} = {source}")
         return f"self.a{seed}"
 
+    def buffer(self, source: str) -> str:
+        """The name of a tensor that the program may write to."""
+        seed = len(self.attributes)
+        name = f"a{seed}"
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self._modules[name] = eval(source, dict(_NAMES))
+        self.attributes.append(f"torch.manual_seed({seed}); self.register_buffer('{name}', {source})")
+        return name
+
     def input(self) -> None:
         shape = self.draw(st.lists(st.sampled_from((1, 2, 3, 4, 7, "n", "m")), min_size=1, max_size=4))
-        dtype = self.pick(
-            torch.float32, torch.float32, torch.float32, torch.int64, torch.int32, torch.bool, *FLOATS[1:]
-        )
+        dtype = self.pick(*[torch.float32] * 6, *[torch.int64] * 2, torch.bool, *INTEGERS[1:], *FLOATS[1:])
         x = Input(tuple(shape), dtype, len(shape) == 4 and self.pick(False, True))
-        calls = tuple(x.tensor(call, len(self.inputs)) for call in CALLS)
+        calls = tuple(x.tensor(call, len(self.inputs)) for call in self.calls)
         epsilon = torch.finfo(dtype).eps if dtype.is_floating_point else 0.0
-        self.values.append(Value(f"x{len(self.inputs)}", calls, True, epsilon))
+        # The quantizer rounds whatever a program computes with.
+        self.values.append(Value(f"x{len(self.inputs)}", calls, self.quantization is None, epsilon))
         self.inputs.append(x)
 
     def add(self, expression: str | None, operands: tuple[Value, ...], exact: bool) -> Value | None:
         """``expression`` as a new value; None where eager PyTorch refuses it or its result is of no use here."""
         if expression is None:
             return None
+        holder = type("Holder", (), self._modules)
+        kept = {name: module.clone() for name, module in self._modules.items() if isinstance(module, torch.Tensor)}
+        value = self._value(expression, operands, exact, holder)
+        written = [name for name, before in kept.items() if not torch.equal(before, self._modules[name])]
+        for name in written:
+            self._modules[name].copy_(kept[name])
+        self.has_states |= value is not None and bool(written)
+        return value
+
+    def _value(self, expression: str, operands: tuple[Value, ...], exact: bool, holder) -> Value | None:
         calls = []
-        for i in range(len(CALLS)):
+        for i, sizes in enumerate(self.calls):
             names = {v.name: v.calls[i] for v in self.values}
-            holder = type("Holder", (), self._modules)
             try:
                 with torch.no_grad():
                     result = eval(expression, {**_NAMES, **names, "self": holder})
-            except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
+            except (RuntimeError, IndexError, ValueError, TypeError, AssertionError, NotImplementedError):
                 return None
-            if not _is_of_use(result) or (calls and (result.dim(), result.dtype) != (calls[0].dim(), calls[0].dtype)):
+            if not _is_of_use(result, 0 in sizes):
                 return None
-            calls.append(result)
+            if calls and (result.dim(), result.dtype) != (calls[0].dim(), calls[0].dtype):
+                return None
+            calls.append(result.clone())  # of a state, which changes
         own = torch.finfo(calls[0].dtype).eps if calls[0].dtype.is_floating_point else 0.0
         exact = exact and all(v.exact for v in operands) and own in (0.0, torch.finfo(torch.float32).eps)
         epsilon = max(own, *(v.epsilon for v in operands)) if operands else own
@@ -169,7 +219,8 @@ class Writer:
 
     def program(self) -> Program:
         """All that nothing else reads is returned."""
-        results = [v for v in self.values if v.name not in self.used and v.name.startswith("v")]
+        self.new_graph()
+        results = [v for v in self._done if v.name not in self.used and v.name.startswith("v")]
         arguments = ", ".join(f"x{i}" for i in range(len(self.inputs)))
         body = "\n".join(self.lines)
         source = (
@@ -179,13 +230,24 @@ class Writer:
             + textwrap.indent(body, " " * 8)
             + f"\n        return {', '.join(v.name for v in results)},\n"
         )
-        return Program(source, tuple(self.inputs), tuple(v.epsilon for v in results), tuple(v.exact for v in results))
+        return Program(
+            source,
+            tuple(self.inputs),
+            tuple(v.epsilon for v in results),
+            tuple(v.exact for v in results),
+            self.calls,
+            self.graphs - 1,
+            self.has_states,
+            None if self.has_states else self.quantization,
+        )
 
 
-def _is_of_use(result: object) -> bool:
-    if not isinstance(result, torch.Tensor) or not 0 < result.numel() <= MOST_ELEMENTS or result.dim() > 6:
+def _is_of_use(result: object, may_be_empty: bool) -> bool:
+    if not isinstance(result, torch.Tensor) or result.numel() > MOST_ELEMENTS or result.dim() > 6:
         return False
-    if result.dtype not in (*FLOATS, torch.int64, torch.int32, torch.bool):
+    if result.numel() == 0 and not may_be_empty:
+        return False
+    if result.dtype not in (*FLOATS, *INTEGERS, torch.bool):
         return False
     return result.dtype == torch.bool or bool((result.abs() <= LARGEST).all())  # NaN is not either
 
@@ -193,13 +255,15 @@ def _is_of_use(result: object) -> bool:
 @st.composite
 def programs(draw) -> Program:
     writer = Writer(draw)
-    for _ in range(writer.number(1, 3)):
-        writer.input()
-    wanted = writer.number(3, 14)
-    for _ in range(3 * wanted):
-        if len(writer.lines) < wanted:
-            writer.pick(*EXPRESSIONS)(writer)
-    if not writer.lines:
-        x = writer.values[0]
-        writer.add(f"{x.name} == 1", (x,), True)
+    for _ in range(writer.number(1, MOST_GRAPHS)):
+        writer.new_graph()
+        for _ in range(writer.number(1, 3)):
+            writer.input()
+        first, wanted = len(writer.lines), writer.number(2, 8)
+        for _ in range(3 * wanted):
+            if len(writer.lines) - first < wanted:
+                writer.pick(*EXPRESSIONS)(writer)
+        if len(writer.lines) == first:
+            x = writer.values[0]
+            writer.add(f"{x.name} == 1", (x,), True)
     return writer.program()

@@ -294,6 +294,38 @@ TEST_F(BackendArgumentsTest, RefusesAnotherOrderOfAxes) { // Robustness: R2
   expect_failure(3, transposed.value(), "output 1: its axes lie in memory in another order");
 }
 
+// Strides alone tell it, too, and what a tensor does not say is taken for contiguous.
+TEST_F(BackendArgumentsTest, ReadsStrides) { // Robustness: R2
+  std::vector<int32_t> sizes{2, 3};
+  std::vector<uint8_t> order{0, 1};
+  std::vector<float> data(6, 1.0f);
+  const auto call = [&](uint8_t* order_of_axes, std::vector<int32_t> strides) {
+    TwoOutputsCall others(2);
+    executorch::aten::TensorImpl impl(
+        ScalarType::Float, 2, sizes.data(), data.data(), order_of_axes, strides.empty() ? nullptr : strides.data());
+    EValue value{executorch::aten::Tensor(&impl)};
+    return method_.execute({&value, &others.integer, others.y.value(), others.z.value()});
+  };
+  const auto expect_refusal = [&](uint8_t* order_of_axes, const std::vector<int32_t>& strides) {
+    EXPECT_EQ(call(order_of_axes, strides), Error::InvalidArgument);
+    EXPECT_THAT(backend_.last_error(), HasSubstr("input 0: its axes lie in memory in another order"));
+  };
+  EXPECT_EQ(call(order.data(), {3, 1}), Error::Ok) << backend_.last_error();
+  for (const std::vector<int32_t>& strides : {std::vector<int32_t>{1, 2}, {6, 1}, {3, 0}}) {
+    expect_refusal(order.data(), strides);
+  }
+#ifdef NDEBUG // else ExecuTorch's own assertions end the process
+  EXPECT_EQ(call(nullptr, {3, 1}), Error::Ok) << backend_.last_error();
+  EXPECT_EQ(call(order.data(), {}), Error::Ok) << backend_.last_error();
+  EXPECT_EQ(call(nullptr, {}), Error::Ok) << backend_.last_error();
+  expect_refusal(nullptr, {1, 2});
+#endif
+  for (const std::vector<uint8_t>& wrong : {std::vector<uint8_t>{0, 0}, {1, 1}, {0, 9}, {255, 255}}) {
+    order = wrong;
+    expect_refusal(order.data(), {3, 1});
+  }
+}
+
 // Nothing is computed when one output does not fit.
 TEST_F(BackendArgumentsTest, RefusesOutputsThatAreTooSmallBeforeItComputes) { // Robustness: R2
   for (const TensorShapeDynamism dynamism : {TensorShapeDynamism::STATIC, TensorShapeDynamism::DYNAMIC_BOUND}) {

@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Blobs that are damaged in ways a file can be, and those that the fuzzer makes (test/fuzz/blob). Each is refused with an
-// Error or runs; a sanitizer would see anything else. The same damage every time.
+// Blobs that are damaged in ways a file can be, and inputs like those that the fuzzer makes (test/fuzz). Each is refused with
+// an Error or runs; a sanitizer would see anything else. The same damage every time.
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <mutator.h>
+#include <target.h>
 #include <try_blob.h>
 
 #include "sample_graphs.h"
@@ -93,9 +94,32 @@ INSTANTIATE_TEST_SUITE_P(Samples, FuzzTest, ::testing::ValuesIn(sample_graphs())
   return sample.param.name;
 });
 
-std::vector<std::filesystem::path> files(const char* folder, const char* extension) {
+class TargetTest : public ::testing::TestWithParam<Target> {};
+
+TEST_P(TargetTest, RandomBytes) {
+  constexpr int kInputs = 400;
+  constexpr size_t kMost = 80;
+  std::mt19937 random(20);
+  for (int i = 0; i < kInputs; ++i) {
+    std::vector<uint8_t> bytes(random() % kMost);
+    std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<uint8_t>(random()); });
+    ASSERT_EQ(GetParam().attempt(bytes.data(), bytes.size()), "") << ::testing::PrintToString(bytes);
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<Target>& target) {
+  return target.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TargetTest, ::testing::ValuesIn(targets()), name_of);
+
+// What once failed: test/reproducers/README.md.
+class ReproducerTest : public ::testing::TestWithParam<Target> {};
+
+std::vector<std::filesystem::path> reproducers_of(const std::string& target) {
+  const std::string extension = target == "blob" ? ".etx" : "." + target;
   std::vector<std::filesystem::path> result;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(ET_XNNPACK_REPRODUCERS)) {
     if (entry.path().extension() == extension) {
       result.push_back(entry.path());
     }
@@ -104,24 +128,31 @@ std::vector<std::filesystem::path> files(const char* folder, const char* extensi
   return result;
 }
 
-std::vector<uint8_t> content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// What once failed: test/reproducers/README.md.
-class ReproducerTest : public ::testing::TestWithParam<std::filesystem::path> {};
-
 TEST_P(ReproducerTest, IsRefusedOrRuns) {
-  const std::vector<uint8_t> bytes = content(GetParam());
-  ASSERT_FALSE(bytes.empty());
-  EXPECT_EQ(try_blob(Attempt::read(bytes.data(), bytes.size())).broken, "");
+  for (const std::filesystem::path& path : reproducers_of(GetParam().name)) {
+    SCOPED_TRACE(path.filename().string());
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_FALSE(bytes.empty());
+    EXPECT_EQ(GetParam().attempt(bytes.data(), bytes.size()), "");
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ReproducerTest, ::testing::ValuesIn(files(ET_XNNPACK_REPRODUCERS, ".etx")), [](const auto& path) {
-      return path.param.stem().string();
-    });
+TEST(Reproducers, AreOfTargets) {
+  size_t count = 0;
+  for (const Target& target : targets()) {
+    count += reproducers_of(target.name).size();
+  }
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ET_XNNPACK_REPRODUCERS)) {
+    const std::string extension = entry.path().extension().string();
+    files += extension != ".md" && extension != ".py"; // those are programs in Python
+  }
+  EXPECT_EQ(count, files);
+  EXPECT_GT(count, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReproducerTest, ::testing::ValuesIn(targets()), name_of);
 
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

@@ -12,6 +12,7 @@
 #include <xnnpack.h>
 
 #include "delegate.h"
+#include "weights.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -186,27 +187,10 @@ class Attempted {
 
   // Data for every key, as much as the largest constant that names it declares.
   bool add_weights() {
-    std::map<std::string, std::pair<size_t, DType>> declared;
-    const auto add = [&](uint32_t id, const schema::Constant* constant) {
-      if (constant == nullptr || constant->key() == nullptr) {
-        return;
-      }
-      TensorType type = planned_[id];
-      type.quantization = nullptr;
-      type.dtype = stored_type(*constant, to_dtype(blob_->value(id).dtype()));
-      auto& [bytes, dtype] = declared[constant->key()->str()];
-      bytes = std::max(bytes, type.bytes());
-      dtype = type.dtype;
-    };
-    for (uint32_t id = 0; id < blob_->num_values(); ++id) {
-      add(id, blob_->value(id).constant());
-    }
-    for (size_t i = 0; i < blob_->num_states(); ++i) {
-      add(blob_->state(i).value(), blob_->state(i).initial());
-    }
+    const std::map<std::string, DeclaredWeight> declared = declared_weights(*blob_, planned_);
     for (const auto& [key, what] : declared) {
-      std::vector<uint8_t> data(what.first - (choices_.short_weights() && what.first > 0 ? 1 : 0));
-      choices_.fill(data.data(), data.size(), what.second);
+      std::vector<uint8_t> data(what.bytes - (choices_.short_weights() && what.bytes > 0 ? 1 : 0));
+      choices_.fill(data.data(), data.size(), what.dtype);
       weights_.add(key, std::move(data));
     }
     return !declared.empty();
