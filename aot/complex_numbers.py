@@ -19,6 +19,7 @@ from .private.torch import decompositions, leaves
 
 _aten = torch.ops.aten
 _MOST_ROUNDS = 8  # of decomposing what the last one gave
+_LEFT = {_aten.complex.default, _aten.view_as_real.default, _aten.select.int}  # at inputs, constants and results
 _READERS = (_aten.view_as_real.default, _aten.view_as_real_copy.default)
 
 
@@ -37,13 +38,14 @@ def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
     program = program.run_decompositions({})
     fold_float64(program)
     default = decompositions()
+    found = _operators_on_complex(program)
     for _ in range(_MOST_ROUNDS):
-        found = {node.target for node in program.graph.nodes if _touches_complex(node)}
         known = {operator: default[operator] for operator in found - RULES.keys() if operator in default}
-        if not known and not found & RULES.keys() - {_aten.complex.default}:
-            break
         program = program.run_decompositions({**RULES, **known})
         _read_parts(program.graph)
+        before, found = found, _operators_on_complex(program)
+        if found <= _LEFT or found == before:
+            break
     _split_constants(program)
     for node in program.graph.nodes:
         # Parts may lie in memory in another way than the complex numbers did.
@@ -62,6 +64,10 @@ def _touches_complex(node: FxNode) -> bool:
         return False
     operands = (source.meta.get("val") for source in node.all_input_nodes)
     return any(map(_is_complex, leaves([node.meta.get("val"), *operands])))
+
+
+def _operators_on_complex(program: ExportedProgram) -> set[object]:
+    return {node.target for node in program.graph.nodes if _touches_complex(node)}
 
 
 def _part(node: FxNode) -> int | None:
