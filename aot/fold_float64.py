@@ -40,12 +40,12 @@ def fold_float64(program: ExportedProgram) -> None:
         return
     sources = {s for n in wide for s in n.all_input_nodes if s.op == "placeholder"}
     computed = _Computed(placeholders)
-    _replace(program, {node: computed(node) for node in results})
+    replace_by_constants(program, {node: computed(node) for node in results})
     for node in wide:
         for user in [user for user in node.users if _is_assertion(user)]:
             program.graph.erase_node(user)
     program.graph.eliminate_dead_code()
-    _remove_unread(program, sources)
+    remove_unread(program, sources)
     program.graph_module.recompile()
 
 
@@ -137,7 +137,7 @@ class _Computed:
             return node.target(*args, **kwargs)
 
 
-def _remove_unread(program: ExportedProgram, sources: set[FxNode]) -> None:
+def remove_unread(program: ExportedProgram, sources: set[FxNode]) -> None:
     """Removes the constants that only what was folded has read."""
     unread = {node.name: node for node in sources if not node.users}
     signature = program.graph_signature
@@ -146,7 +146,7 @@ def _remove_unread(program: ExportedProgram, sources: set[FxNode]) -> None:
         program.graph.erase_node(node)
 
 
-def _replace(program: ExportedProgram, values: Mapping[FxNode, torch.Tensor]) -> None:
+def replace_by_constants(program: ExportedProgram, values: Mapping[FxNode, torch.Tensor]) -> None:
     """Gives those who read each of these nodes a new constant in its place."""
     signature, graph = program.graph_signature, program.graph
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]

@@ -12,6 +12,7 @@ from torch.fx import Graph
 from torch.fx import Node as FxNode
 
 from .caches import add_sizes, check_positions, write_out_cache_updates
+from .complex_numbers import take_complex_apart
 from .integers import merge_integers
 from .private.shape_env import own_sizes
 from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
@@ -49,7 +50,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
         elif node.target is torch.sym_float:
             _to_quotient(node)
     module.recompile()
-    prepared = with_module(program, module, signature, state, constants)
+    prepared = take_complex_apart(with_module(program, module, signature, state, constants))
     return_tuples(prepared)
     return prepared
 

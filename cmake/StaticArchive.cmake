@@ -25,7 +25,7 @@ endfunction()
 # et_xnnpack_register becomes local, so that it links beside another XNNPACK in the same program.
 function(et_xnnpack_add_static_archive target)
   set(inputs $<TARGET_OBJECTS:et_xnnpack_core> $<TARGET_OBJECTS:cpuinfo>)
-  set(archives ${ET_XNNPACK_XNNPACK_ARCHIVES} hwy)
+  set(archives ${ET_XNNPACK_XNNPACK_ARCHIVES} hwy kissfft)
   set(archive_files ${archives})
   list(TRANSFORM archive_files REPLACE "(.+)" "$<TARGET_FILE:\\1>")
   if(ET_XNNPACK_LOCAL_SYMBOLS)

@@ -53,6 +53,11 @@ def alias_of(node: FxNode, operand: FxNode):
     return next(shared, None)
 
 
+def decompositions() -> Mapping[OpOverload, Callable]:
+    """What ``run_decompositions`` does with each operator that it decomposes by default; made anew by each call."""
+    return torch.export.default_decompositions()
+
+
 def qualified_name(operator: OpOverload) -> tuple[str, str]:
     """Such as ``("aten::add", "Tensor")``; the overload called ``default`` is an empty text."""
     return operator._schema.name, operator._schema.overload_name
@@ -205,6 +210,7 @@ def keep_output_last(module: GraphModule) -> None:
 __all__ = [
     "OpOverload",
     "copied",
+    "decompositions",
     "fake_of",
     "functionalized",
     "has_aliases",

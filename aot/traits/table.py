@@ -163,6 +163,7 @@ TRAITS: dict[type, Traits] = {
     schema.RotaryEmbedding: Traits(),
     schema.ChooseQParams: Traits(),
     schema.QuantizedLinear: Traits(absorbs_clamp=True, layout=loops.LAST_AXIS),
+    schema.Fft: Traits(),
 }
 
 

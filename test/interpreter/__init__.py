@@ -9,16 +9,16 @@ import sympy
 import torch
 from executorch.backends.et_xnnpack.aot.ir import Graph
 
-from . import attention, conv, elementwise, image, index, linear, norm, pool, quantize, recurrent, reduce, shape
+from . import attention, conv, elementwise, fft, image, index, linear, norm, pool, quantize, recurrent, reduce, shape
 from .quantize import stored
 from .tensors import tensor, torch_dtype
 
-_FAMILIES = (attention, conv, elementwise, image, index, linear, norm, pool, quantize, recurrent, reduce, shape)
+_FAMILIES = (attention, conv, elementwise, fft, image, index, linear, norm, pool, quantize, recurrent, reduce, shape)
 
 #: By member of the schema's union: a function of its attributes and its operands, which gives one result or several.
 OPERATORS = {name: function for family in _FAMILIES for name, function in family.OPERATORS.items()}
 
-_SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent", "ChooseQParams")
+_SEVERAL_RESULTS = ("LayerNorm", "GroupNorm", "MaxPoolIndices", "Recurrent", "ChooseQParams", "Fft")
 
 
 def _solve(graph: Graph, arguments) -> dict[sympy.Symbol, int]:

@@ -279,6 +279,13 @@ AttributesDef recurrent(schema::RecurrentKind kind, bool reverse) {
   return attributes([=](FlatBufferBuilder& b) { return schema::CreateRecurrent(b, kind, reverse); });
 }
 
+AttributesDef fft(schema::FftKind kind, uint8_t axis, int64_t length, bool full) {
+  return attributes([=](FlatBufferBuilder& b) {
+    const schema::Size size(length);
+    return schema::CreateFft(b, kind, axis, schema::FftNorm::Length, full, &size);
+  });
+}
+
 AttributesDef attention(float scale, bool causal, int64_t start, bool by_token) {
   return attributes([=](FlatBufferBuilder& b) {
     const schema::Size first(start);

@@ -154,6 +154,7 @@ AttributesDef max_pool_indices(std::vector<uint32_t> kernel, std::vector<uint32_
 AttributesDef grid_sample(
     schema::SampleKind kind, schema::GridPaddingMode padding_mode = schema::GridPaddingMode::Zeros);
 AttributesDef recurrent(schema::RecurrentKind kind, bool reverse = false);
+AttributesDef fft(schema::FftKind kind, uint8_t axis, int64_t length = 0, bool full = false);
 AttributesDef attention(float scale, bool causal = false, int64_t start = 0, bool by_token = false);
 AttributesDef rotary_embedding(bool pairs = false);
 AttributesDef reshape(std::vector<int64_t> shape);

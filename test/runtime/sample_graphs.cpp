@@ -120,6 +120,24 @@ GraphDef sequences() {
   return g;
 }
 
+GraphDef transforms() {
+  GraphDef g;
+  const int64_t length = g.ranged(DimOp::InputDim, 0, 1, 1, 12, 6);
+  const int64_t half = g.expr(DimOp::FloorDiv, -1 - length, -1 - g.expr(DimOp::Const, 2));
+  const int64_t count = g.expr(DimOp::Add, -1 - half, -1 - g.expr(DimOp::Const, 1));
+  const uint32_t x = g.input({3, length});
+  const uint32_t real = g.node(fft(schema::FftKind::RealToComplex, 1), {x}, {3, count});
+  const uint32_t imag = g.also({3, count});
+  const uint32_t first = g.node(fft(schema::FftKind::Complex, 0), {real, imag}, {3, count});
+  const uint32_t second = g.also({3, count});
+  const uint32_t back = g.node(fft(schema::FftKind::Inverse, 0), {first, second}, {3, count});
+  const uint32_t other = g.also({3, count});
+  g.output(g.node(fft(schema::FftKind::ComplexToReal, 1, length), {back, other}, {3, length}));
+  g.output(g.node(fft(schema::FftKind::RealToComplex, 1, 0, true), {x}, {3, length}));
+  g.output(g.also({3, length}));
+  return g;
+}
+
 GraphDef attend() {
   GraphDef g;
   const int64_t length = g.ranged(DimOp::InputDim, 0, 1, 1, 10, 5);
@@ -292,6 +310,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"images", images()},
       {"volumes", volumes()},
       {"sequences", sequences()},
+      {"transforms", transforms()},
       {"attend", attend()},
       {"shapes", shapes()},
       {"integers", integers()},

@@ -1,0 +1,123 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Programs that compute with complex numbers, rewritten to compute with real and imaginary parts.
+
+The checks of the Edge dialect refuse nearly every operator on complex tensors, and ExecuTorch has kernels for few.
+So complex numbers are taken apart before: PyTorch decomposes each operator on them by a rule of ``complex_rules``,
+which gives ``complex(real, imag)`` of two real tensors, and what reads the parts of that reads these two instead.
+"""
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Graph
+from torch.fx import Node as FxNode
+
+from .complex_rules import RULES
+from .fold_float64 import fold_float64, remove_unread, replace_by_constants
+from .graph_edit import add_call
+from .placeholders import Placeholders
+from .private.torch import decompositions, leaves
+
+_aten = torch.ops.aten
+_MOST_ROUNDS = 8  # of decomposing what the last one gave
+_LEFT = {_aten.complex.default, _aten.view_as_real.default, _aten.select.int}  # at inputs, constants and results
+_READERS = (_aten.view_as_real.default, _aten.view_as_real_copy.default)
+
+
+def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
+    """``program`` without complex numbers, but for its inputs and results and for operators without a rule.
+
+    ::
+
+        %c = complex(%a, %b)                    %r = sub(mul(%a, %x), mul(%b, %y))
+        %d = complex(%x, %y)              ->    %i = add(mul(%a, %y), mul(%b, %x))
+        %e = mul(%c, %d)                        %f = stack([%r, %i], -1)
+        %f = view_as_real(%e)
+    """
+    if not any(_touches_complex(node) for node in program.graph.nodes):
+        return program
+    program = program.run_decompositions({})
+    fold_float64(program)
+    default = decompositions()
+    found = _operators_on_complex(program)
+    for _ in range(_MOST_ROUNDS):
+        known = {operator: default[operator] for operator in found - RULES.keys() if operator in default}
+        program = program.run_decompositions({**RULES, **known})
+        _read_parts(program.graph)
+        before, found = found, _operators_on_complex(program)
+        if found <= _LEFT or found == before:
+            break
+    _split_constants(program)
+    for node in program.graph.nodes:
+        # Parts may lie in memory in another way than the complex numbers did.
+        if node.target in (_aten.view.default, _aten._unsafe_view.default):
+            node.target = _aten.reshape.default
+    program.graph_module.recompile()
+    return program
+
+
+def _is_complex(value) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_complex()
+
+
+def _touches_complex(node: FxNode) -> bool:
+    if node.op != "call_function":
+        return False
+    operands = (source.meta.get("val") for source in node.all_input_nodes)
+    return any(map(_is_complex, leaves([node.meta.get("val"), *operands])))
+
+
+def _operators_on_complex(program: ExportedProgram) -> set[object]:
+    return {node.target for node in program.graph.nodes if _touches_complex(node)}
+
+
+def _part(node: FxNode) -> int | None:
+    """Which part of a complex tensor a node reads from ``view_as_real`` of it: 0, 1 or None."""
+    if node.target is not _aten.select.int or node.args[1] not in (-1, node.args[0].meta["val"].dim() - 1):
+        return None
+    return node.args[2] if node.args[2] in (0, 1) else None
+
+
+def _split_constants(program: ExportedProgram) -> None:
+    """Makes two real constants of each complex one of which the parts are read."""
+    placeholders = Placeholders(program)
+    values: dict[FxNode, torch.Tensor] = {}
+    split = set()
+    for node in program.graph.nodes:
+        if node.op != "placeholder" or not _is_complex(node.meta.get("val")):
+            continue
+        tensor = placeholders.constant_tensor(node)
+        if tensor is None:
+            continue
+        pairs = torch.view_as_real(tensor.detach().resolve_conj())
+        for reader in (user for user in node.users if user.target in _READERS):
+            split.add(node)
+            for user in reader.users:
+                part = _part(user)
+                if part is None:
+                    values[reader] = pairs
+                else:
+                    values[user] = pairs[..., part].contiguous()
+    if values:
+        replace_by_constants(program, values)
+        program.graph.eliminate_dead_code()
+        remove_unread(program, split)
+
+
+def _read_parts(graph: Graph) -> None:
+    """Has those that read the parts of ``complex(real, imag)`` read ``real`` and ``imag``."""
+    for node in list(graph.nodes):
+        if node.target not in _READERS or node.args[0].target is not _aten.complex.default:
+            continue
+        parts = node.args[0].args
+        for user in list(node.users):
+            part = _part(user)
+            if part is not None:
+                user.replace_all_uses_with(parts[part])
+                graph.erase_node(user)
+        if node.users:
+            with graph.inserting_before(node):
+                pairs = add_call(graph, _aten.stack.default, node.meta["val"], list(parts), -1)
+            pairs.meta = {**node.meta}
+            node.replace_all_uses_with(pairs)
+        graph.erase_node(node)
+    graph.eliminate_dead_code()

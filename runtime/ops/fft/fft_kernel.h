@@ -1,0 +1,16 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <memory>
+
+#include "runtime/kernels/fft/fft.h"
+#include "runtime/ops/common/kernel_of.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// What the kernel must know of a node.
+FftParameters fft_parameters(const NodeContext& node);
+
+inline constexpr auto make_fft = make_kernel_of<Fft, fft_parameters>;
+
+} // namespace executorch::backends::et_xnnpack

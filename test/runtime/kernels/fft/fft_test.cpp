@@ -1,0 +1,153 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/fft/fft.h>
+
+#include <complex>
+
+#include "kernels/common/kernel_test.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+constexpr double kPi = 3.141592653589793;
+
+using Complex = std::complex<double>;
+
+// The `n` complex numbers that are to be transformed, of which `real` and `imag` have one in `inner`.
+std::vector<Complex> numbers(FftTransform transform, const float* real, const float* imag, size_t n, size_t inner) {
+  std::vector<Complex> x(n);
+  for (size_t k = 0; k < n; ++k) {
+    if (transform == FftTransform::RealToComplex) {
+      x[k] = real[k * inner];
+    } else if (transform != FftTransform::ComplexToReal) {
+      x[k] = Complex(real[k * inner], imag[k * inner]);
+    } else {
+      const size_t at = k <= n / 2 ? k : n - k;
+      const Complex given(real[at * inner], at == 0 || 2 * at == n ? 0 : imag[at * inner]);
+      x[k] = k <= n / 2 ? given : std::conj(given);
+    }
+  }
+  return x;
+}
+
+// Compares both results with sums in double precision.
+void check_fft(const FftParameters& p) {
+  const bool from_real = p.transform == FftTransform::RealToComplex, to_real = p.transform == FftTransform::ComplexToReal;
+  SCOPED_TRACE(
+      "kind " + std::to_string(static_cast<int>(p.transform)) + ", " + std::to_string(p.outer) + " x " +
+      std::to_string(p.length) + " x " + std::to_string(p.inner));
+  const size_t half = p.length / 2 + 1;
+  const Shape x_shape{p.outer, to_real ? half : p.length, p.inner};
+  const Shape y_shape{p.outer, from_real && !p.full ? half : p.length, p.inner};
+  std::vector<std::optional<Tensor>> inputs{random_floats(x_shape)};
+  if (!from_real) {
+    inputs.push_back(random_floats(x_shape));
+  }
+  Tensor real(DType::Float32, y_shape), imag(DType::Float32, y_shape);
+  const bool inverse = to_real || p.transform == FftTransform::Inverse;
+  double largest = 0;
+  for (size_t row = 0; row < p.outer * p.inner; ++row) {
+    const size_t x_at = row / p.inner * x_shape[1] * p.inner + row % p.inner;
+    const size_t y_at = row / p.inner * y_shape[1] * p.inner + row % p.inner;
+    const std::vector<Complex> x = numbers(
+        p.transform, inputs[0]->data<float>() + x_at, inputs.back()->data<float>() + x_at, p.length, p.inner);
+    for (size_t k = 0; k < y_shape[1]; ++k) {
+      Complex sum = 0;
+      for (size_t j = 0; j < p.length; ++j) {
+        const double angle = 2 * kPi * static_cast<double>(j * k % p.length) / static_cast<double>(p.length);
+        sum += x[j] * std::polar(1.0, inverse ? angle : -angle);
+      }
+      sum *= static_cast<double>(p.scale);
+      real.data<float>()[y_at + k * p.inner] = static_cast<float>(sum.real());
+      imag.data<float>()[y_at + k * p.inner] = static_cast<float>(sum.imag());
+      largest = std::max(largest, std::abs(sum));
+    }
+  }
+  std::vector<TensorSpec> outputs{real.type};
+  if (!to_real) {
+    outputs.push_back(imag.type);
+  }
+  PlainCase fft = plain_case<Fft>(p, inputs, outputs);
+  const Tolerance tolerance{static_cast<float>(largest * 1e-6), 0};
+  check_kernel(fft, real, tolerance);
+  if (!to_real) {
+    fft.checked = 1;
+    check_kernel(fft, imag, tolerance);
+  }
+}
+
+constexpr FftTransform kTransforms[] = {
+    FftTransform::Complex, FftTransform::Inverse, FftTransform::RealToComplex, FftTransform::ComplexToReal};
+
+TEST(FftKernel, Lengths) {
+  for (const size_t length : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 25, 30, 31, 32, 33, 64, 100, 121, 400}) {
+    for (const FftTransform transform : kTransforms) {
+      check_fft({transform, 1, length, 1});
+      check_fft({transform, 9, length, 1});
+    }
+  }
+}
+
+TEST(FftKernel, LargePrimeFactors) {
+  for (const size_t length : {37, 74, 97, 101, 202, 211, 401}) {
+    for (const FftTransform transform : kTransforms) {
+      check_fft({transform, 1, length, 1});
+      check_fft({transform, 3, length, 3});
+    }
+  }
+}
+
+TEST(FftKernel, RowsAndAxes) {
+  for (const FftTransform transform : kTransforms) {
+    for (const size_t rows : {1, 2, 3, 7, 8, 9, 17}) {
+      check_fft({transform, rows, 12, 1});
+      check_fft({transform, 1, 12, rows});
+      check_fft({transform, rows, 9, 3, 0.25f});
+    }
+    check_fft({transform, 300, 64, 1}); // divided over threads
+    check_fft({transform, 3, 64, 130});
+    check_fft({transform, 0, 5, 3});
+    check_fft({transform, 3, 5, 0});
+  }
+}
+
+TEST(FftKernel, AllElementsOfRealNumbers) {
+  for (const size_t length : {1, 2, 3, 8, 9, 30, 74, 97}) {
+    check_fft({FftTransform::RealToComplex, 5, length, 1, 1, true});
+    check_fft({FftTransform::RealToComplex, 1, length, 2, 0.5f, true});
+  }
+}
+
+TEST(FftKernel, OneRowDoesNotSpoilAnother) {
+  Tensor x = random_floats({9, 16});
+  x.data<float>()[3] = kNaN;
+  const FftParameters p{FftTransform::RealToComplex, 9, 16, 1};
+  const Tensor y = run_kernel(plain_case<Fft>(p, {x}, {{DType::Float32, {9, 9}}, {DType::Float32, {9, 9}}}));
+  for (size_t i = 0; i < y.numel(); ++i) {
+    EXPECT_EQ(std::isnan(y.data<float>()[i]), i < 9) << i;
+  }
+}
+
+TEST(FftKernel, LengthsThatChange) {
+  Fft fft;
+  for (const size_t length : {8, 9, 8, 74, 37, 16, 1, 16}) {
+    SCOPED_TRACE(length);
+    auto scratch = fft.reshape({FftTransform::RealToComplex, 4, length, 1}, 1);
+    ASSERT_TRUE(scratch.ok()) << scratch.status().message();
+    StatusOr<Buffer> memory = Buffer::allocate(*scratch);
+    ASSERT_TRUE(memory.ok());
+    const std::vector<float> x(4 * length, 1.0f);
+    std::vector<float> real(4 * (length / 2 + 1)), imag(real.size());
+    const void* const inputs[] = {x.data()};
+    void* const outputs[] = {real.data(), imag.data()};
+    Status status;
+    fft.run({{inputs, 1}, {outputs, 2}, memory->data(), nullptr, &status});
+    for (size_t i = 0; i < real.size(); ++i) {
+      const float expected = i % (length / 2 + 1) == 0 ? static_cast<float>(length) : 0.0f;
+      EXPECT_NEAR(real[i], expected, 1e-4f) << i;
+      EXPECT_NEAR(imag[i], 0.0f, 1e-4f) << i;
+    }
+  }
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
