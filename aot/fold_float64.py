@@ -14,7 +14,7 @@ from .placeholders import Placeholders
 from .private.torch import OpOverload, fake_of, is_fake, is_mutable, leaves, qualified_name
 
 _aten = torch.ops.aten
-_WIDE = (torch.float64, torch.complex64, torch.complex128)  # what no delegate holds
+_WIDE = (torch.float64, torch.complex64, torch.complex128)
 _MOST_BYTES = 1 << 26  # of one constant; what is larger stays a computation
 _UNDEFINED = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted")
 
@@ -29,7 +29,7 @@ def fold_float64(program: ExportedProgram) -> None:
         %c = to(%b, float32)
         %y = mul(%x, %c)
 
-    No delegate holds float64, and in the middle of a model such positions would cut it in two.
+    It is computed once, by PyTorch itself; and complex numbers, which no delegate holds, would cut a model in two.
     REQUIRES: no operator of ``program`` writes to its operands
     """
     placeholders = Placeholders(program)

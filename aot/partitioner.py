@@ -19,6 +19,7 @@ from torch.fx import Node as FxNode
 from . import ops, progress
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .custom_ops import custom_op, needs_custom_op
+from .float64_numbers import keep_float64_numbers
 from .fold_float64 import fold_float64
 from .lowering import Support, is_size, reads_or_checks_integer, target_name, try_group
 from .placeholders import Placeholders
@@ -240,10 +241,12 @@ class EtXnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take.
 
-        Also folds float64 and replaces operators that ExecuTorch would not let pass by custom ones, in ``ep``
-        itself: no earlier hook sees a program whose operators write to nothing, no later one these operators.
+        Also keeps numbers of float64, folds that, and replaces operators that ExecuTorch would not let pass by custom
+        ones, in ``ep`` itself: no earlier hook sees a program whose operators write to nothing, no later one these
+        operators.
         """
         self._is_new = True
+        keep_float64_numbers(ep)
         fold_float64(ep)
         support = Support(ep, self.selection.reason)
         taken: dict[OpOverload, bool] = {}

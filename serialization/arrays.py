@@ -11,7 +11,8 @@ NUMPY_DTYPES = {d: BFLOAT16 if d == DType.BFloat16 else np.dtype(d.name.lower())
 DTYPES = {v: k for k, v in NUMPY_DTYPES.items()}
 
 REDUCED_FLOATS = frozenset({DType.Float16, DType.BFloat16})
-FLOATS = REDUCED_FLOATS | {DType.Float32}
+WIDE_FLOATS = frozenset({DType.Float32, DType.Float64})  #: floats that are computed with
+FLOATS = REDUCED_FLOATS | WIDE_FLOATS
 
 
 def convert(x: np.ndarray, dtype: DType) -> np.ndarray:

@@ -12,7 +12,7 @@ from . import schema
 from . import schema_generated as generated
 from .arrays import pack
 from .scaled import Scaled
-from .schema import Attention, DimOp, Feature
+from .schema import Attention, DimOp, DType, Feature
 
 IDENTIFIER = b"ETX1"
 
@@ -227,13 +227,16 @@ def _results(graph) -> set[str]:
 
 
 def _features(graph) -> int:
-    """Bits of ``Feature`` that a reader of the nodes needs."""
+    """Bits of ``Feature`` that a reader of the values and nodes needs."""
 
     def reads_cache(node) -> bool:
         a = node.attributes
         return isinstance(a, Attention) and (a.by_token or a.start != 0 or len(node.inputs) > 4)
 
-    return int(Feature.CachedAttention) if any(reads_cache(node) for node in graph.nodes) else 0
+    features = int(Feature.CachedAttention) if any(reads_cache(node) for node in graph.nodes) else 0
+    if any(value.dtype == DType.Float64 for value in graph.values.values()):
+        features |= int(Feature.Float64)
+    return features
 
 
 def serialize(graph) -> Serialized:

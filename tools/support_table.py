@@ -29,7 +29,7 @@ CHECKS = {
     "require_static": (1, "{} must not depend on an input size"),
     "largest": (1, "{} must be a number, or an input size that has an upper bound"),
 }
-SHORT = {DType.Float32: "float32", DType.Int32: "int32", DType.Int64: "int64", DType.Bool: "bool", DType.Int8: "int8"}
+SHORT = {t: t.name.lower() for t in DType}
 
 
 def refusals(function) -> list[str]:

@@ -25,7 +25,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "depend on an input size|depends on an input size|if sizes depend on inputs",
         "export with a fixed size there: leave the axis out of dynamic_shapes, and pad inputs to that size",
     ),
-    (r"type .*(float64|Float64|complex)|computes? in float64", "compute in float32: .float() on what it reads"),
+    (r"type .*(Float64|complex)", "compute in float32: .float() on what it reads"),
     (
         r"has type|have type|of type|arithmetic on|types? ",
         "convert its operands before: .float(), .int() or .to(torch.int64)",

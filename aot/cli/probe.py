@@ -30,6 +30,7 @@ _TYPES = {
     "BFloat16": ScalarType.BFLOAT16,
     "Int8": ScalarType.CHAR,
     "UInt8": ScalarType.BYTE,
+    "Float64": ScalarType.DOUBLE,
 }
 _ALIGNMENT = 64
 

@@ -14,7 +14,7 @@ DTYPES = {getattr(torch, dtype.name.lower()): dtype for dtype in DType}
 
 # As PyTorch promotes them, within a category from the first to the last.
 _INTEGERS = (DType.UInt8, DType.Int8, DType.Int32, DType.Int64)
-_FLOATS = (DType.Float16, DType.BFloat16, DType.Float32)
+_FLOATS = (DType.Float16, DType.BFloat16, DType.Float32, DType.Float64)
 _CATEGORY = {DType.Bool: 0, **dict.fromkeys(_INTEGERS, 1), **dict.fromkeys(_FLOATS, 2)}
 
 
@@ -34,7 +34,7 @@ def promote(*groups: Iterable[DType | None]) -> DType | None:
 def _highest(dtypes: Iterable[DType | None]) -> DType | None:
     known = {dtype for dtype in dtypes if dtype is not None}
     if known >= REDUCED_FLOATS:
-        return DType.Float32
+        known.add(DType.Float32)
     order = (DType.Bool, *_INTEGERS, *_FLOATS)
     return max(known, key=order.index, default=None)
 

@@ -30,6 +30,8 @@ def _reason_without_row(node: FxNode) -> str:
     operator = aten_operator(node)
     if operator is not None and torch.Tag.nondeterministic_seeded in operator.tags:
         return "the operator draws random numbers, which ExecuTorch does anew at each call"
+    if operator is not None and torch.Tag.dynamic_output_shape in operator.tags:
+        return "how large its result is is known at run time only"
     return "et_xnnpack does not support this operator"
 
 
@@ -91,12 +93,24 @@ class Lowering(RowContext):
             return self._lower_wide(row, arguments, node)
         before = len(self.nodes), len(self.values)
         try:
-            return row.lower(self, **arguments)
+            result = row.lower(self, **arguments)
+            self._check_result(row, result, node)
+            return result
         except Unsupported:
             if not self._has_reduced_floats(arguments, node):
                 raise
         self._forget(*before)
         return self._lower_wide(row, arguments, node)
+
+    def _check_result(self, row, result, node: FxNode) -> None:
+        """No row may give a result in another type than the program unawares."""
+        if row.result_dtypes is not None:
+            return
+        pairs = zip(result, node.meta["val"], strict=False) if isinstance(result, (tuple, list)) else ()
+        for value, tensor in pairs or [(result, node.meta["val"])]:
+            if value is not None and tensor is not None:
+                dtype = self._meta(tensor).dtype
+                self.require(value.dtype == dtype, f"it would give {value.dtype.name} instead of {dtype.name}")
 
     def with_source(self, node: FxNode, result):
         """``result``, which knows that it is that of ``node`` if that has just one and computes something."""

@@ -1,7 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Which nodes can be delegated, and why the others cannot."""
 
-import functools
 import operator
 from collections.abc import Callable
 
@@ -12,9 +11,8 @@ from torch.fx import Node as FxNode
 from ...serialization.schema import DType
 from .. import ops
 from ..ir import Value
-from .dtypes import dtype_reason
 from .lower import Lowering
-from .nodes import is_size, is_wide_scale, reads_or_checks_integer, target_name
+from .nodes import is_wide_scale, reads_or_checks_integer, target_name
 from .unsupported import explain
 
 
@@ -71,26 +69,8 @@ class Support(Lowering):
             try:
                 self._reasons[node] = self._try(node)
             except Exception as error:
-                reason = explain(error, node)
-                of_sizes = reason == dtype_reason(torch.float64) and self._of_sizes.get(node)
-                self._reasons[node] = reason + (
-                    ", and it is computed from a size that depends on an input" if of_sizes else ""
-                )
+                self._reasons[node] = explain(error, node)
         return self._reasons[node]
-
-    @functools.cached_property
-    def _of_sizes(self) -> dict[FxNode, bool]:
-        """The nodes that constants and sizes alone decide, and whether sizes do: else they could be folded."""
-        found = {}
-        for node in self.program.graph.nodes:
-            if is_size(node):
-                found[node] = True
-            elif node.op == "placeholder":
-                if self.placeholders.constant_tensor(node) is not None:
-                    found[node] = False
-            elif node.op == "call_function" and found.keys() >= set(node.all_input_nodes):
-                found[node] = any(found[n] for n in node.all_input_nodes)
-        return found
 
     def _try(self, node: FxNode) -> str | None:
         if node.op != "call_function":

@@ -6,7 +6,7 @@ import math
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType, UnaryKind
 from ..ir import dims
-from .registry import Int8, op
+from .registry import WIDE_FLOATS, Int8, op
 
 
 def _unary(kind: UnaryKind, *targets: str, **options) -> None:
@@ -14,8 +14,8 @@ def _unary(kind: UnaryKind, *targets: str, **options) -> None:
 
     @op(*targets, dtypes=DType, **options)
     def lower(c, self):
-        c.require(c.out.dtype == DType.Float32, f"the result has type {c.out.dtype.name}, not Float32")
-        return c.node(schema.Unary(kind=kind), c.cast(self, DType.Float32), shape=c.out.shape)
+        c.require(c.out.dtype in WIDE_FLOATS, f"the result has type {c.out.dtype.name}, not Float32 or Float64")
+        return c.node(schema.Unary(kind=kind), c.cast(self, c.out.dtype), shape=c.out.shape)
 
 
 def _integer_unary(kind: UnaryKind, of_integers, *targets: str, **options) -> None:
@@ -25,7 +25,7 @@ def _integer_unary(kind: UnaryKind, of_integers, *targets: str, **options) -> No
     def lower(c, self):
         if self.dtype in _INTEGERS:
             return of_integers(c, self)
-        c.require(self.dtype == DType.Float32, f"the operand has type {self.dtype.name}, not Float32")
+        c.require(self.dtype in WIDE_FLOATS, f"the operand has type {self.dtype.name}, not Float32 or Float64")
         return c.node(schema.Unary(kind=kind), self, shape=c.out.shape)
 
 
@@ -93,14 +93,29 @@ _integer_unary(UnaryKind.Square, lambda c, x: binary(c, BinaryKind.Mul, x, x), "
 _integer_unary(UnaryKind.Trunc, _itself, "aten.trunc.default")
 
 
-@op("aten.gelu.default", int8=Int8.OWN)
+@op("aten.gelu.default", dtypes=WIDE_FLOATS, int8=Int8.OWN)
 def gelu(c, self, approximate):
     kind = {"none": UnaryKind.Gelu, "tanh": UnaryKind.GeluTanh}[approximate]
     return c.node(schema.Unary(kind=kind), self, shape=c.out.shape)
 
 
-@op("aten.elu.default", preserve=True, int8=Int8.OWN)
+def _float64_elu(c, x, alpha, scale, input_scale):
+    """``Elu`` has a parameter in Float32, which Float64 does not take."""
+
+    def number(kind, x, value):
+        return c.node(schema.Binary(kind=kind), x, c.operand(float(value), x.dtype), shape=x.shape)
+
+    power = c.node(schema.Unary(kind=UnaryKind.Expm1), number(BinaryKind.Mul, x, input_scale), shape=x.shape)
+    negative, zero = number(BinaryKind.Mul, power, alpha * scale), c.operand(0.0, x.dtype)
+    is_negative = c.node(schema.Compare(kind=CompareKind.Less), x, zero, shape=x.shape, dtype=DType.Bool)
+    positive = number(BinaryKind.Mul, x, scale)
+    return c.node(schema.Where(), is_negative, negative, positive, shape=x.shape, dtype=x.dtype)
+
+
+@op("aten.elu.default", preserve=True, dtypes=WIDE_FLOATS, int8=Int8.OWN)
 def elu(c, self, alpha, scale, input_scale):
+    if self.dtype == DType.Float64:
+        return _float64_elu(c, self, alpha, scale, input_scale)
     scaled = self if input_scale == 1 else binary(c, BinaryKind.Mul, self, float(input_scale))
     y = c.node(schema.Unary(kind=UnaryKind.Elu, alpha=float(alpha)), scaled, shape=c.out.shape)
     if input_scale != 1:  # which counts below zero only
@@ -113,15 +128,17 @@ def elu(c, self, alpha, scale, input_scale):
     return y if scale == 1 else binary(c, BinaryKind.Mul, y, float(scale))
 
 
-@op("aten.leaky_relu.default", int8=Int8.OWN)
+@op("aten.leaky_relu.default", dtypes=WIDE_FLOATS, int8=Int8.OWN)
 def leaky_relu(c, self, negative_slope):
+    if self.dtype == DType.Float64:
+        return binary(c, BinaryKind.Prelu, self, float(negative_slope))
     attributes = schema.Unary(kind=UnaryKind.LeakyRelu, alpha=float(negative_slope))
     return c.node(attributes, self, shape=c.out.shape)
 
 
 def _clamp(c, x, low, high):
     x = c.cast(x, c.out.dtype)
-    if x.dtype in _INTEGERS:
+    if x.dtype in _INTEGERS or x.dtype == DType.Float64:  # the limits of a Clamp are Float32
         return _limited(c, x, low, high)
     c.require(x.dtype == DType.Float32, f"the operand has type {x.dtype.name}, not Float32")
     low, high = -math.inf if low is None else low, math.inf if high is None else high
@@ -216,12 +233,13 @@ def _beside_nan(kind: BinaryKind, target: str) -> None:
     @op(target, dtypes=DType)
     def lower(c, self, other):
         extremum = binary(c, kind, self, other)
-        if extremum.dtype != DType.Float32:
+        dtype = extremum.dtype
+        if dtype not in WIDE_FLOATS:
             return extremum
         for x, y in ((self, other), (other, self)):
-            x, y = c.operand(x, DType.Float32), c.operand(y, DType.Float32)
+            x, y = c.operand(x, dtype), c.operand(y, dtype)
             is_nan = c.node(schema.Compare(kind=CompareKind.NotEqual), x, x, shape=x.shape, dtype=DType.Bool)
-            extremum = c.node(schema.Where(), is_nan, y, extremum, shape=c.out.shape, dtype=DType.Float32)
+            extremum = c.node(schema.Where(), is_nan, y, extremum, shape=c.out.shape, dtype=dtype)
         return extremum
 
 
@@ -229,10 +247,10 @@ _beside_nan(BinaryKind.Maximum, "aten.fmax.default")
 _beside_nan(BinaryKind.Minimum, "aten.fmin.default")
 
 
-@op("aten.round.decimals")
+@op("aten.round.decimals", dtypes=WIDE_FLOATS)
 def round_decimals(c, self, decimals):
     kinds = (BinaryKind.Mul, BinaryKind.Div) if decimals >= 0 else (BinaryKind.Div, BinaryKind.Mul)
-    power = c.scalar(float(10 ** abs(decimals)))
+    power = c.operand(float(10 ** abs(decimals)), self.dtype, exact=True)
     scaled = self if decimals == 0 else c.node(schema.Binary(kind=kinds[0]), self, power, shape=self.shape)
     y = c.node(schema.Unary(kind=UnaryKind.Round), scaled, shape=self.shape)
     return y if decimals == 0 else c.node(schema.Binary(kind=kinds[1]), y, power, shape=self.shape)
@@ -248,7 +266,7 @@ _POWERS = {
 }
 
 
-@op("aten.pow.Tensor_Scalar")
+@op("aten.pow.Tensor_Scalar", dtypes=WIDE_FLOATS)
 def pow_scalar(c, self, exponent):
     if exponent in _POWERS:
         return c.node(schema.Unary(kind=_POWERS[exponent]), self, shape=c.out.shape)
@@ -261,11 +279,11 @@ def _pow(c, self, exponent):
 
 @op("aten.pow.Tensor_Tensor", "aten.pow.Scalar", dtypes=DType)
 def pow(c, self, exponent):
-    c.require(c.out.dtype == DType.Float32, f"the result has type {c.out.dtype.name}, not Float32")
+    c.require(c.out.dtype in WIDE_FLOATS, f"the result has type {c.out.dtype.name}, not Float32 or Float64")
     return _pow(c, self, exponent)
 
 
-@op("aten.prelu.default", preserve=True)
+@op("aten.prelu.default", preserve=True, dtypes=WIDE_FLOATS)
 def prelu(c, self, weight):
     channels_first = (*weight.shape, *[1] * (self.rank - 2)) if self.rank > 1 else self.shape[:0]
     c.require(self.rank > 1 or weight.shape in ((), (1,)), "prelu of a vector takes one slope only")
@@ -294,7 +312,7 @@ def sub(c, self, other, alpha):
 def div_mode(c, self, other, rounding_mode):
     if rounding_mode == "floor":
         return binary(c, BinaryKind.FloorDiv, self, other)
-    exact = rounding_mode is None or c.out.dtype == DType.Float32
+    exact = rounding_mode is None or c.out.dtype in WIDE_FLOATS
     c.require(exact, "integers cannot be divided with rounding_mode trunc")
     quotient = binary(c, BinaryKind.Div, self, other)
     if rounding_mode is None:

@@ -6,7 +6,7 @@ import sympy
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType, ReduceKind
 from ..ir import dims
-from .registry import op
+from .registry import WIDE_FLOATS, op
 from .shape import slice_axis
 
 #: So many products of two 8-bit integers have a sum of 2^24 at most.
@@ -27,7 +27,7 @@ def _add(c, a, b):
 def _scale(c, x, factor):
     if factor == 1:
         return x
-    return c.node(schema.Binary(kind=BinaryKind.Mul), x, c.scalar(float(factor)), shape=x.shape)
+    return c.node(schema.Binary(kind=BinaryKind.Mul), x, c.operand(float(factor), x.dtype, exact=True), shape=x.shape)
 
 
 def _swap_last(x):
@@ -69,7 +69,7 @@ def _is_weight(c, x) -> bool:
     return node is not None and node.is_a(schema.Dequantize) and all(c.values[i].constant for i in node.inputs)
 
 
-@op("aten.linear.default", preserve=True, operator=schema.Linear)
+@op("aten.linear.default", preserve=True, operator=schema.Linear, dtypes=WIDE_FLOATS)
 def linear(c, input, weight, bias):
     c.require(weight.rank == 2, f"the weight has rank {weight.rank}, not 2")
     if _is_weight(c, weight):
@@ -78,17 +78,17 @@ def linear(c, input, weight, bias):
     return y if bias is None else _add(c, y, bias)
 
 
-@op("aten.matmul.default", preserve=True)
+@op("aten.matmul.default", preserve=True, dtypes=WIDE_FLOATS)
 def matmul(c, self, other):
     return _matmul(c, self, other, c.out.shape)
 
 
-@op("aten.mm.default", "aten.bmm.default")
+@op("aten.mm.default", "aten.bmm.default", dtypes=WIDE_FLOATS)
 def mm(c, self, mat2):
     return _matmul(c, self, mat2, c.out.shape)
 
 
-@op("aten.addmm.default", operator=schema.Linear)
+@op("aten.addmm.default", operator=schema.Linear, dtypes=WIDE_FLOATS)
 def addmm(c, self, mat1, mat2, beta, alpha):
     shape = c.out.shape
     if beta == 1 and alpha == 1 and mat2.constant is not None:
@@ -97,13 +97,13 @@ def addmm(c, self, mat1, mat2, beta, alpha):
     return y if beta == 0 else _add(c, y, _scale(c, self, beta))
 
 
-@op("aten.addmv.default")
+@op("aten.addmv.default", dtypes=WIDE_FLOATS)
 def addmv(c, self, mat, vec, beta, alpha):
     y = _scale(c, _matmul(c, mat, vec, c.out.shape), alpha)
     return y if beta == 0 else _add(c, y, _scale(c, self, beta))
 
 
-@op("aten.addbmm.default")
+@op("aten.addbmm.default", dtypes=WIDE_FLOATS)
 def addbmm(c, self, batch1, batch2, beta, alpha):
     products = _matmul(c, batch1, batch2, (batch1.shape[0], *c.out.shape))
     total = schema.Reduce(kind=ReduceKind.Sum, axes=(0,), keep_dims=False)
@@ -111,7 +111,7 @@ def addbmm(c, self, batch1, batch2, beta, alpha):
     return y if beta == 0 else _add(c, y, _scale(c, self, beta))
 
 
-@op("aten.bilinear.default", preserve=True)
+@op("aten.bilinear.default", preserve=True, dtypes=WIDE_FLOATS)
 def bilinear(c, input1, input2, weight, bias):
     """Sums of ``input1[i] * weight[o, i, j] * input2[j]``, over i first."""
     outs, left, right = weight.shape
@@ -134,13 +134,13 @@ def _grouped(c, x, weight, ends):
     rows, shape = x.shape[0], (x.shape[0], weight.shape[2])
     positions = c.reshape(c.node(schema.Iota(size=rows), shape=(rows,), dtype=DType.Int64), (rows, 1))
     ends = c.cast(ends, DType.Int64)
-    y = c.scalar(0.0)
+    y = c.operand(0.0, x.dtype)
     for group in reversed(range(groups)):
         matrix = c.reshape(slice_axis(c, weight, 0, group, 1), weight.shape[1:])
         end = slice_axis(c, ends, 0, group, 1)
         before = c.node(schema.Compare(kind=CompareKind.Less), positions, end, shape=(rows, 1), dtype=DType.Bool)
         product = _matmul(c, x, matrix, shape)
-        y = c.node(schema.Where(), before, product, y, shape=shape, dtype=DType.Float32)
+        y = c.node(schema.Where(), before, product, y, shape=shape, dtype=x.dtype)
     return y
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
-from .registry import Int8, op
+from .registry import WIDE_FLOATS, Int8, op
 from .shape import expand_to, slice_axis
 
 _any = functools.partial(op, dtypes=DType)
@@ -118,6 +118,14 @@ for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
 # Statistics -----------------------------------------------------------------------------
 
 
+def _not_negative(c, x):
+    """``x``, at least 0."""
+    if x.dtype == DType.Float64:
+        return c.node(schema.Binary(kind=BinaryKind.Maximum), x, c.operand(0.0, x.dtype), shape=x.shape)
+    clamp = schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, float("inf")))
+    return c.node(clamp, x, shape=x.shape)
+
+
 def _moments(c, x, dim, correction, keepdim):
     """The mean, which keeps its axes, and the variance, from the squares of the differences from the mean."""
     c.require(x.rank > 0, "the variance of a scalar is not supported")
@@ -128,26 +136,24 @@ def _moments(c, x, dim, correction, keepdim):
     count = functools.reduce(lambda a, b: a * b, (x.shape[a] for a in _axes(c, x, dim)), 1)
     if c.is_symbolic(count):
         c.require(float(correction) == int(correction), "the correction must be an integer if sizes depend on inputs")
-        divisor = c.operand(count - int(correction), DType.Float32)
-        clamp = schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, float("inf")))
-        divisor = c.node(clamp, divisor, shape=())
+        divisor = _not_negative(c, c.operand(count - int(correction), x.dtype))
     else:
-        divisor = c.constant(np.array(max(count - correction, 0), np.float32))
+        divisor = c.operand(max(count - correction, 0), x.dtype, exact=True)
     return mean, c.node(schema.Binary(kind=BinaryKind.Div), total, divisor, shape=total.shape)
 
 
-@op("aten.var.correction")
+@op("aten.var.correction", dtypes=WIDE_FLOATS)
 def var(c, self, dim, correction, keepdim):
     return _moments(c, self, dim, correction, keepdim)[1]
 
 
-@op("aten.var_mean.correction")
+@op("aten.var_mean.correction", dtypes=WIDE_FLOATS)
 def var_mean(c, self, dim, correction, keepdim):
     mean, variance = _moments(c, self, dim, correction, keepdim)
     return variance, mean if keepdim else c.reshape(mean, variance.shape)
 
 
-@op("aten.std_mean.correction")
+@op("aten.std_mean.correction", dtypes=WIDE_FLOATS)
 def std_mean(c, self, dim, correction, keepdim):
     variance, mean = var_mean(c, self, dim, correction, keepdim)
     return c.node(schema.Unary(kind=UnaryKind.Sqrt), variance, shape=variance.shape), mean
@@ -161,17 +167,17 @@ def _norm(c, x, p):
         return reduce(c, kind, x, -1)
 
     if p == 0:
-        zero = c.scalar(0.0)
+        zero = c.operand(0.0, x.dtype)
         differs = c.node(schema.Compare(kind=CompareKind.NotEqual), x, zero, shape=x.shape, dtype=DType.Bool)
-        return total(c.cast(differs, DType.Float32))
+        return total(c.cast(differs, x.dtype))
     if p == 1:
         return total(x)
     if p == 2:
         return c.node(schema.Unary(kind=UnaryKind.Sqrt), total(_square(c, x)), shape=shape)
     if p == float("inf"):
         return total(x, ReduceKind.Max)
-    y = total(c.node(schema.Binary(kind=BinaryKind.Pow), x, c.scalar(float(p)), shape=x.shape))
-    return c.node(schema.Binary(kind=BinaryKind.Pow), y, c.scalar(1.0 / p), shape=shape)
+    y = total(c.node(schema.Binary(kind=BinaryKind.Pow), x, c.operand(float(p), x.dtype, True), shape=x.shape))
+    return c.node(schema.Binary(kind=BinaryKind.Pow), y, c.operand(1.0 / p, x.dtype, True), shape=shape)
 
 
 def _square(c, x):
@@ -182,13 +188,13 @@ def _square(c, x):
 _MANY_VECTORS = 25
 
 
-@op("aten._cdist_forward.default")
+@op("aten._cdist_forward.default", dtypes=WIDE_FLOATS)
 def cdist(c, x1, x2, p, compute_mode):
     *leading, rows, columns = c.out.shape
     size = x1.shape[-1]
     many = [isinstance(n, int) and n > _MANY_VECTORS for n in (rows, columns)]
     if size == 0:
-        return expand_to(c, c.scalar(0.0), c.out.shape)
+        return expand_to(c, c.operand(0.0, x1.dtype), c.out.shape)
     if p == 2 and (compute_mode == 1 or not compute_mode and any(many)):
         return _distances(c, x1, x2, tuple(leading), size)
     x1 = c.reshape(x1, (*x1.shape[:-1], 1, size))
@@ -205,11 +211,10 @@ def _distances(c, a, b, leading, size):
     a, b = (expand_to(c, x, (*leading, x.shape[-2], size)) for x in (a, b))
     b = c.transpose(b, (*range(b.rank - 2), b.rank - 1, b.rank - 2))
     y = c.node(schema.BatchMatMul(), a, b, shape=c.out.shape)
-    y = c.node(schema.Binary(kind=BinaryKind.Mul), y, c.scalar(-2.0), shape=c.out.shape)
+    y = c.node(schema.Binary(kind=BinaryKind.Mul), y, c.operand(-2.0, y.dtype), shape=c.out.shape)
     for length in lengths:
         y = c.node(schema.Binary(kind=BinaryKind.Add), y, length, shape=c.out.shape)
-    y = c.node(schema.Unary(kind=UnaryKind.Clamp, clamp=schema.Clamp(0.0, float("inf"))), y, shape=c.out.shape)
-    return c.node(schema.Unary(kind=UnaryKind.Sqrt), y, shape=c.out.shape)
+    return c.node(schema.Unary(kind=UnaryKind.Sqrt), _not_negative(c, y), shape=c.out.shape)
 
 
 @_any("aten.median.default")
@@ -234,7 +239,7 @@ def _median(c, x, axis):
     c.require(size != 0, "an axis of size 0 has no median")
     order = _order(c, x, axis, False)
     place = slice_axis(c, order, axis, (size - 1) // 2, 1)
-    if x.dtype == DType.Float32:
+    if x.dtype in WIDE_FLOATS:
         nan = c.cast(
             c.node(schema.Compare(kind=CompareKind.NotEqual), x, x, shape=x.shape, dtype=DType.Bool), DType.Int64
         )

@@ -142,9 +142,18 @@ def _pad(c, x, amounts, mode, value=0):
         x = _cut(c, x, pairs)
     if any(before) or any(after) or x is unchanged and not cuts:
         shape = tuple(b + d + a for b, d, a in zip(before, x.shape, after, strict=True))
+        if x.dtype == DType.Float64 and mode == PadMode.Constant and not _is_float32(value):
+            border = _expand(c, c.operand(float(value), x.dtype), shape)
+            return c.node(schema.SliceScatter(start=before, step=(1,) * x.rank), border, x, shape=shape)
         attributes = schema.Pad(before=before, after=after, value=float(value), mode=mode)
         x = c.node(attributes, x, shape=shape)
     return x if mode == PadMode.Constant else _cut(c, x, pairs)
+
+
+def _is_float32(value) -> bool:
+    """Whether ``Pad`` can hold the number."""
+    with np.errstate(over="ignore"):
+        return bool(np.float32(value) == value) or math.isnan(value)
 
 
 def _cut(c, x, pairs):

@@ -2,7 +2,7 @@
 """Softmax and its logarithm."""
 
 from ...serialization import schema
-from .registry import op
+from .registry import WIDE_FLOATS, op
 
 
 def _softmax(c, x, dim, log):
@@ -12,11 +12,11 @@ def _softmax(c, x, dim, log):
     return y if rank else c.reshape(y, ())
 
 
-@op("aten._softmax.default")
+@op("aten._softmax.default", dtypes=WIDE_FLOATS)
 def softmax(c, self, dim):
     return _softmax(c, self, dim, False)
 
 
-@op("aten._log_softmax.default")
+@op("aten._log_softmax.default", dtypes=WIDE_FLOATS)
 def log_softmax(c, self, dim):
     return _softmax(c, self, dim, True)

@@ -51,7 +51,7 @@ def _attention(r: Rewriter, node: Node) -> Value | None:
     if softmax is None or not softmax.is_a(schema.Softmax) or softmax.attributes.log:
         return None
     weights = graph.values[softmax.outputs[0]]
-    if softmax.attributes.axis != weights.rank - 1:
+    if softmax.attributes.axis != weights.rank - 1 or weights.dtype != DType.Float32:
         return None
     found = _scores(graph, softmax.inputs[0])
     if found is None:

@@ -4,7 +4,8 @@ import math
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType, Size2D, UnaryKind
+from ...serialization.arrays import WIDE_FLOATS
+from ...serialization.schema import BinaryKind, Size2D, UnaryKind
 from ..ir import Graph, Rewriter, Value
 from ..traits import TRAITS
 
@@ -26,14 +27,15 @@ def _is(value: Value, number: float) -> bool:
     sample = value.array.flat[0]
     if sample != number or math.copysign(1, sample) != math.copysign(1, number):
         return False
-    if value.dtype != DType.Float32:
+    if value.dtype not in WIDE_FLOATS:
         return bool((value.array == number).all())
-    return bool((value.array.view(np.int32) == np.float32(number).view(np.int32)).all())
+    same_sign = np.signbit(value.array) == np.signbit(number)
+    return bool(((value.array == number) & same_sign).all())
 
 
 def _binary(a, x, y):
     # x + 0 is not x where x is -0, x + -0 and x - 0 are.
-    exact_zero = 0.0 if x.dtype != DType.Float32 else -0.0
+    exact_zero = -0.0 if x.dtype in WIDE_FLOATS else 0.0
     if a.kind == BinaryKind.Add:
         return x if _is(y, exact_zero) else y if _is(x, exact_zero) else None
     if a.kind == BinaryKind.Mul:

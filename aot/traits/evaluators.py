@@ -87,7 +87,7 @@ def unary(a, x):
 def binary(a, x, y):
     if a.clamp is not None or x.dtype != y.dtype:
         return None
-    functions = {np.dtype(np.float32): _BINARY, np.dtype(np.bool_): _BINARY_BITS}.get(x.dtype, _BINARY_INTEGER)
+    functions = {np.float32: _BINARY, np.float64: _BINARY, np.bool_: _BINARY_BITS}.get(x.dtype.type, _BINARY_INTEGER)
     if a.kind in functions:
         return np.asarray(functions[a.kind](x, y))
     if a.kind in _INTEGER_DIVISION and functions is _BINARY_INTEGER and y.all():

@@ -11,7 +11,8 @@ namespace executorch::backends::et_xnnpack {
 // clang-format off
 #define ETX_DTYPES(NUMBER, REDUCED_FLOAT) \
   NUMBER(Float32, float) NUMBER(Int32, int32_t) NUMBER(Int64, int64_t) NUMBER(Bool, uint8_t) \
-  REDUCED_FLOAT(Float16, uint16_t) REDUCED_FLOAT(BFloat16, uint16_t) NUMBER(Int8, int8_t) NUMBER(UInt8, uint8_t)
+  REDUCED_FLOAT(Float16, uint16_t) REDUCED_FLOAT(BFloat16, uint16_t) NUMBER(Int8, int8_t) NUMBER(UInt8, uint8_t) \
+  NUMBER(Float64, double)
 // clang-format on
 
 enum class DType : uint8_t {
@@ -29,6 +30,11 @@ size_t element_size(DType dtype);
 // Whether it is Float16 or BFloat16.
 inline bool is_reduced_float(DType dtype) {
   return dtype == DType::Float16 || dtype == DType::BFloat16;
+}
+
+// Whether it is a float of any size.
+inline bool is_float(DType dtype) {
+  return dtype == DType::Float32 || dtype == DType::Float64 || is_reduced_float(dtype);
 }
 
 // Whether kernels compute numbers of this type.

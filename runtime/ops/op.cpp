@@ -93,6 +93,22 @@ Status check_quantized(const OpImpl& op, const NodeContext& node) {
   return {};
 }
 
+StatusOr<DType> NodeContext::check_wide_float() const {
+  if (input(0).dtype != DType::Float64) {
+    ETX_RETURN_IF_ERROR(check_float());
+    return DType::Float32;
+  }
+  for (size_t i = 1; i < inputs_.size(); ++i) {
+    ETX_CHECK(
+        !has_input(i) || input(i).dtype == DType::Float64,
+        InvalidProgram,
+        "input %zu is %s, but must be Float64 like input 0",
+        i,
+        input(i).to_string().c_str());
+  }
+  return DType::Float64;
+}
+
 Status NodeContext::check_float() const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     ETX_CHECK(

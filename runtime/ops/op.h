@@ -66,6 +66,8 @@ class NodeContext {
   Status check_operands(size_t required, size_t optional = 0, size_t num_outputs = 1) const;
   // Fails unless every present input is Float32.
   Status check_float() const;
+  // The type of all present inputs; fails unless that is Float32 or Float64. REQUIRES: input 0
+  StatusOr<DType> check_wide_float() const;
 
  private:
   const schema::Node& node_;

@@ -14,13 +14,31 @@ def of_type(dtype, *shape):
 
 
 REFUSALS = [
-    (Sample("no_row", torch.nonzero, rand(3, 4)), "aten.nonzero.default", "et_xnnpack does not support this operator"),
+    (
+        Sample("no_row", lambda x: torch.linalg.inv_ex(x)[0], rand(3, 3), config=ANY_OPERATOR),
+        "aten.linalg_inv_ex.default",
+        "et_xnnpack does not support this operator",
+    ),
+    (
+        Sample("run_time_size", torch.nonzero, rand(3, 4)),
+        "aten.nonzero.default",
+        "how large its result is is known at run time only",
+    ),
     (
         Sample("shift", lambda x: x << 31, integers(3, dtype=torch.int32), config=ANY_OPERATOR),
         "aten.__lshift__.Scalar",
         "Int32 cannot be shifted by 31 bits",
     ),
-    (Sample("double", lambda x: x + x, of_type(torch.float64, 3)), "aten.add.Tensor", "dtype float64 is not supported"),
+    (
+        Sample("complex", lambda x: x + x, of_type(torch.complex64, 3)),
+        "aten.add.Tensor",
+        "dtype complex64 is not supported",
+    ),
+    (
+        Sample("double", lambda x: torch.nn.functional.avg_pool2d(x, 2), of_type(torch.float64, 1, 2, 4, 4)),
+        "aten.avg_pool2d.default",
+        "it does not take operands of type Float64",
+    ),
     (
         Sample("diagonal_dynamic", lambda x: x.diagonal(), rand(HEIGHT, 4)),
         "aten.diagonal_copy.default",

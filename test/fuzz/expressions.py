@@ -104,7 +104,7 @@ def logical(writer):
 @expression
 def cast(writer):
     if x := writer.value(lambda v: v.is_float):
-        dtype = writer.pick("torch.float32", "torch.float16", "torch.bfloat16")
+        dtype = writer.pick("torch.float32", "torch.float16", "torch.bfloat16", "torch.float64")
         writer.add(f"{x.name}.to({dtype})", (x,), True)
 
 

@@ -19,7 +19,7 @@ MOST_GRAPHS = 4
 #: No value is larger, so that sums stay exact where they should be.
 LARGEST = 1e4
 MOST_ELEMENTS = 20_000
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 INTEGERS = (torch.int64, torch.int32, torch.int8, torch.uint8)
 
 
@@ -209,7 +209,7 @@ class Writer:
                 return None
             calls.append(result.clone())  # of a state, which changes
         own = torch.finfo(calls[0].dtype).eps if calls[0].dtype.is_floating_point else 0.0
-        exact = exact and all(v.exact for v in operands) and own in (0.0, torch.finfo(torch.float32).eps)
+        exact = exact and all(v.exact for v in operands) and own <= torch.finfo(torch.float32).eps
         epsilon = max(own, *(v.epsilon for v in operands)) if operands else own
         value = Value(f"v{len(self.lines)}", tuple(calls), exact, epsilon)
         self.lines.append(f"{value.name} = {expression}")

@@ -196,12 +196,13 @@ class Sample:
             return torch.export.export(self.module, self.inputs(), dynamic_shapes=dynamic)
 
 
-#: Of results in a type of 16 bits, in units of its precision, relative to each result and to the largest.
-_REDUCED_FLOAT_TOLERANCE = 4
+#: In units of the precision of the type, of results in 16 bits relative to each result and to the largest.
+_TOLERANCE = {torch.float16: 4, torch.bfloat16: 4, torch.float64: 2**12}
 
 
 def in_dtype(sample: Sample, dtype: torch.dtype) -> Sample | None:
-    """The sample with 16-bit floats in place of float32; None if it has none or eager PyTorch does not take them."""
+    """The sample with floats of another type in place of float32; None if it has none or eager PyTorch does not take
+    them."""
     module = copy.deepcopy(sample.module).to(dtype)
 
     def narrow(x):
@@ -212,8 +213,8 @@ def in_dtype(sample: Sample, dtype: torch.dtype) -> Sample | None:
         f"{sample.name}-{str(dtype).removeprefix('torch.')}",
         new(lambda: module),
         *arguments,
-        rtol=_REDUCED_FLOAT_TOLERANCE * torch.finfo(dtype).eps,
-        atol=_REDUCED_FLOAT_TOLERANCE * torch.finfo(dtype).eps,
+        rtol=_TOLERANCE[dtype] * torch.finfo(dtype).eps,
+        atol=_TOLERANCE[dtype] * torch.finfo(dtype).eps,
         config={**sample.config, **ANY_OPERATOR},  # also operators of several types
         preserve=sample.preserve,
     )

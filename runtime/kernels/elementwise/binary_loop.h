@@ -17,26 +17,28 @@ using BinaryLoop =
     void (*)(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high);
 
 // With the sign of b.
-inline float remainder(float a, float b) {
-  const float rest = std::fmod(a, b);
+template <typename T>
+T remainder(T a, T b) {
+  const T rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 // The largest integer not above a / b, without the rounding error of that quotient.
-inline float floor_div(float a, float b) {
+template <typename T>
+T floor_div(T a, T b) {
   if (b == 0) {
     return a / b;
   }
-  const float rest = std::fmod(a, b);
-  float quotient = (a - rest) / b;
+  const T rest = std::fmod(a, b);
+  T quotient = (a - rest) / b;
   if (rest != 0 && (b < 0) != (rest < 0)) {
     quotient -= 1;
   }
   if (quotient == 0) {
-    return std::copysign(0.0f, a / b);
+    return std::copysign(T(0), a / b);
   }
-  const float floored = std::floor(quotient);
-  return quotient - floored > 0.5f ? floored + 1 : floored;
+  const T floored = std::floor(quotient);
+  return quotient - floored > T(0.5) ? floored + 1 : floored;
 }
 
 // For functions that are not vectorised.

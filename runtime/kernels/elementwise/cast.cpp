@@ -14,12 +14,12 @@ namespace {
 
 template <typename To, typename From>
 To converted(From x) {
-  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && sizeof(To) == 1) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) == 1) {
     return static_cast<To>(converted<int32_t>(x)); // as PyTorch does
-  } else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>) {
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // What x86 gives for a number out of range, instead of undefined behaviour.
     constexpr To kOutOfRange = std::numeric_limits<To>::min();
-    constexpr float kLimit = -static_cast<float>(kOutOfRange);
+    constexpr From kLimit = -static_cast<From>(kOutOfRange);
     return x >= -kLimit && x < kLimit ? static_cast<To>(x) : kOutOfRange;
   } else {
     return static_cast<To>(x);

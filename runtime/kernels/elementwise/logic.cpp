@@ -1,6 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "logic.h"
 
+#include <type_traits>
+
+#include "float64.h"
+
 #include "runtime/kernels/common/with_type.h"
 #include "runtime/kernels/simd/isa.h"
 
@@ -94,21 +98,25 @@ HWY_NOINLINE void compare(const RowOperand* operands, void* y, size_t count) {
 RowFunction choose_compare(Comparison comparison, DType dtype) {
   return with_type(dtype, [&](auto zero) -> RowFunction {
     using T = decltype(zero);
-    switch (comparison) {
-      case Comparison::Equal:
-        return compare<Equal, T>;
-      case Comparison::NotEqual:
-        return compare<NotEqual, T>;
-      case Comparison::Less:
-        return compare<Less, T>;
-      case Comparison::LessEqual:
-        return compare<LessEqual, T>;
-      case Comparison::Greater:
-        return swapped<compare<Less, T>>;
-      case Comparison::GreaterEqual:
-        break;
+    if constexpr (std::is_same_v<T, double>) { // not all instruction sets have vectors of it
+      return nullptr;
+    } else {
+      switch (comparison) {
+        case Comparison::Equal:
+          return compare<Equal, T>;
+        case Comparison::NotEqual:
+          return compare<NotEqual, T>;
+        case Comparison::Less:
+          return compare<Less, T>;
+        case Comparison::LessEqual:
+          return compare<LessEqual, T>;
+        case Comparison::Greater:
+          return swapped<compare<Less, T>>;
+        case Comparison::GreaterEqual:
+          break;
+      }
+      return swapped<compare<LessEqual, T>>;
     }
-    return swapped<compare<LessEqual, T>>;
   });
 }
 
@@ -165,6 +173,9 @@ HWY_EXPORT(choose_compare);
 HWY_EXPORT(choose_where);
 
 std::unique_ptr<Row> compare_row(Comparison comparison, DType dtype) {
+  if (dtype == DType::Float64) {
+    return float64_compare_row(comparison);
+  }
   return std::make_unique<FunctionRow>(ETX_DISPATCH(choose_compare)(comparison, dtype));
 }
 

@@ -131,6 +131,37 @@ Finder finder_of(ArgReduceOp op) {
                                 : Finder{find_in_row<T, MinOf<T>>, find_in_columns<T, MinOf<T>>};
 }
 
+// In plain loops, as not all instruction sets have vectors of it.
+struct LargestFloat64 {
+  static bool better(double a, double b) {
+    return a > b || is_nan(a);
+  }
+};
+struct SmallestFloat64 {
+  static bool better(double a, double b) {
+    return a < b || is_nan(a);
+  }
+};
+
+template <class Function>
+void find_in_float64_columns(const void* from, size_t rows, size_t stride, size_t columns, int64_t* indices) {
+  for (size_t c = 0; c < columns; ++c) {
+    indices[c] = static_cast<int64_t>(find_one<double, Function>(static_cast<const double*>(from) + c, rows, stride));
+  }
+}
+
+template <class Function>
+void find_in_float64_row(const void* from, size_t count, int64_t* index) {
+  find_in_float64_columns<Function>(from, count, 1, 1, index);
+}
+
+template <>
+Finder finder_of<double>(ArgReduceOp op) {
+  return op == ArgReduceOp::Max
+      ? Finder{find_in_float64_row<LargestFloat64>, find_in_float64_columns<LargestFloat64>}
+      : Finder{find_in_float64_row<SmallestFloat64>, find_in_float64_columns<SmallestFloat64>};
+}
+
 Finder finder(ArgReduceOp op, DType dtype) {
   return with_type(dtype, [op](auto zero) { return finder_of<decltype(zero)>(op); });
 }

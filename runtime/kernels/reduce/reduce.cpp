@@ -93,6 +93,94 @@ Reducer reducer_of(ReduceOp op) {
   }
 }
 
+// Float64 in plain loops, of which the compiler makes vectors: not all instruction sets have Highway's.
+struct Float64Sum {
+  static constexpr double kFirst = 0;
+  static double join(double a, double b) {
+    return a + b;
+  }
+};
+struct Float64Prod {
+  static constexpr double kFirst = 1;
+  static double join(double a, double b) {
+    return a * b;
+  }
+};
+struct Float64Max {
+  static constexpr double kFirst = -std::numeric_limits<double>::infinity();
+  static double join(double a, double b) {
+    return a > b || is_nan(a) ? a : b;
+  }
+};
+struct Float64Min {
+  static constexpr double kFirst = std::numeric_limits<double>::infinity();
+  static double join(double a, double b) {
+    return a < b || is_nan(a) ? a : b;
+  }
+};
+
+template <class Function>
+void start_float64(void* totals, size_t count) {
+  std::fill_n(static_cast<double*>(totals), count, Function::kFirst);
+}
+
+template <class Function>
+void reduce_float64_row(const void* from, size_t count, void* total) {
+  constexpr size_t kParts = 16, kBlock = 4096; // a long sum is one of blocks, which loses less
+  const double* const x = static_cast<const double*>(from);
+  double& to = *static_cast<double*>(total);
+  for (size_t begin = 0; begin < count; begin += kBlock) {
+    const size_t end = std::min(begin + kBlock, count);
+    double parts[kParts];
+    std::fill_n(parts, kParts, Function::kFirst);
+    size_t i = begin;
+    for (; i + kParts <= end; i += kParts) {
+      for (size_t p = 0; p < kParts; ++p) {
+        parts[p] = Function::join(parts[p], x[i + p]);
+      }
+    }
+    for (size_t p = 0; i < end; ++i, ++p) {
+      parts[p] = Function::join(parts[p], x[i]);
+    }
+    for (size_t half = kParts / 2; half > 0; half /= 2) {
+      for (size_t p = 0; p < half; ++p) {
+        parts[p] = Function::join(parts[p], parts[p + half]);
+      }
+    }
+    to = Function::join(to, parts[0]);
+  }
+}
+
+template <class Function>
+void reduce_float64_columns(const void* from, size_t rows, size_t stride, size_t columns, void* totals) {
+  const double* x = static_cast<const double*>(from);
+  double* const to = static_cast<double*>(totals);
+  for (size_t r = 0; r < rows; ++r, x += stride) {
+    for (size_t c = 0; c < columns; ++c) {
+      to[c] = Function::join(to[c], x[c]);
+    }
+  }
+}
+
+template <class Function>
+Reducer float64_reducer_with() {
+  return {start_float64<Function>, reduce_float64_row<Function>, reduce_float64_columns<Function>};
+}
+
+template <>
+Reducer reducer_of<double>(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::Max:
+      return float64_reducer_with<Float64Max>();
+    case ReduceOp::Min:
+      return float64_reducer_with<Float64Min>();
+    case ReduceOp::Prod:
+      return float64_reducer_with<Float64Prod>();
+    default:
+      return float64_reducer_with<Float64Sum>();
+  }
+}
+
 Reducer reducer(ReduceOp op, DType dtype) {
   if (dtype == DType::Bool) { // any byte but 0 is true, in totals as well
     return op == ReduceOp::Any ? reducer_with<uint8_t, MaxOf<uint8_t>>() : reducer_with<uint8_t, MinOf<uint8_t>>();
@@ -119,6 +207,7 @@ constexpr size_t kColumns = 128; // results computed together
 size_t Reduce::reshape(const ReduceParameters& parameters, size_t /*num_threads*/) {
   dtype_ = parameters.dtype;
   reducer_ = ETX_DISPATCH(reducer)(parameters.op, dtype_);
+  is_mean_ = parameters.op == ReduceOp::Mean;
   const Shape& x = parameters.input;
   const Strides strides = dense_strides(x);
   kept_.clear();
@@ -157,6 +246,10 @@ void Reduce::run(const KernelArguments& arguments) {
           if (dtype_ == DType::Bool) {
             for (size_t c = 0; c < columns; ++c) {
               totals[c] = totals[c] != 0;
+            }
+          } else if (is_mean_) {
+            for (size_t c = 0; c < columns; ++c) {
+              reinterpret_cast<double*>(totals)[c] /= static_cast<double>(count);
             }
           }
           i += columns;

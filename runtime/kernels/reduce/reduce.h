@@ -43,7 +43,7 @@ struct Reducer {
   void (*columns)(const void* x, size_t rows, size_t stride, size_t columns, void* totals);
 };
 
-// Sum, Max, Min and Prod of numbers, Any and All of Bool. Integers wrap instead of overflowing; Max and Min are NaN
+// Sum, Max, Min and Prod of numbers, Mean of Float64, Any and All of Bool. Integers wrap instead of overflowing; Max and Min are NaN
 // if an element is.
 class Reduce {
  public:
@@ -53,6 +53,7 @@ class Reduce {
  private:
   Reducer reducer_{};
   DType dtype_ = DType::Float32;
+  bool is_mean_ = false;
   Axes kept_, reduced_;
 };
 

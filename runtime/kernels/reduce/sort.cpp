@@ -71,6 +71,16 @@ uint32_t key_of(float x) {
   bits = bits == 0x80000000u ? 0 : bits; // -0 is 0
   return bits ^ (static_cast<uint32_t>(static_cast<int32_t>(bits) >> 31) | 0x80000000u);
 }
+uint64_t key_of(double x) {
+  if (is_nan(x)) {
+    return UINT64_MAX;
+  }
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  bits = bits == kSign ? 0 : bits; // -0 is 0
+  return bits ^ (static_cast<uint64_t>(static_cast<int64_t>(bits) >> 63) | kSign);
+}
 uint64_t key_of(int64_t x) {
   return static_cast<uint64_t>(x) ^ (static_cast<uint64_t>(1) << 63);
 }
@@ -125,13 +135,13 @@ size_t Sort::reshape(const SortParameters& parameters, size_t num_threads) {
   selects_ = 4 * count_ + kMoreEntries < rows_.size;
   // What is sorted takes turns with a second array; a selection happens in one.
   entries_ = selects_ ? 2 * count_ + kMoreEntries : 2 * rows_.size;
-  return num_threads * entries_ * (dtype_ == DType::Int64 ? sizeof(Entry64) : sizeof(Entry32));
+  return num_threads * entries_ * (element_size(dtype_) == sizeof(Entry64::Key) ? sizeof(Entry64) : sizeof(Entry32));
 }
 
 void Sort::run(const KernelArguments& arguments) {
   with_type(dtype_, [&](auto zero) {
     using T = decltype(zero);
-    using Entry = std::conditional_t<std::is_same_v<T, int64_t>, Entry64, Entry32>;
+    using Entry = std::conditional_t<sizeof(T) == sizeof(Entry64::Key), Entry64, Entry32>;
     const T* const x = arguments.input<T>(0);
     int64_t* const y = arguments.output<int64_t>(0);
     parallel_for_with_thread(arguments.pool, rows_.count(), [&](size_t thread, size_t row) {

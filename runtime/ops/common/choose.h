@@ -12,6 +12,9 @@ namespace executorch::backends::et_xnnpack {
 
 using Limit = const char*;
 
+// Why XNNPACK computes nothing of this type.
+inline constexpr Limit kFloat64 = "XNNPACK has no operators of Float64.";
+
 // Why XNNPACK cannot hold all operands: they must be Float32 (or stand for it), not empty, of no higher rank than it
 // knows.
 Limit operand_limit(const NodeContext& node);

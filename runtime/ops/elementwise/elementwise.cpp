@@ -12,11 +12,20 @@ namespace {
 using schema::BinaryKind;
 using schema::UnaryKind;
 
+bool has_parameters(UnaryKind kind) {
+  return kind == UnaryKind::Clamp || kind == UnaryKind::Elu || kind == UnaryKind::LeakyRelu;
+}
+
 Status infer_unary(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const auto& attributes = node.attributes<schema::Unary>();
   if (attributes.kind() != UnaryKind::Copy) {
-    ETX_RETURN_IF_ERROR(node.check_float());
+    ETX_ASSIGN_OR_RETURN(const DType dtype, node.check_wide_float());
+    ETX_CHECK(
+        dtype == DType::Float32 || !has_parameters(attributes.kind()),
+        InvalidProgram,
+        "%s does not take Float64, as its parameters are Float32",
+        schema::EnumNameUnaryKind(attributes.kind()));
   }
   const bool clamps = attributes.kind() == UnaryKind::Clamp;
   ETX_CHECK(
@@ -52,7 +61,7 @@ bool takes(BinaryKind kind, DType dtype) {
     case BinaryKind::BitAnd:
     case BinaryKind::BitOr:
     case BinaryKind::BitXor:
-      return dtype != DType::Float32 && !is_reduced_float(dtype);
+      return !is_float(dtype);
     case BinaryKind::Add:
     case BinaryKind::Sub:
     case BinaryKind::Mul:
@@ -68,7 +77,7 @@ bool takes(BinaryKind kind, DType dtype) {
     case BinaryKind::SquaredDifference:
     case BinaryKind::Atan2:
     case BinaryKind::Copysign:
-      return dtype == DType::Float32;
+      return dtype == DType::Float32 || dtype == DType::Float64;
   }
   return false;
 }
@@ -88,7 +97,8 @@ Status infer_binary(const NodeContext& node, Span<TensorType> outputs) {
   ETX_CHECK(
       attributes.clamp() == nullptr || dtype == DType::Float32,
       InvalidProgram,
-      "it limits integers, which only Float32 can be");
+      "it limits %s, but only Float32 can be limited",
+      name_of(dtype));
   ETX_ASSIGN_OR_RETURN(const Shape shape, broadcast(node.input(0).shape, node.input(1).shape));
   return set_output(outputs, dtype, shape);
 }

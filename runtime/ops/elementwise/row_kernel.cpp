@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/elementwise/binary.h"
 #include "runtime/kernels/elementwise/cast.h"
+#include "runtime/kernels/elementwise/float64.h"
 #include "runtime/kernels/elementwise/fused_elementwise.h"
 #include "runtime/kernels/elementwise/logic.h"
 #include "runtime/kernels/elementwise/lookup.h"
@@ -96,6 +97,9 @@ std::unique_ptr<Row> make_any_binary_row(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Binary>();
   const BinaryFunction function = function_of(attributes.kind());
   const DType dtype = node.input(0).dtype;
+  if (dtype == DType::Float64) {
+    return float64_binary_row(function);
+  }
   if (dtype != DType::Float32) {
     return integer_row(function, dtype);
   }
@@ -117,6 +121,9 @@ std::unique_ptr<Row> make_unary_row(const NodeContext& node) {
     return nullptr;
   }
   const auto& attributes = node.attributes<schema::Unary>();
+  if (node.input(0).dtype == DType::Float64) {
+    return float64_unary_row(schema::EnumNameUnaryKind(attributes.kind()));
+  }
   UnaryParameters parameters;
   parameters.function = schema::EnumNameUnaryKind(attributes.kind());
   parameters.alpha = attributes.alpha();
@@ -128,7 +135,7 @@ std::unique_ptr<Row> make_unary_row(const NodeContext& node) {
 }
 
 std::unique_ptr<Row> make_binary_row(const NodeContext& node) {
-  const bool of_integers = node.input(0).dtype != DType::Float32;
+  const bool of_integers = !is_float(node.input(0).dtype);
   return of_integers && can_fail(node.attributes<schema::Binary>().kind()) ? nullptr : make_any_binary_row(node);
 }
 

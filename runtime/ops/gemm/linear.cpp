@@ -11,8 +11,13 @@ namespace {
 
 Status infer_linear(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(2, 1));
-  ETX_RETURN_IF_ERROR(node.check_float());
-  ETX_RETURN_IF_ERROR(check_clamp(node.attributes<schema::Linear>().clamp()));
+  ETX_ASSIGN_OR_RETURN(const DType dtype, node.check_wide_float());
+  const auto* clamp = node.attributes<schema::Linear>().clamp();
+  ETX_RETURN_IF_ERROR(check_clamp(clamp));
+  ETX_CHECK(
+      clamp == nullptr || dtype == DType::Float32,
+      InvalidProgram,
+      "it limits Float64, but only Float32 can be limited");
   ETX_RETURN_IF_ERROR(check_rank(node, 1, 2));
   Shape shape = node.input(0).shape;
   const Shape& weight = node.input(1).shape;
@@ -24,7 +29,7 @@ Status infer_linear(const NodeContext& node, Span<TensorType> outputs) {
       weight.to_string().c_str());
   ETX_RETURN_IF_ERROR(check_bias(node, 2, weight[0]));
   shape[shape.rank - 1] = weight[0];
-  return set_output(outputs, DType::Float32, shape);
+  return set_output(outputs, dtype, shape);
 }
 
 bool is_constant(const NodeContext& node) {
@@ -68,6 +73,9 @@ Limit batch_matmul_float16_limit(const NodeContext& node) {
 }
 
 Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  if (node.input(0).dtype == DType::Float64) {
+    return Choice::kernel(make_float64_linear, kFloat64);
+  }
   if (options.bfloat16 && is_in_bfloat16(node, cpu, options)) {
     return Choice::kernel(make_bfloat16_linear, kForcedBFloat16).in_bfloat16();
   }
@@ -96,7 +104,7 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
 
 Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(2));
-  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_ASSIGN_OR_RETURN(const DType dtype, node.check_wide_float());
   Shape shape = node.input(0).shape;
   const Shape& b = node.input(1).shape;
   const size_t rank = shape.rank;
@@ -113,10 +121,13 @@ Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {
       b.to_string().c_str(),
       transpose ? " (transposed)" : "");
   shape[rank - 1] = b[rank - (transpose ? 2 : 1)];
-  return set_output(outputs, DType::Float32, shape);
+  return set_output(outputs, dtype, shape);
 }
 
 Choice choose_batch_matmul(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  if (node.input(0).dtype == DType::Float64) {
+    return Choice::kernel(make_float64_batch_matmul, kFloat64);
+  }
   if (options.bfloat16 && is_large_matrix(node.input(1)) && is_in_bfloat16(node, cpu, options)) {
     return Choice::kernel(make_bfloat16_batch_matmul, kForcedBFloat16).in_bfloat16();
   }

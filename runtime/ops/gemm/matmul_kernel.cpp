@@ -67,6 +67,16 @@ LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeCon
   return parameters;
 }
 
+Float64MatMulParameters float64_linear_parameters(const NodeContext& node) {
+  const MatrixProduct product = linear_parameters(node);
+  return {1, product.rows, product.depth, product.columns, /*b_transposed=*/true};
+}
+
+Float64MatMulParameters float64_batch_matmul_parameters(const NodeContext& node) {
+  const MatrixProduct product = batch_matmul_parameters(node);
+  return {product.batch, product.rows, product.depth, product.columns, product.b_transposed};
+}
+
 LowPrecisionMatMulParameters bfloat16_linear_parameters(const NodeContext& node) {
   LowPrecisionMatMulParameters parameters = low_precision_linear_parameters(node);
   parameters.precision = kInBFloat16;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/kernels/gemm/float64_matmul.h"
 #include "runtime/kernels/gemm/matmul.h"
 #include "runtime/ops/common/kernel_of.h"
 
@@ -11,6 +12,8 @@ namespace executorch::backends::et_xnnpack {
 // What kernels must know of a node.
 MatrixProduct linear_parameters(const NodeContext& node);
 MatrixProduct batch_matmul_parameters(const NodeContext& node);
+Float64MatMulParameters float64_linear_parameters(const NodeContext& node);
+Float64MatMulParameters float64_batch_matmul_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters bfloat16_linear_parameters(const NodeContext& node);
@@ -19,6 +22,10 @@ LowPrecisionMatMulParameters bfloat16_batch_matmul_parameters(const NodeContext&
 // With operands of Float32.
 inline constexpr auto make_linear = make_kernel_of<MatMul, linear_parameters>;
 inline constexpr auto make_batch_matmul = make_kernel_of<MatMul, batch_matmul_parameters>;
+
+// With operands of Float64.
+inline constexpr auto make_float64_linear = make_kernel_of<Float64MatMul, float64_linear_parameters>;
+inline constexpr auto make_float64_batch_matmul = make_kernel_of<Float64MatMul, float64_batch_matmul_parameters>;
 
 // With operand 1, a constant, in the 16 or 8 bits in which the program has it.
 // REQUIRES: is_low_precision(operand 1)

@@ -156,7 +156,7 @@ Limit slice_limit(const NodeContext& node) {
 
 // Whether a tensor of this type can hold the number.
 bool holds(DType dtype, float value) {
-  if (dtype == DType::Float32 || is_reduced_float(dtype)) {
+  if (is_float(dtype)) {
     return true;
   }
   if (dtype == DType::Bool) {

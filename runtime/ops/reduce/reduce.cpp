@@ -24,7 +24,7 @@ Status check_axes(const flatbuffers::Vector<uint8_t>* axes, size_t rank) {
 bool reduces(ReduceKind kind, DType dtype) {
   switch (kind) {
     case ReduceKind::Mean:
-      return dtype == DType::Float32;
+      return dtype == DType::Float32 || dtype == DType::Float64;
     case ReduceKind::Sum:
     case ReduceKind::Max:
     case ReduceKind::Min:
@@ -122,11 +122,11 @@ Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
 
 Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
-  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_ASSIGN_OR_RETURN(const DType dtype, node.check_wide_float());
   const unsigned axis = node.attributes<schema::Softmax>().axis();
   const Shape& x = node.input(0).shape;
   ETX_CHECK(axis < x.rank, InvalidProgram, "axis %u is not below rank %zu", axis, x.rank);
-  return set_output(outputs, DType::Float32, x);
+  return set_output(outputs, dtype, x);
 }
 
 Limit softmax_limit(const NodeContext& node) {
@@ -143,6 +143,9 @@ Limit softmax_limit(const NodeContext& node) {
 
 // On ARM XNNPACK keeps the sum of a row in Float16 while it sums up, too: infinite for one of more than 65504.
 Choice choose_softmax(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  if (node.input(0).dtype == DType::Float64) {
+    return Choice::kernel(make_float64_softmax, kFloat64);
+  }
   return choose_xnnpack_or_kernel(
       node,
       options,
@@ -162,7 +165,9 @@ Choice choose_reduce(const NodeContext& node, const Cpu&, const ChoiceOptions&) 
   return choose_kernel(
       node,
       make_reduce,
-      adds ? "XNNPACK adds no such integers." : "The kernel is as fast as XNNPACK where that has one.");
+      node.input(0).dtype == DType::Float64 ? kFloat64
+          : adds                            ? "XNNPACK adds no such integers."
+                                            : "The kernel is as fast as XNNPACK where that has one.");
 }
 
 } // namespace

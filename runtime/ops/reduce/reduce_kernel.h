@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/kernels/reduce/arg_reduce.h"
+#include "runtime/kernels/reduce/float64_softmax.h"
 #include "runtime/kernels/reduce/reduce.h"
 #include "runtime/kernels/reduce/scan.h"
 #include "runtime/kernels/reduce/softmax.h"
@@ -26,5 +27,6 @@ inline constexpr auto make_arg_reduce = make_kernel_of<ArgReduce, arg_reduce_par
 inline constexpr auto make_scan = make_kernel_of<Scan, scan_parameters>;
 inline constexpr auto make_sort = make_kernel_of<Sort, sort_parameters>;
 inline constexpr auto make_softmax = make_kernel_of<Softmax, softmax_parameters>;
+inline constexpr auto make_float64_softmax = make_kernel_of<Float64Softmax, softmax_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

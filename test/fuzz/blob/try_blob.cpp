@@ -75,6 +75,8 @@ class Choices {
       case DType::Float32:
         return fill<float>(
             data, bytes, {-2, -1, -0.5f, 0, 0.25f, 1, 3}, {-kInfinity, kInfinity, kNaN, -3e38f, 3e38f, -0.0f, 1e-40f});
+      case DType::Float64:
+        return fill<double>(data, bytes, {-2, -0.5, 0, 1, 3}, {-1e308, 1e308, -kInfinity, kNaN, -0.0, 1e-310, 3e9});
       case DType::Int64:
         return fill<int64_t>(data, bytes, {0, 1, 2, -1}, {INT64_MIN, INT64_MAX, -1, int64_t{1} << 32});
       case DType::Int32:

@@ -29,14 +29,12 @@ pthreadpool_t pool_of(size_t threads) {
   return threads == 0 ? nullptr : three;
 }
 
-bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
-  if (expected.type.dtype != DType::Float32) {
-    return actual.bytes == expected.bytes;
-  }
+template <typename T>
+bool floats_match(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
   for (size_t i = 0; i < expected.numel(); ++i) {
-    const float a = actual.data<float>()[i];
-    const float e = expected.data<float>()[i];
-    const float limit = tolerance.absolute + tolerance.relative * std::fabs(e);
+    const T a = actual.data<T>()[i];
+    const T e = expected.data<T>()[i];
+    const T limit = static_cast<T>(tolerance.absolute) + static_cast<T>(tolerance.relative) * std::fabs(e);
     const bool equal = a == e && std::signbit(a) == std::signbit(e);
     const bool close = limit > 0 && std::isfinite(e) && std::fabs(a - e) <= limit;
     if (!equal && !close && !(std::isnan(a) && std::isnan(e))) {
@@ -46,6 +44,17 @@ bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) 
     }
   }
   return true;
+}
+
+bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
+  switch (expected.type.dtype) {
+    case DType::Float32:
+      return floats_match<float>(actual, expected, tolerance);
+    case DType::Float64:
+      return floats_match<double>(actual, expected, tolerance);
+    default:
+      return actual.bytes == expected.bytes;
+  }
 }
 
 Tensor run_once(const PlainCase& plain_case, size_t threads, bool at_end, Status* refusal = nullptr) {
@@ -150,6 +159,9 @@ Tensor iota(DType dtype, const Shape& shape) {
     switch (dtype) {
       case DType::Float32:
         tensor.data<float>()[i] = static_cast<float>(i);
+        break;
+      case DType::Float64:
+        tensor.data<double>()[i] = static_cast<double>(i);
         break;
       case DType::Int32:
         tensor.data<int32_t>()[i] = static_cast<int32_t>(i);

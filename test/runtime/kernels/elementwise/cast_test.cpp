@@ -47,6 +47,26 @@ TEST(CastRow, FromFloats) {
   check_cast(x, tensor<uint8_t>(DType::Bool, {1, 1, 1, 1, 1, 1, 0}));
 }
 
+TEST(CastRow, FromAndToFloat64) {
+  constexpr double kNan = static_cast<double>(kNaN), kInf = static_cast<double>(kInfinity);
+  const Tensor x = tensor<double>(DType::Float64, {1.9, -1.9, 300, 1e20, -1e20, kNan, 0, 2147483646.5, 1e-320});
+  check_cast(x, tensor<double>(DType::Float64, {1.9, -1.9, 300, 1e20, -1e20, kNan, 0, 2147483646.5, 1e-320}));
+  check_cast(x, tensor<float>(DType::Float32, {1.9f, -1.9f, 300, 1e20f, -1e20f, kNaN, 0, 0x1p31f, 0}));
+  check_cast(x, tensor<int32_t>(DType::Int32, {1, -1, 300, INT32_MIN, INT32_MIN, INT32_MIN, 0, INT32_MAX - 1, 0}));
+  check_cast(x, tensor<int64_t>(DType::Int64, {1, -1, 300, INT64_MIN, INT64_MIN, INT64_MIN, 0, INT32_MAX - 1, 0}));
+  check_cast(x, tensor<uint8_t>(DType::UInt8, {1, 255, 44, 0, 0, 0, 0, 254, 0}));
+  check_cast(x, tensor<uint8_t>(DType::Bool, {1, 1, 1, 1, 1, 1, 0, 1, 1}));
+  // By way of Float32, as in PyTorch: 1 + 2^-11 + 2^-40 is halfway between two of Float16 then.
+  const Tensor close = tensor<double>(DType::Float64, {1 + 0x1p-11 + 0x1p-40, 70000, -0.0, kInf});
+  check_cast(close, tensor<uint16_t>(DType::Float16, {0x3C00, 0x7C00, 0x8000, 0x7C00}));
+  check_cast(tensor<uint16_t>(DType::BFloat16, {0x3F80, 0xC020}), tensor<double>(DType::Float64, {1, -2.5}));
+  check_cast(
+      tensor<int64_t>(DType::Int64, {INT64_MIN, (int64_t{1} << 53) + 1, -7}),
+      tensor<double>(DType::Float64, {-0x1p63, 0x1p53, -7}));
+  check_cast(tensor<float>(DType::Float32, {0.1f, kInfinity}), tensor<double>(DType::Float64, {double{0.1f}, kInf}));
+  check_cast(tensor<uint8_t>(DType::Bool, {0, 1}), tensor<double>(DType::Float64, {0, 1}));
+}
+
 TEST(CastRow, RepeatsWhatDoesNotMove) {
   const float x = -2.5f;
   const RowOperand operand{&x, false};

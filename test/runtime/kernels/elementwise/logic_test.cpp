@@ -7,7 +7,8 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Int8, DType::UInt8, DType::Bool};
+constexpr DType kDTypes[] = {
+    DType::Float32, DType::Int32, DType::Int64, DType::Int8, DType::UInt8, DType::Bool, DType::Float64};
 constexpr Comparison kComparisons[] = {
     Comparison::Equal,
     Comparison::NotEqual,

@@ -54,6 +54,16 @@ TEST(ArgReduce, Floats) {
   check_arg_reduce<float>(random_floats({9000, 5}), 0);
 }
 
+TEST(ArgReduce, Float64) {
+  check_arg_reduces<double>(DType::Float64);
+  for (const size_t place : {0, 5, 99}) {
+    Tensor x = few<double>(DType::Float64, {10, 10});
+    x.data<double>()[place] = static_cast<double>(kNaN);
+    check_arg_reduce<double>(x, 0);
+    check_arg_reduce<double>(x, 1);
+  }
+}
+
 TEST(ArgReduce, Integers) {
   check_arg_reduces<int32_t>(DType::Int32);
   check_arg_reduces<int64_t>(DType::Int64);

@@ -28,7 +28,11 @@ T join(ReduceOp op, T a, T b) {
     case ReduceOp::All:
       return static_cast<T>(a != 0 && b != 0);
     default:
-      return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+      } else {
+        return a + b;
+      }
   }
 }
 
@@ -69,7 +73,8 @@ void check_reduce(ReduceOp op, const Tensor& x, const std::vector<size_t>& axes,
 template <typename T>
 void check_numbers(DType dtype) {
   for (const ReduceOp op : {ReduceOp::Max, ReduceOp::Min, ReduceOp::Prod, ReduceOp::Sum}) {
-    if (dtype == DType::Float32 && (op == ReduceOp::Prod || op == ReduceOp::Sum)) {
+    const bool is_float = dtype == DType::Float32 || dtype == DType::Float64;
+    if (is_float && (op == ReduceOp::Prod || op == ReduceOp::Sum)) {
       continue; // rounds
     }
     for (const size_t size : {0, 1, 3, 15, 16, 17, 63, 64, 65, 255, 257, 2500}) {
@@ -84,6 +89,54 @@ void check_numbers(DType dtype) {
 
 TEST(Reduce, Floats) {
   check_numbers<float>(DType::Float32);
+}
+
+TEST(Reduce, Float64) {
+  check_numbers<double>(DType::Float64);
+  for (const size_t size : {0, 1, 15, 16, 17, 100, 4095, 4096, 4097, 10000}) {
+    Tensor x(DType::Float64, {3, size, 5}); // whole numbers, of which sums are exact
+    for (size_t i = 0; i < x.numel(); ++i) {
+      x.data<double>()[i] = static_cast<double>(i * i % 1013) * 0x1p20 + static_cast<double>(i % 7);
+    }
+    check_reduce<double>(ReduceOp::Sum, x, {1});
+    check_reduce<double>(ReduceOp::Sum, x, {0, 2});
+    check_reduce<double>(ReduceOp::Sum, x, {0, 1, 2});
+  }
+  Tensor signs(DType::Float64, {4, 50});
+  for (size_t i = 0; i < signs.numel(); ++i) {
+    signs.data<double>()[i] = i % 3 == 0 ? -2 : i % 3 == 1 ? 0.5 : 1;
+  }
+  check_reduce<double>(ReduceOp::Prod, signs, {0});
+  check_reduce<double>(ReduceOp::Prod, signs, {1});
+}
+
+// A quotient, as in eager PyTorch, not a product with the reciprocal.
+TEST(Reduce, MeansOfFloat64) {
+  for (const size_t size : {0, 1, 3, 7, 49, 1000}) {
+    Tensor x(DType::Float64, {size, 4}), y(DType::Float64, {4});
+    for (size_t i = 0; i < x.numel(); ++i) {
+      x.data<double>()[i] = static_cast<double>(i % 11);
+      y.data<double>()[i % 4] += x.data<double>()[i];
+    }
+    for (size_t i = 0; i < 4; ++i) {
+      y.data<double>()[i] /= static_cast<double>(size);
+    }
+    check_kernel(
+        plain_case<Reduce>(ReduceParameters{ReduceOp::Mean, DType::Float64, x.shape(), {true}}, {x}, {y.type}), y);
+  }
+}
+
+TEST(Reduce, NanOfFloat64) {
+  for (const size_t size : {1, 2, 16, 17, 70}) {
+    for (const ReduceOp op : {ReduceOp::Max, ReduceOp::Min}) {
+      Tensor x = few<double>(DType::Float64, {size, size});
+      for (size_t i = 0; i < size; i += 2) {
+        x.data<double>()[i * size + i] = static_cast<double>(kNaN);
+      }
+      check_reduce<double>(op, x, {0});
+      check_reduce<double>(op, x, {1});
+    }
+  }
 }
 
 TEST(Reduce, Integers) {

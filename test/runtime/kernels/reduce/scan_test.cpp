@@ -61,6 +61,16 @@ TEST(Scan, Floats) {
   check_scan<float>(special, 0);
 }
 
+TEST(Scan, Float64) {
+  check_scans<double>([](const Shape& shape) {
+    Tensor x(DType::Float64, shape);
+    for (size_t i = 0; i < x.numel(); ++i) {
+      x.data<double>()[i] = 1.0 / static_cast<double>(i + 1);
+    }
+    return x;
+  });
+}
+
 TEST(Scan, Integers) {
   check_scans<int32_t>([](const Shape& shape) { return iota(DType::Int32, shape); });
   check_scans<int64_t>([](const Shape& shape) { return iota(DType::Int64, shape); });

@@ -59,10 +59,10 @@ Tensor random_numbers(DType dtype, const Shape& shape) {
     const unsigned kind = bits % 10;
     if constexpr (std::is_floating_point_v<T>) {
       const float few[] = {0, -0.0f, kNaN, -kNaN, kInfinity, -kInfinity, 1e-45f, -1e-45f};
-      const auto pattern = static_cast<uint32_t>(bits >> 32);
-      std::memcpy(&x.data<T>()[i], &pattern, sizeof(pattern));
+      const uint64_t pattern = bits >> (64 - 8 * sizeof(T));
+      std::memcpy(&x.data<T>()[i], &pattern, sizeof(T));
       if (kind < 2) {
-        x.data<T>()[i] = few[bits >> 8 & 7];
+        x.data<T>()[i] = static_cast<T>(few[bits >> 8 & 7]);
       }
     } else {
       x.data<T>()[i] = static_cast<T>(kind < 5 ? bits >> 32 : bits >> 8 & 3);
@@ -105,6 +105,11 @@ TEST(Sort, Floats) {
   check_sort<float>(random_floats({2, 1000}), 1);
   check_sort<float>(repeated({2, 1000}, {kNaN, 1}), 1);
   check_sort<float>(repeated({2, 1000}, {2}), 1);
+}
+
+TEST(Sort, Float64) {
+  check_sorts<double>(DType::Float64);
+  check_selections<double>(DType::Float64);
 }
 
 TEST(Sort, Integers) {

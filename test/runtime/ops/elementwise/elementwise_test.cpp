@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include <runtime/kernels/elementwise/float64.h>
 #include <runtime/kernels/elementwise/unary.h>
 
 #include "ops/op_test.h"
@@ -62,6 +63,38 @@ TEST(Unary, Refuses) { // Robustness: N19 N22
   expect_refused(unary(UnaryKind::Elu, tensor({1}), kNaN), "alpha is not finite");
   expect_refused(unary(UnaryKind::LeakyRelu, tensor({1}), kInf), "alpha is not finite");
   expect_refused(unary(UnaryKind::Abs, tensor({size_t{1} << 39, 2})), "larger than 1 TiB");
+}
+
+TEST(Unary, OfFloat64HasNoParameters) {
+  for (const UnaryKind kind : schema::EnumValuesUnaryKind()) {
+    const char* name = schema::EnumNameUnaryKind(kind);
+    const bool has_parameters = kind == UnaryKind::Clamp || kind == UnaryKind::Elu || kind == UnaryKind::LeakyRelu;
+    const bool is_function = kind != UnaryKind::Copy && !has_parameters;
+    EXPECT_EQ(float64_unary_row(name) != nullptr, is_function) << name;
+    const OpCase op = unary(
+        kind, typed(DType::Float64, {2, 3}), 1, kind == UnaryKind::Clamp ? std::optional(Clamp(0, 1)) : std::nullopt);
+    if (has_parameters) {
+      expect_refused(op, "does not take Float64");
+    } else {
+      EXPECT_EQ(op.infer()->dtype, DType::Float64) << name;
+      EXPECT_FALSE(op.in_xnnpack()) << name;
+    }
+  }
+}
+
+TEST(Binary, OfFloat64) {
+  for (const BinaryKind kind : schema::EnumValuesBinaryKind()) {
+    const OpCase op = binary(kind, typed(DType::Float64, {2, 1}), typed(DType::Float64, {3}));
+    if (kind == BinaryKind::BitAnd || kind == BinaryKind::BitOr || kind == BinaryKind::BitXor) {
+      expect_refused(op, "does not take operands of type Float64 and Float64");
+    } else {
+      EXPECT_EQ(op.infer()->to_string(), "Float64[2, 3]");
+      EXPECT_FALSE(op.in_xnnpack());
+    }
+  }
+  expect_refused(binary(BinaryKind::Add, typed(DType::Float64, {3}), tensor({3})), "of type Float64 and Float32");
+  const Operand x = typed(DType::Float64, {3});
+  expect_refused(binary(BinaryKind::Add, x, x, Clamp(0, 1)), "it limits Float64, but only Float32 can be limited");
 }
 
 TEST(Unary, EveryKindButACopyHasAFunction) {
@@ -162,7 +195,7 @@ TEST(Binary, Refuses) { // Robustness: N20 N21
     expect_refused(binary(kind, half, half), "does not take operands of type Float16");
   }
   const Operand integers = typed(DType::Int64, {1});
-  expect_refused(binary(BinaryKind::Add, integers, integers, Clamp(0, 1)), "it limits integers");
+  expect_refused(binary(BinaryKind::Add, integers, integers, Clamp(0, 1)), "it limits Int64");
   expect_refused(binary(BinaryKind::Add, tensor({1}), absent()), "input 1 is absent");
   expect_refused(binary(BinaryKind::Add, tensor({1}), tensor({1}), Clamp(2, 1)), "clamps to [2, 1]");
   const size_t large = size_t{1} << 30;

@@ -37,6 +37,19 @@ TEST(Linear, Refuses) { // Robustness: N3 N5
   expect_refused(linear({tensor({size_t{1} << 36, 1}), weight({16, 1})}), "larger than 1 TiB");
 }
 
+TEST(Linear, OfFloat64) {
+  const Operand x = typed(DType::Float64, {2, 3}), w = typed(DType::Float64, {5, 3}), b = typed(DType::Float64, {5});
+  EXPECT_EQ(linear({x, w, b}).infer()->to_string(), "Float64[2, 5]");
+  EXPECT_FALSE(linear({x, w, b}).in_xnnpack());
+  expect_refused(linear({x, weight({5, 3})}), "input 1 is Float32[5, 3], but must be Float64 like input 0");
+  expect_refused(linear({tensor({2, 3}), w}), "must be Float32");
+  expect_refused(linear({x, w, weight({5})}), "must be Float64 like input 0");
+  expect_refused(linear({x, w}, schema::Clamp(0, 1)), "only Float32 can be limited");
+  EXPECT_EQ(batch_matmul(x, typed(DType::Float64, {3, 4})).infer()->to_string(), "Float64[2, 4]");
+  EXPECT_FALSE(batch_matmul(x, typed(DType::Float64, {3, 4})).in_xnnpack());
+  expect_refused(batch_matmul(x, tensor({3, 4})), "must be Float64 like input 0");
+}
+
 TEST(Linear, XnnpackAgrees) {
   expect_agreement(linear({tensor({3}), weight({5, 3})}));
   expect_agreement(linear({tensor({1, 1}), weight({1, 1}), weight({1})}));

@@ -12,7 +12,7 @@ namespace {
 
 using schema::UpdateKind;
 
-constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Bool};
+constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Float64};
 
 Tensor int64s(const Shape& shape, const std::vector<int64_t>& values) {
   Tensor tensor(DType::Int64, shape);
@@ -276,6 +276,7 @@ TEST(ScatterKernel, EveryTypeAndKind) {
   const auto all = {
       UpdateKind::Assign, UpdateKind::Add, UpdateKind::Multiply, UpdateKind::Minimum, UpdateKind::Maximum};
   check_kinds<float>(DType::Float32, all);
+  check_kinds<double>(DType::Float64, all);
   check_kinds<int32_t>(DType::Int32, all);
   check_kinds<int64_t>(DType::Int64, all);
   check_kinds<int8_t>(DType::Int8, all);

@@ -10,7 +10,8 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-constexpr DType kDTypes[] = {DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Int8, DType::BFloat16};
+constexpr DType kDTypes[] = {
+    DType::Float32, DType::Int32, DType::Int64, DType::Bool, DType::Int8, DType::BFloat16, DType::Float64};
 
 void copy_element(const Tensor& from, size_t i, Tensor& to, size_t j) {
   const size_t size = element_size(from.type.dtype);
@@ -225,6 +226,9 @@ void check_pad(const Tensor& x, const std::vector<uint32_t>& before, const std::
     switch (x.type.dtype) {
       case DType::Float32:
         y.data<float>()[i] = value;
+        break;
+      case DType::Float64:
+        y.data<double>()[i] = static_cast<double>(value);
         break;
       case DType::Int32:
         y.data<int32_t>()[i] = static_cast<int32_t>(value);

@@ -39,6 +39,17 @@ TEST(Reduce, Refuses) { // Robustness: N11
   expect_refused(reduce(ReduceKind::Any, {0}, false, tensor({2})), "Any of Float32");
 }
 
+TEST(Reduce, OfFloat64) {
+  const Operand x = typed(DType::Float64, {2, 3});
+  for (const ReduceKind kind :
+       {ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod}) {
+    EXPECT_EQ(reduce(kind, {0}, false, x).infer()->to_string(), "Float64[3]");
+  }
+  expect_refused(reduce(ReduceKind::All, {0}, false, x), "All of Float64");
+  EXPECT_EQ(softmax(1, x).infer()->to_string(), "Float64[2, 3]");
+  EXPECT_FALSE(softmax(1, x).in_xnnpack());
+}
+
 TEST(Reduce, GivesZeroForNothing) {
   const OpCase empty = reduce(ReduceKind::Sum, {1}, false, tensor({2, 0}));
   EXPECT_EQ(empty.run_kernel(), (std::vector<float>{0, 0}));

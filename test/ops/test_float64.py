@@ -1,0 +1,94 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Every sample also runs in float64: it gives what eager PyTorch does, and what stays outside says why."""
+
+import itertools
+
+import harness
+import pytest
+import torch
+import torch.nn.functional as F
+from executorch.backends import et_xnnpack
+from executorch.runtime import Runtime
+from samples import ANY_OPERATOR, Sample, all_samples, in_dtype, rand
+from samples.float64 import doubles
+
+#: What has no kernel of float64. Their operators stay outside.
+FLOAT32_ONLY = (
+    "conv",
+    "pool",
+    "resize",
+    "interpolate",
+    "upsample",
+    "grid_sample",
+    "lstm",
+    "gru",
+    "rnn",
+    "embedding_bag",
+    "attention_cached",
+    "quantize",
+    "dequantize",
+    "choose",
+    "linear_",
+)
+
+
+def _samples():
+    for sample in all_samples():
+        if not sample.name.startswith("float64") and not any(name in sample.name for name in FLOAT32_ONLY):
+            wide = in_dtype(sample, torch.float64)
+            if wide is not None:
+                yield pytest.param(wide, id=sample.name)
+
+
+def _run(lowered):
+    if et_xnnpack.is_available():
+        return Runtime.get().load_program(lowered.buffer).load_method("forward").execute
+    return lambda inputs: harness.interpret(lowered, inputs, lowered.optimized, {})
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("sample", _samples())
+def test_equals_eager(sample):
+    lowered = harness.lower_sample(sample)
+    assert lowered.outside == [], str(lowered.report)
+    assert len(lowered.delegates) == 1, str(lowered.report)
+    run, eager = _run(lowered), sample.eager()
+    for inputs in itertools.islice(sample.calls(), 3):
+        harness.assert_equal(run(inputs), eager(inputs), sample)
+
+
+def _refusals(program, *arguments):
+    sample = Sample("refused", program, *arguments, config=ANY_OPERATOR)
+    return {(r.target, r.reason) for r in harness.lower_sample(sample).report.refusals}
+
+
+def test_says_what_computes_in_float32_only():
+    weight = torch.ones(2, 3, 3, 3, dtype=torch.float64)
+    assert _refusals(lambda x: F.conv2d(x, weight), doubles(1, 3, 5, 5)) == {
+        ("aten.convolution.default", "it does not take operands of type Float64")
+    }
+    assert _refusals(lambda x: F.avg_pool2d(x, 2), doubles(1, 3, 4, 4)) == {
+        ("aten.avg_pool2d.default", "it does not take operands of type Float64")
+    }
+
+
+def test_numbers_keep_their_digits():
+    """ExecuTorch makes tensors of float32 of them."""
+    sample = Sample("numbers", lambda x: (x * 0.1 + 1e300, 0.3 - x, x > 0.1), doubles(7), config=ANY_OPERATOR)
+    lowered = harness.lower_sample(sample)
+    for inputs in sample.calls():
+        for actual, expected in zip(_run(lowered)(inputs), sample.expected(inputs), strict=True):
+            assert torch.equal(actual, expected)
+
+
+def test_constants_are_folded_as_eager_computes_them():
+    def program(x):
+        frequencies = 1.0 / 10000 ** (torch.arange(0, 8, 2, dtype=torch.float64) / 8)
+        return x.double() * frequencies
+
+    sample = Sample("folded", program, rand(3, 4), config=ANY_OPERATOR)
+    lowered = harness.lower_sample(sample)
+    (graph,) = lowered.optimized.values()
+    assert sorted(node.op for node in graph.nodes) == ["Binary", "Cast"]
+    for inputs in sample.calls():
+        assert torch.equal(_run(lowered)(inputs)[0], sample.expected(inputs)[0])
