@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-programs fuzz-native fuzz-check soak zoo test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -59,6 +59,7 @@ help:
 	@echo "make fuzz-check  the same inputs of the runtime each time, for two minutes"
 	@echo "make soak        threads and processes that load, call and destroy at once, for MINUTES=10, half of it under the thread sanitizer"
 	@echo "make zoo         published architectures, lowered and compared with eager PyTorch (hours; ZOO=\"--tenth 1\" for a part)"
+	@echo "make zoo-check   some of those that have results, chosen by the commit; fails if one is worse (minutes)"
 	@echo "make python-test-unpatched  some of the Python tests, with PyTorch as it is (minutes)"
 	@echo "make test-llm    language models from all tools that export them, with all their options (half an hour)"
 	@echo "make microkernels  products of XNNPACK in all sizes, for each set of instructions (minutes)"
@@ -192,8 +193,13 @@ soak: build tsan
 ZOO ?=
 zoo: build $(stamps)/zoo
 	$(call say,Published architectures)
-	@$(bin)/python test/zoo/run.py $(ZOO)
-	@$(bin)/python test/zoo/run.py --page
+	@status=0; $(bin)/python test/zoo/run.py $(ZOO) || status=$$?; $(bin)/python test/zoo/run.py --page; exit $$status
+
+# A few minutes of what has results, chosen by the commit; fails if something is worse than it was.
+ZOO_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null || date +%F)
+zoo-check: build $(stamps)/test
+	$(call say,Some of the published architectures)
+	@$(bin)/python test/zoo/run.py --check $(ZOO_SEED)
 
 # torchvision and torchaudio name a PyTorch, which is here already.
 $(stamps)/zoo: test/zoo/requirements.txt | $(stamps)/test

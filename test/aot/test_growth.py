@@ -121,6 +121,25 @@ class Collected(Transformer):
         return torch.cat(parts, 2)
 
 
+class Unrolled(Layers):
+    """Every step reads the same weights and the same input."""
+
+    x = torch.rand(2, 4)
+
+    class Layer(nn.Module):
+        pass
+
+    def __init__(self, count):
+        super().__init__(count)
+        self.of_input, self.of_state = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        state = x
+        for _ in self.layers:
+            state = (self.of_input(x) + self.of_state(state)).tanh()
+        return state
+
+
 class Counter:
     """Counts the calls that functions make, of Python and of C, directly or not."""
 
@@ -165,6 +184,7 @@ def calls_to_lower(kind, count, monkeypatch):
         (Positions, 12),
         (Cut, 6),
         (Collected, 6),
+        (Unrolled, 12),
     ],
 )
 def test_four_times_the_program_is_four_times_the_work(kind, count, monkeypatch):

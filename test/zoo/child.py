@@ -3,11 +3,13 @@
 
 import resource
 import signal
+import time
+from collections.abc import Sequence
 
 from .registry import architectures
 
 
-def work(name: str, seconds: float, gigabytes: float, static: bool, pipe) -> None:
+def work(name: str, seconds: float, gigabytes: float, left_out: Sequence[str], pipe) -> None:
     """Sends the record of an architecture; ends by SIGXCPU after ``seconds`` of processor time."""
     from . import measure
 
@@ -16,9 +18,9 @@ def work(name: str, seconds: float, gigabytes: float, static: bool, pipe) -> Non
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
     try:
-        record = measure.measure(next(a for a in architectures() if a.name == name), static)
+        record = measure.measure(next(a for a in architectures() if a.name == name), left_out)
     except MemoryError:
         record = {"error": f"takes more than {gigabytes:g} GB"}
     except Exception as error:
         record = {"error": measure.first_line(error)}
-    pipe.send(record)
+    pipe.send({**record, "processor_seconds": round(time.process_time(), 1)})

@@ -1,5 +1,9 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Results beside those of eager PyTorch. Integers are compared exactly, unless the scores that they come from tie."""
+"""Results beside those of eager PyTorch. Integers are compared exactly, unless the scores that they come from tie.
+
+What would hide a difference is looked for: masks, which are so large that all else is small beside them, places that
+are there twice, and places that are none.
+"""
 
 import dataclasses
 import operator
@@ -7,8 +11,11 @@ from collections.abc import Sequence
 
 import torch
 
-#: How far apart two scores may be that rounding can order in either way, relative to the largest score.
+#: How far apart two scores may be that rounding can order in either way, relative to the largest that was picked beside
+#: them. Scores that were not picked do not count: among them are masks.
 TIE = 1e-5
+#: Numbers this large that are equal bit by bit may be masks, and are no measure of the others.
+MASK = 1e4
 #: Operators that give places of scores, by the number of the result that has them.
 _PLACES = {"topk": 1, "sort": 1, "max": 1, "min": 1, "argmax": 0, "argmin": 0, "argsort": 0}
 _MOVES = ("view", "reshape", "clone", "_to_copy", "to", "squeeze", "unsqueeze", "alias", "detach", "contiguous")
@@ -43,36 +50,48 @@ def _compare_floats(i: int, expected: torch.Tensor, actual: torch.Tensor, found:
     finite = e.isfinite()
     if not torch.equal(finite, a.isfinite()) or not torch.equal(e[~finite].nan_to_num(), a[~finite].nan_to_num()):
         found.wrong = f"result {i} is not finite in other places"
-    elif finite.any():
-        largest = e[finite].abs().max().item()
-        difference = (e[finite] - a[finite]).abs().max().item()
+        return
+    e, a = e[finite], a[finite]
+    measure = e[(e != a) | (e.abs() < MASK)]
+    if measure.numel():
+        largest, difference = measure.abs().max().item(), (e - a).abs().max().item()
         found.difference = max(found.difference, difference / largest if largest else difference)
 
 
 def _compare_integers(i: int, expected: torch.Tensor, actual: torch.Tensor, scores, found: Comparison) -> None:
     differ = expected != actual
     known = None if scores is None or expected.dtype == torch.bool else scores(i)
-    if known is not None:
-        values, axis = known
-        sizes = list(values.shape)
-        axis_size = sizes.pop(axis)
-        if list(expected.shape) == sizes and expected.max() < axis_size:
-            e, a = (values.gather(axis, t.unsqueeze(axis)).squeeze(axis) for t in (expected, actual))
-        elif (
-            values.dim() == expected.dim()
-            and [n for i, n in enumerate(expected.shape) if i != axis % values.dim()] == sizes
-        ):
-            e, a = values.gather(axis, expected), values.gather(axis, actual)
-        else:
-            known = None
-    if known is None:
+    rows = None if known is None else _rows(known, expected, actual)
+    if rows is None:
         found.wrong = f"{int(differ.sum())} of {expected.numel()} integers of result {i} differ"
         return
-    apart = (e.double() - a.double()).abs()[differ].max().item()
-    if apart <= TIE * values.double().abs().max().item():
-        found.ties += int(differ.sum())
+    values, e, a = rows
+    if ((a < 0) | (a >= values.shape[-1])).any():
+        found.wrong = f"result {i} has places that are none"
+    elif (a.sort(-1).values.diff() == 0).any():
+        found.wrong = f"result {i} has a place twice"
     else:
-        found.wrong = f"places of result {i} differ although their scores are {apart:.1e} apart"
+        e, a = values.gather(-1, e), values.gather(-1, a)
+        picked = torch.stack([e.abs(), a.abs()]).nan_to_num(posinf=0).amax((0, -1)).unsqueeze(-1)
+        tied = (e == a) | (e.isnan() & a.isnan()) | ((e - a).abs() <= TIE * picked)
+        if tied.all():
+            found.ties += int(differ.sum())
+        else:
+            apart = (e - a).abs()[~tied].nan_to_num().max().item()
+            found.wrong = f"places of result {i} differ although their scores are {apart:.1e} apart"
+
+
+def _rows(known: tuple[torch.Tensor, int], expected: torch.Tensor, actual: torch.Tensor):
+    """Scores [..., n], and places [..., k] in them; None where results have not the shape of places in the scores."""
+    values, axis = known
+    values = values.double().movedim(axis, -1)
+    if expected.shape == values.shape[:-1]:
+        return values, expected.unsqueeze(-1), actual.unsqueeze(-1)
+    if expected.dim() == values.dim():
+        expected, actual = expected.movedim(axis, -1), actual.movedim(axis, -1)
+        if expected.shape[:-1] == values.shape[:-1]:
+            return values, expected, actual
+    return None
 
 
 def scores_of(program: torch.export.ExportedProgram, inputs: Sequence[torch.Tensor]):

@@ -113,9 +113,9 @@ def _static(kind):
     return Named(module, ("input_ids", "cache_position"), {}), (_tokens(1, 5), torch.arange(5))
 
 
-def _named(names: str, family: str, prefix: str, build, dynamic) -> list[Architecture]:
+def _named(names: str, family: str, prefix: str, build, dynamic, strict: bool = False) -> list[Architecture]:
     return [
-        Architecture(f"transformers/{prefix}{name}", family, functools.partial(build, name), dynamic)
+        Architecture(f"transformers/{prefix}{name}", family, functools.partial(build, name), dynamic, strict)
         for name in names.split()
     ]
 
@@ -136,6 +136,7 @@ ARCHITECTURES = [
         "static-cache-",
         _static,
         {0: {1: Size("length", 31)}, 1: {0: Size("length", 31)}},
+        strict=True,
     ),
     *_named(_MIXTURES, "mixtures of experts", "", _decoder, {0: _BOTH}),
     *_named(_STATE_SPACES, "state spaces and recurrent", "", _decoder, {0: _BOTH}),

@@ -19,6 +19,11 @@ def missing() -> list[str]:
     return [found.group(0) for found in lines if found and _version(found.group(1)) != found.group(2)]
 
 
+def has(name: str) -> bool:
+    """Whether the package of an architecture is there, in whatever version."""
+    return importlib.util.find_spec(name.partition("/")[0]) is not None
+
+
 def _version(name: str) -> str | None:
     try:
         return importlib.metadata.version(name)
@@ -36,15 +41,14 @@ def require() -> None:
 
 @functools.cache
 def prepare() -> None:
-    """Makes the packages importable beside a PyTorch for CPUs; raises RuntimeError that says what to install.
+    """Makes the packages that are there importable beside a PyTorch for CPUs.
 
     The wheels of PyPI for torchvision and torchaudio have a compiled part that needs PyTorch for CUDA. Their Python
     part does without, but for the operator ``nms``, which is registered here, and an import.
     """
-    require()
     import torch
 
-    if torch.version.cuda is not None:
+    if torch.version.cuda is not None or not has("torchvision"):
         return
     folder = Path(importlib.util.find_spec("torchvision").origin).parent
     try:

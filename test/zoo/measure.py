@@ -5,6 +5,7 @@ import contextlib
 import copy
 import inspect
 import time
+from collections.abc import Sequence
 
 import torch
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner, count_delegation
@@ -20,14 +21,15 @@ from .registry import Architecture, Dynamic, Size
 ROUNDING = 1e-5
 
 
-def measure(architecture: Architecture, static: bool = False) -> dict:
+def measure(architecture: Architecture, left_out: Sequence[str] = ()) -> dict:
     """What a line of the results says. Exceptions of the model, of exporting and of lowering are in it as text.
 
-    static: leave dynamic sizes out.
+    left_out: "dynamic" sizes, the "official" delegate.
     """
     record = {"name": architecture.name, "family": architecture.family}
-    if static:
-        record["static_only"] = True
+    left_out = [part for part in left_out if part != "dynamic" or architecture.dynamic]
+    if left_out:
+        record["left_out"] = left_out
     torch.manual_seed(0)
     torch.set_num_threads(1)
     try:
@@ -37,9 +39,9 @@ def measure(architecture: Architecture, static: bool = False) -> dict:
     except Exception as error:
         return {**record, "error": f"cannot be built: {first_line(error)}"}
     record["parameters"] = sum(p.numel() for p in module.parameters())
-    record["static"] = _variant(module, inputs, {}, official=True)
-    if architecture.dynamic and not static and "export_error" not in record["static"]:
-        record["dynamic"] = _dynamic(module, inputs, architecture.dynamic)
+    record["static"] = _variant(architecture, module, inputs, {}, official="official" not in left_out)
+    if architecture.dynamic and "dynamic" not in left_out and "export_error" not in record["static"]:
+        record["dynamic"] = _dynamic(architecture, module, inputs)
     return record
 
 
@@ -48,8 +50,9 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
 
 
-def _dynamic(module, inputs, dynamic: Dynamic) -> dict:
+def _dynamic(architecture: Architecture, module, inputs) -> dict:
     """With all dynamic sizes; where that does not export, with all but the batch, and with the batch."""
+    dynamic = architecture.dynamic
     attempts, refused = (
         [dynamic, _only(dynamic, lambda s: s.name != "batch"), _only(dynamic, lambda s: s.name == "batch")],
         {},
@@ -58,7 +61,7 @@ def _dynamic(module, inputs, dynamic: Dynamic) -> dict:
         names = " ".join(sorted({size.name for dims in attempt.values() for size in dims.values()}))
         if not names or names in refused:
             continue
-        found = _variant(module, inputs, attempt)
+        found = _variant(architecture, module, inputs, attempt)
         if "export_error" not in found:
             return {"sizes": names, **found, **({"refused": refused} if refused else {})}
         refused[names] = found["export_error"]
@@ -70,11 +73,14 @@ def _only(dynamic: Dynamic, wanted) -> Dynamic:
     return {i: dims for i, dims in kept.items() if dims}
 
 
-def _variant(module, inputs, dynamic: Dynamic, official: bool = False) -> dict:
+def _variant(architecture: Architecture, module, inputs, dynamic: Dynamic, official: bool = False) -> dict:
     try:
         with torch.no_grad():
             program = torch.export.export(
-                copy.deepcopy(module), inputs, dynamic_shapes=_shapes(module, inputs, dynamic) if dynamic else None
+                copy.deepcopy(module),
+                inputs,
+                dynamic_shapes=_shapes(module, inputs, dynamic) if dynamic else None,
+                strict=architecture.strict,
             )
     except Exception as error:
         return {"export_error": first_line(error)}
@@ -86,8 +92,7 @@ def _variant(module, inputs, dynamic: Dynamic, official: bool = False) -> dict:
     try:
         found["calls_compared"] = 0
         for sized in _calls(inputs, dynamic):
-            _compare(module, program, buffer, sized, found)
-            found["calls_compared"] += 1
+            found["calls_compared"] += _compare(module, program, buffer, sized, found)
     except Exception as error:
         found["run_error"] = first_line(error)
     if official:
@@ -194,20 +199,30 @@ def _resized(tensor: torch.Tensor, dims: dict[int, Size], pick) -> torch.Tensor:
     return tensor.contiguous()
 
 
-def _compare(module, program, buffer: bytes, inputs, found: dict) -> None:
-    with torch.no_grad():
-        expected = copy.deepcopy(module)(*(t.clone() for t in inputs))
+def _compare(module, program, buffer: bytes, inputs, found: dict) -> bool:
+    """False where eager PyTorch has no result for these sizes."""
+    try:
+        with torch.no_grad():
+            expected = copy.deepcopy(module)(*(t.clone() for t in inputs))
+    except Exception as error:
+        found.setdefault("eager_error", f"{first_line(error)}, {_sizes(inputs)}")
+        return False
     expected = expected if isinstance(expected, (tuple, list)) else (expected,)
     actual = Runtime.get().load_program(buffer).load_method("forward").execute([t.contiguous() for t in inputs])
     result = compare([e for e in expected if isinstance(e, torch.Tensor)], list(actual), scores_of(program, inputs))
     found["ties"] = found.get("ties", 0) + result.ties
     found["difference"] = max(found.get("difference", 0.0), result.difference)
     if result.wrong:
-        found.setdefault("wrong", f"{result.wrong}, for inputs {[list(t.shape) for t in inputs][:4]}")
+        found.setdefault("wrong", f"{result.wrong}, {_sizes(inputs)}")
     if result.difference > ROUNDING:
         found["eager_difference"] = max(
             found.get("eager_difference", 0.0), _rounding_of_eager(module, inputs, expected)
         )
+    return True
+
+
+def _sizes(inputs) -> str:
+    return f"for inputs {[list(t.shape) for t in inputs][:4]}"
 
 
 def _rounding_of_eager(module, inputs, expected) -> float:

@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Imports the packages and fills PyTorch's tables of operators, so that processes are forked with them."""
+"""Imports the packages that are there, and fills PyTorch's tables of operators: processes are forked with both."""
 
+import importlib
 import logging
 import warnings
 
@@ -12,12 +13,11 @@ libraries.prepare()
 warnings.simplefilter("ignore")
 logging.disable(logging.WARNING)
 
-import diffusers  # noqa: E402, F401
-import timm  # noqa: E402, F401
 import torch  # noqa: E402
-import torchaudio.models  # noqa: E402, F401
-import torchvision  # noqa: E402, F401
-import transformers.integrations.executorch  # noqa: E402, F401
+
+for _name in ("diffusers", "timm", "torchaudio.models", "torchvision", "transformers.integrations.executorch"):
+    if libraries.has(_name.partition(".")[0]):
+        importlib.import_module(_name)
 
 from . import child, measure  # noqa: E402, F401
 

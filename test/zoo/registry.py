@@ -3,6 +3,7 @@
 
 import dataclasses
 import fnmatch
+import itertools
 import random
 from collections.abc import Callable, Sequence
 
@@ -35,6 +36,8 @@ class Architecture:
     family: str  #: the row of the summary: "timm"
     build: Callable[[], tuple]
     dynamic: Dynamic = dataclasses.field(default_factory=dict, hash=False)
+    #: Whether torch.export follows the bytecode, without which it takes state in objects, as of a cache, for constants.
+    strict: bool = False
 
 
 def architectures() -> list[Architecture]:
@@ -42,6 +45,15 @@ def architectures() -> list[Architecture]:
     from . import audio, diffusion, language, vision
 
     return [a for module in (language, vision, audio, diffusion) for a in module.ARCHITECTURES]
+
+
+def in_turns(chosen: Sequence[Architecture], seed: int = 1) -> list[Architecture]:
+    """One of each family, then another of each, in the order of a seed: a run that ends early has some of all."""
+    families: dict[str, list[Architecture]] = {}
+    for architecture in random.Random(seed).sample(chosen, len(chosen)):
+        families.setdefault(architecture.family, []).append(architecture)
+    turns = itertools.zip_longest(*(families[name] for name in sorted(families)))
+    return [architecture for turn in turns for architecture in turn if architecture is not None]
 
 
 def select(known: Sequence[Architecture], only: str | None, tenth: int | None) -> list[Architecture]:

@@ -2,16 +2,19 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Lowers published architectures and compares them with eager PyTorch: ``make zoo``.
 
-Each runs in a process of its own. What the file of results has already is not run again. setup.md has more.
+Each runs in a process of its own; families take turns, so that a run that ends early has some of each. What the file of
+results has already is not run again. setup.md has more.
 """
 
 import argparse
+import datetime
 import json
 import multiprocessing
 import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,41 +26,44 @@ from rich.progress import Progress  # noqa: E402
 
 from zoo import libraries, table  # noqa: E402
 from zoo.child import work  # noqa: E402
-from zoo.registry import architectures, select  # noqa: E402
+from zoo.registry import architectures, in_turns, select  # noqa: E402
 
 PAGE = ROOT / "docs" / "zoo.md"
 
 
-#: Of a machine that is busy with others, or of a process that waits, for each second of processor time.
-PATIENCE = 10
+RESULTS = ROOT / "test" / "zoo" / "results.jsonl"
 
 
 class Limits:
-    """For one architecture: seconds of processor time, and memory."""
+    """For one architecture: seconds of processor time, memory, and seconds that its process may do nothing."""
 
-    def __init__(self, seconds: float = 300, gigabytes: float = 8):
-        self.seconds, self.gigabytes = seconds, gigabytes
+    def __init__(self, seconds: float = 300, gigabytes: float = 8, idle: float = 120):
+        self.seconds, self.gigabytes, self.idle = seconds, gigabytes, idle
 
 
-def start() -> multiprocessing.context.ForkServerContext:
-    """What starts processes that have the packages imported; raises RuntimeError that says what to install."""
-    libraries.require()
+def start(packages: bool = True) -> multiprocessing.context.ForkServerContext:
+    """What starts processes that have the packages imported.
+
+    packages: all of them must be there, or RuntimeError says what to install; else those that are.
+    """
+    if packages:
+        libraries.require()
     os.environ["PYTHONPATH"] = os.pathsep.join([TEST, *filter(None, [os.environ.get("PYTHONPATH")])])
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["zoo.preload"])
     return context
 
 
-def run_one(context, name: str, limits: Limits, static: bool = False) -> dict:
+def run_one(context, name: str, limits: Limits, left_out: Sequence[str] = ()) -> dict:
     """The record of one architecture, also of one whose process ended."""
     pipe, far = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(name, limits.seconds, limits.gigabytes, static, far), daemon=True)
+    arguments = (name, limits.seconds, limits.gigabytes, tuple(left_out), far)
+    process = context.Process(target=work, args=arguments, daemon=True)
     started = time.perf_counter()
     process.start()
     far.close()
     try:
-        wait = PATIENCE * limits.seconds
-        record = pipe.recv() if pipe.poll(wait) else {"error": f"is not done after {wait:g} s"}
+        record = pipe.recv() if _wait(pipe, process.pid, limits.idle) else {"error": "waits for something"}
     except EOFError:
         process.join()
         record = {"error": f"its process ended with {process.exitcode}"}
@@ -68,7 +74,34 @@ def run_one(context, name: str, limits: Limits, static: bool = False) -> dict:
         process.join()
         pipe.close()
     found = next(a for a in architectures() if a.name == name)
+    record["day"] = datetime.date.today().isoformat()
     return {"name": name, "family": found.family, **record, "process_seconds": round(time.perf_counter() - started, 1)}
+
+
+def _wait(pipe, pid: int, idle: float) -> bool:
+    """False if the process takes no processor time for ``idle`` seconds: others may keep a machine busy for hours."""
+    used = None
+    while not pipe.poll(idle):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        before, used = used, fields[11:13]
+        if used == before:
+            return False
+    return True
+
+
+def check(known: dict[str, dict], seed: str, seconds: float, console: Console) -> int:
+    """Runs some that the results have as right, and says what has become worse."""
+    chosen = table.affordable(known, [a for a in architectures() if libraries.has(a.name)], seed, seconds)
+    context, worse = start(packages=False), 0
+    for architecture in chosen:
+        before = known[architecture.name]
+        record = run_one(context, architecture.name, Limits(), ("official", *before.get("left_out", ())))
+        console.print(f"{architecture.name}: {table.outcome(record)}", markup=False, highlight=False)
+        for text in table.worse(before, record):
+            console.print(f"  WORSE: {text}", markup=False, highlight=False)
+            worse += 1
+    console.print(f"{len(chosen)} of {len(known)} run again, chosen by {seed}; {worse} of their results are worse")
+    return int(worse > 0 or not chosen)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -77,13 +110,25 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--tenth", metavar="SEED", type=int, help="every tenth of them, in an order that the seed gives"
     )
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "zoo.jsonl", help="the results (%(default)s)")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="the results (%(default)s)")
     parser.add_argument("--again", action="store_true", help="also what the results have already")
     parser.add_argument("--seconds", type=float, default=300, help="processor time for one architecture (%(default)s)")
     parser.add_argument("--gigabytes", type=float, default=8, help="memory for one architecture (%(default)s)")
     parser.add_argument("--minutes", type=float, help="start none after this time")
     parser.add_argument(
-        "--static", action="store_true", help="leave dynamic sizes out, which takes a third of the time"
+        "--leave-out",
+        choices=["dynamic", "official"],
+        nargs="+",
+        default=[],
+        help="dynamic sizes, which take two thirds of the time, or the official delegate",
+    )
+    parser.add_argument(
+        "--check",
+        metavar="SEED",
+        help="instead run some again that the results have, and fail if one is worse; the packages that are there do",
+    )
+    parser.add_argument(
+        "--check-seconds", metavar="SECONDS", type=float, default=120, help="processor time of these (%(default)s)"
     )
     parser.add_argument("--list", action="store_true", help="print the names, run nothing")
     parser.add_argument(
@@ -94,18 +139,21 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parse_arguments()
-    chosen, console = select(architectures(), arguments.only, arguments.tenth), Console()
+    chosen, console = in_turns(select(architectures(), arguments.only, arguments.tenth)), Console()
     known = {} if not arguments.output.exists() else table.read(arguments.output)
     if arguments.list:
         print("\n".join(a.name for a in chosen))
         return 0
     if arguments.page:
+        table.write(arguments.output, known, architectures())
         PAGE.write_text(table.page(known, architectures()))
         return 0
+    if arguments.check:
+        return check(known, arguments.check, arguments.check_seconds, console)
     if not chosen:
         console.print(f"no architecture is called {arguments.only}", markup=False)
         return 2
-    done = {name for name, r in known.items() if arguments.static or not r.get("static_only")}
+    done = {name for name, r in known.items() if not set(r.get("left_out", ())) - set(arguments.leave_out)}
     waiting = [a for a in chosen if arguments.again or a.name not in done]
     try:
         context = start() if waiting else None
@@ -122,7 +170,7 @@ def main() -> int:
                 if time.monotonic() > until:
                     break
                 progress.update(task, description=architecture.name)
-                record = run_one(context, architecture.name, limits, arguments.static)
+                record = run_one(context, architecture.name, limits, arguments.leave_out)
                 results.write(json.dumps(record) + "\n")
                 results.flush()
                 known[architecture.name] = record

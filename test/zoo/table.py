@@ -2,23 +2,35 @@
 """Results of the zoo as text."""
 
 import json
+import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-#: A difference of more than this is not rounding, unless eager PyTorch itself is as far from float64.
+#: A difference of more than this is not rounding, where eager PyTorch cannot be compared with float64.
 LARGE = 1e-4
+#: One of less than this is, whatever eager PyTorch does.
+SMALL = 1e-5
 #: How much farther than eager PyTorch from float64 other orders of summation may lead.
 TIMES_EAGER = 20
+
+_BAD = ("error", "**differs**", "not exported")
+_ERRORS = {
+    "export_error": "torch.export",
+    "lowering_error": "lowering",
+    "run_error": "running",
+    "default_config_error": "the default EdgeCompileConfig",
+    "eager_error": "eager PyTorch",
+}
 
 _INTRODUCTION = """# Zoo
 
 Published architectures at small sizes with random weights, each lowered, run and compared with eager PyTorch.
-`test/zoo/run.py --page` writes this page from the results of `make zoo`; what it does not list was not run.
+`test/zoo/run.py --page` writes this page from `test/zoo/results.jsonl`, where `make zoo` keeps its results.
 [setup.md](../setup.md#the-zoo) says how to run it.
 
 - **One call** is one delegate call with nothing outside.
 - **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below
-  and at the maximum. Empty where the registry has none, or where they were left out (`--static`).
+  and at the maximum. Empty where the registry has none, or where they were left out (`--leave-out dynamic`).
 - **Difference** is the largest of all calls, from eager PyTorch, relative to the largest number of the result.
 - **Time** is that of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch as the tests
   have it (`test/faster_export.py`); other work shared the machine, so compare neither with those of another run.
@@ -38,6 +50,38 @@ def read(path: Path) -> dict[str, dict]:
     return found
 
 
+def write(path: Path, records: Mapping[str, Mapping], known: Iterable) -> None:
+    """Each architecture that is still known once, in the order of the registry."""
+    lines = [json.dumps(records[a.name]) + "\n" for a in known if a.name in records]
+    whole = path.with_suffix(".new")
+    whole.write_text("".join(lines))
+    whole.replace(path)
+
+
+def affordable(records: Mapping[str, Mapping], known: Iterable, seed: str, seconds: float) -> list:
+    """Of what is known and right, some that took no more than ``seconds`` of processor time together."""
+    chosen = [a for a in known if not is_wrong(records.get(a.name, {"error": "was not run"}))]
+    found, left = [], seconds
+    for architecture in random.Random(seed).sample(chosen, len(chosen)):
+        cost = records[architecture.name].get("processor_seconds", seconds + 1)
+        if cost <= left:
+            left -= cost
+            found.append(architecture)
+    return found
+
+
+def worse(before: Mapping, now: Mapping) -> list[str]:
+    """What was right in one record of an architecture and is not in another."""
+    found = [f"was run, and now {now['error']}"] if "error" in now and "error" not in before else []
+    for kind in ("static", "dynamic"):
+        old, new = before.get(kind), now.get(kind)
+        if not exported(old) or new is None:
+            continue
+        if _short(old) == "one call" != _short(new) or (_short(new) in _BAD and _short(old) not in _BAD):
+            found.append(f"{kind} was {_outcome_of(old)}, and is {_outcome_of(new)}")
+    return found
+
+
 def variants(record: Mapping) -> list[Mapping]:
     return [record[kind] for kind in ("static", "dynamic") if kind in record]
 
@@ -52,8 +96,8 @@ def is_one_call(variant: Mapping) -> bool:
 
 def differs(variant: Mapping) -> bool:
     """Whether results are not those of eager PyTorch but for rounding."""
-    difference = variant.get("difference", 0.0)
-    rounding = max(LARGE, TIMES_EAGER * variant.get("eager_difference", 0.0))
+    difference, of_eager = variant.get("difference", 0.0), variant.get("eager_difference", 0.0)
+    rounding = max(SMALL, TIMES_EAGER * of_eager) if of_eager else LARGE
     return "wrong" in variant or difference > rounding
 
 
@@ -79,7 +123,7 @@ def _outcome_of(variant: Mapping) -> str:
         if error in variant:
             return f"{error.partition('_')[0]}: {variant[error]}"
     parts = ["one call" if is_one_call(variant) else f"{variant['delegates']} calls, outside {variant['outside']}"]
-    parts += [variant[e] for e in ("run_error", "default_config_error", "wrong") if e in variant]
+    parts += [variant[e] for e in ("run_error", "default_config_error", "eager_error", "wrong") if e in variant]
     if "difference" in variant:
         parts.append(f"difference {variant['difference']:.1e}")
     return ", ".join(parts)
@@ -101,12 +145,17 @@ def page(records: Mapping[str, Mapping], known: Iterable) -> str:
     known = list(known)
     families: dict[str, list] = {}
     for architecture in known:
-        if architecture.name in records:
-            families.setdefault(architecture.family, []).append(records[architecture.name])
-    ran = [r for rows in families.values() for r in rows]
+        families.setdefault(architecture.family, []).append(architecture.name)
+    ran = [records[a.name] for a in known if a.name in records]
     lines = [_INTRODUCTION, f"Of {len(known)} registered: {summary({r['name']: r for r in ran})}.", ""]
-    for family, rows in families.items():
-        lines += [f"## {family[:1].upper()}{family[1:]}", "", f"{summary({r['name']: r for r in rows})}.", ""]
+    for family, names in families.items():
+        rows = [records[name] for name in names if name in records]
+        absent = [name for name in names if name not in records]
+        lines += [f"## {family[:1].upper()}{family[1:]}", ""]
+        lines += [f"Not run yet: {', '.join(f'`{name}`' for name in absent)}.", ""] if absent else []
+        if not rows:
+            continue
+        lines += [f"{summary({r['name']: r for r in rows})}.", ""]
         lines += [
             "| architecture | static | dynamic | difference | time, ours | official |",
             "|---|---|---|---|---|---|",
@@ -157,9 +206,9 @@ def _reasons(record: Mapping) -> list[str]:
     found = []
     for kind in ("static", "dynamic"):
         variant = record.get(kind, {})
-        for error in ("export_error", "lowering_error", "run_error", "default_config_error", "wrong"):
+        for error in (*_ERRORS, "wrong"):
             if error in variant:
-                found.append(f"{kind}, {error.replace('_', ' ').replace('export', 'torch.export')}: {variant[error]}")
+                found.append(f"{kind}, {_ERRORS.get(error, error)}: {variant[error]}")
         if differs(variant) and "wrong" not in variant:
             eager = variant.get("eager_difference", 0.0)
             found.append(f"{kind}: differs by {variant['difference']:.1e}, eager PyTorch from float64 by {eager:.1e}")

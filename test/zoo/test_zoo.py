@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The zoo without its packages: the registry, the comparison, the page."""
 
+import json
 import multiprocessing
 import os
 import re
@@ -13,7 +14,7 @@ import torch
 
 from zoo import libraries, run, table
 from zoo.compare import compare, scores_of
-from zoo.registry import architectures, select
+from zoo.registry import architectures, in_turns, select
 
 KNOWN = architectures()
 
@@ -44,6 +45,12 @@ def test_a_tenth_is_that_of_its_seed():
     assert select(KNOWN, "nothing of this name", 3) == []
 
 
+def test_each_family_is_among_the_first():
+    order, families = in_turns(KNOWN), {a.family for a in KNOWN}
+    assert {a.family for a in order[: len(families)]} == families
+    assert sorted(a.name for a in order) == sorted(a.name for a in KNOWN)
+
+
 def test_versions_are_pinned():
     lines = [line.partition("#")[0].strip() for line in libraries.REQUIREMENTS.read_text().splitlines()]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines if line) and len(lines) > 5
@@ -52,12 +59,21 @@ def test_versions_are_pinned():
 def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setattr(libraries, "_version", lambda name: None if name == "timm" else "0")
     with pytest.raises(RuntimeError, match=r"the zoo needs .*timm==.*: .* --no-deps -r test/zoo/requirements.txt"):
-        libraries.prepare.__wrapped__()
+        libraries.require()
 
 
 def test_differences_are_relative_to_the_largest_number():
     found = compare([torch.tensor([100.0, 1.0])], [torch.tensor([100.0, 1.5])])
     assert found.wrong is None and found.difference == pytest.approx(0.005)
+
+
+def test_masks_do_not_hide_differences():
+    lowest = torch.finfo(torch.float32).min
+    found = compare([torch.tensor([lowest, 1.0, 2.0])], [torch.tensor([lowest, 1.0, 2.5])])
+    assert found.wrong is None and found.difference == pytest.approx(0.25)
+    large = compare([torch.tensor([1e6, 1.0])], [torch.tensor([1e6 + 1, 1.0])])
+    assert large.difference == pytest.approx(1e-6)
+    assert compare([torch.tensor([lowest])], [torch.tensor([lowest])]).difference == 0
 
 
 @pytest.mark.parametrize(
@@ -95,6 +111,33 @@ def test_places_may_differ_only_where_scores_tie():
     assert "scores are" in compare([best], [torch.tensor([1])], lambda _: scores(2)).wrong
 
 
+@pytest.mark.parametrize(
+    "scores,expected,actual,wrong",
+    [
+        ([2.0, 2.0 - 1e-6, 1.0], [0, 1], [1, 0], None),
+        ([2.0, 2.0 - 1e-4, 1.0], [0, 1], [1, 0], "scores are"),
+        # Masks are no measure of the other scores.
+        ([2.0, 1.0, -3.4e38], [0, 1], [1, 0], "scores are"),
+        ([2.0, 1.0, -torch.inf], [0, 1], [1, 0], "scores are"),
+        ([torch.inf, 2.0, 1.0], [0, 1], [0, 2], "scores are"),
+        ([-torch.inf, -torch.inf, 1.0], [2, 0], [2, 1], None),
+        ([1.0, torch.nan, 2.0], [1, 2], [0, 2], "scores are"),
+        # Each score as good as it, and yet not what topk returns.
+        ([2.0, 2.0, 1.0], [0, 1], [0, 0], "twice"),
+        ([2.0, 2.0, 1.0], [0, 1], [0, 3], "none"),
+        ([2.0, 2.0, 1.0], [0, 1], [-1, 1], "none"),
+    ],
+)
+def test_ties_are_of_places_that_could_have_been_picked(scores, expected, actual, wrong):
+    for axis, shape in ((0, (3, 1)), (1, (1, 3)), (-1, (1, 3))):
+        e, a = (torch.tensor(t).reshape([-1 if n == 3 else 1 for n in shape]) for t in (expected, actual))
+        found = compare([e], [a], lambda _, shape=shape, axis=axis: (torch.tensor(scores).reshape(shape), axis))
+        if wrong is None:
+            assert found.wrong is None and found.ties == int((e != a).sum())
+        else:
+            assert wrong in found.wrong
+
+
 def test_integers_without_scores_must_be_equal():
     x = torch.arange(4)
     program = torch.export.export(torch.nn.Identity(), (x,))
@@ -125,7 +168,7 @@ def test_page_lists_what_was_run_and_why_something_is_outside():
     page = table.page(records, known)
     assert "| `a` | one call |  | 1.0e-06 | 2.0, 25% | 3, 4 |" in page
     assert "| `b` | 2 calls, 1 outside |" in page and "- `b`: static, 1 times aten.x: has no row" in page
-    assert "- `c`: static, torch.export error: E: no" in page and "`d`" not in page
+    assert "- `c`: static, torch.export: E: no" in page and "Not run yet: `d`." in page
     assert "Of 4 registered: 3 run, 2 exported, 1 of them one call" in page
 
 
@@ -134,6 +177,41 @@ def test_large_differences_are_wrong_unless_eager_has_them():
     assert not table.is_wrong(_record("a", difference=1e-3, eager_difference=1e-3))
     assert table.is_wrong(_record("a", wrong="1 of 4 integers of result 0 differ"))
     assert table.is_wrong({"name": "a", "error": "its process ended with -11"})
+    assert table.is_wrong(_record("a", difference=5e-5, eager_difference=1e-6))
+    assert not table.is_wrong(_record("a", difference=5e-5))
+    assert not table.is_wrong(_record("a", eager_error="E: no"))
+
+
+def test_results_are_kept_once_and_in_order(tmp_path):
+    path, known = tmp_path / "results.jsonl", [SimpleNamespace(name=name, family="one") for name in ("a", "b")]
+    path.write_text("".join(json.dumps(_record(name, bytes=n)) + "\n" for n, name in enumerate("bacb")))
+    records = table.read(path)
+    table.write(path, records, known)
+    assert [json.loads(line)["name"] for line in path.read_text().splitlines()] == ["a", "b"]
+    assert table.read(path)["b"]["static"]["bytes"] == 3
+
+
+def test_page_is_that_of_the_results():
+    assert run.PAGE.read_text() == table.page(table.read(run.RESULTS), KNOWN)
+
+
+def test_check_takes_what_was_right_and_says_what_is_worse():
+    known = [SimpleNamespace(name=name) for name in "abcd"]
+    records = {name: {**_record(name), "processor_seconds": 40} for name in "abc"}
+    records["b"]["static"]["wrong"] = "1 of 4 integers of result 0 differ"
+    assert sorted(a.name for a in table.affordable(records, known, "x", 100)) == ["a", "c"]
+    assert len(table.affordable(records, known, "x", 79)) == 1
+    del records["a"]["processor_seconds"]
+    assert [a.name for a in table.affordable(records, known, "x", 100)] == ["c"]
+    assert table.worse(_record("a"), _record("a", difference=2e-6)) == []
+    assert "one call" in table.worse(_record("a"), _record("a", delegates=2))[0]
+    assert "wrong result" in table.worse(_record("a", delegates=2), _record("a", delegates=2, wrong="wrong result"))[0]
+    assert table.worse(_record("a", delegates=2), _record("a", delegates=1)) == []
+    assert table.worse(_record("a"), {"name": "a", "error": "its process ended with -6"}) == [
+        "was run, and now its process ended with -6"
+    ]
+    static = {"name": "a", "static": {"export_error": "E: no"}}
+    assert "E: no" in table.worse(_record("a"), static)[0] and table.worse(static, _record("a")) == []
 
 
 def test_cut_off_line_is_left_out(tmp_path):
@@ -142,18 +220,24 @@ def test_cut_off_line_is_left_out(tmp_path):
     assert table.read(path) == {"a": {"name": "a", "n": 2}}
 
 
+def _busy(*_):
+    until = time.process_time() + 1.2
+    while time.process_time() < until:
+        pass
+    _[-1].send({"error": "worked"})
+
+
 @pytest.mark.parametrize(
     "work,error",
     [
         (lambda *_: os._exit(3), "its process ended with 3"),
-        (lambda *_: time.sleep(60), "is not done after 1 s"),
+        (lambda *_: time.sleep(60), "waits for something"),
+        (_busy, "worked"),
         (lambda *a: a[-1].send({"error": "takes more than 8 GB"}), "takes more than 8 GB"),
     ],
 )
 def test_process_that_fails_is_a_record(monkeypatch, work, error):
     monkeypatch.setattr(run, "work", work)
-    limits = run.Limits(seconds=0.1)
-    if "GB" in error or "ended" in error:
-        limits = run.Limits()
-    record = run.run_one(multiprocessing.get_context("fork"), "transformers/bert", limits)
+    context = multiprocessing.get_context("fork")
+    record = run.run_one(context, "transformers/bert", run.Limits(idle=1 if "waits" in error else 5))
     assert record["error"] == error and (record["name"], record["family"]) == ("transformers/bert", "encoders")
