@@ -1,0 +1,155 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Edge programs that are damaged or huge: an operator stays outside for a reason, or an error names the node."""
+
+import harness
+import pytest
+import torch
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.backends.et_xnnpack.aot.lowering.support import Support
+from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.runtime import Runtime
+from samples import all_samples
+from torch import nn
+from torch._export.verifier import SpecViolationError
+from torch.export import Dim
+
+needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+UNCHECKED = EdgeCompileConfig(_check_ir_validity=False)
+
+
+class Chain(nn.Module):
+    def forward(self, x):
+        return torch.tanh(torch.exp(x) + 1)
+
+
+def edge(model, *inputs, **options):
+    return to_edge(torch.export.export(model.eval(), inputs, **options), compile_config=UNCHECKED)
+
+
+def node_of(manager, name):
+    graph = manager.exported_program().graph
+    return next(n for n in graph.nodes if n.op == "call_function" and name in str(n.target))
+
+
+def lower(manager):
+    partitioner = EtXnnpackPartitioner()
+    return harness.Lowered(manager.to_backend(partitioner), partitioner.report)
+
+
+@pytest.mark.parametrize("name", ("exp", "add", "tanh"))
+def test_a_node_without_metadata_stays_outside_or_is_named(name):
+    manager = edge(Chain(), torch.rand(3))
+    node = node_of(manager, name)
+    del node.meta["val"]
+    try:
+        lowered = lower(manager)
+    except Exception as error:
+        assert node.name in str(error)
+        return
+    assert any(name in outside for outside in lowered.outside)
+    assert name in str(lowered.report)
+
+
+def test_an_operator_that_writes_in_place_is_refused():
+    manager = edge(Chain(), torch.rand(3))
+    node = node_of(manager, "add")
+    node.target = torch.ops.aten.add_.Scalar
+    node.args = (node.args[0], 1.0)
+    assert Support(manager.exported_program()).reason(node)
+    with pytest.raises(SpecViolationError, match="add_"):  # PyTorch looks, too
+        lower(manager)
+
+
+@needs_runtime
+def test_sizes_without_bounds():
+    """Whatever is delegated is right for every size."""
+    model = Chain()
+    exported = torch.export.export(model, (torch.rand(3, 4),), dynamic_shapes=({0: Dim("n")},))
+    lowered = harness.lower_exported(exported, _check_ir_validity=False)
+    assert lowered.outside or lowered.delegates
+    if lowered.outside:
+        assert "bound" in str(lowered.report)
+        return
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for size in (3, 2, 1, 0):
+        x = torch.rand(size, 4)
+        torch.testing.assert_close(method.execute((x,))[0], model(x))
+
+
+class Names(nn.Module):
+    """What becomes of dots in names of parameters is what others are called already."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Module()
+        self.a.register_buffer("b", torch.full((3,), 1.0))
+        self.register_buffer("a_b", torch.full((3,), 2.0))
+        self.register_buffer("b_a_b", torch.full((3,), 4.0))
+        self.register_buffer("x", torch.full((3,), 8.0))
+        self.a.register_buffer("count", torch.zeros(1))
+        self.register_buffer("a_count", torch.zeros(1))
+
+    def forward(self, x, input, output):
+        self.a.count.add_(1)
+        self.a_count.add_(10)
+        return x * self.a.b + input * self.a_b + output * self.b_a_b + self.x, self.a.count * 1, self.a_count * 1
+
+
+@needs_runtime
+def test_names_that_collide():
+    inputs = tuple(torch.rand(3) for _ in range(3))
+    lowered = harness.lower_exported(torch.export.export(Names(), inputs))
+    assert lowered.outside == [], str(lowered.report)
+    method, model = Runtime.get().load_program(lowered.buffer).load_method("forward"), Names()
+    for _ in range(3):
+        torch.testing.assert_close(method.execute(inputs), list(model(*inputs)))
+
+
+@pytest.mark.parametrize("sample", [s for i, s in enumerate(all_samples()) if i % 150 == 0], ids=lambda s: s.name)
+def test_lowering_twice_gives_the_same_bytes(sample):
+    first, second = (harness.lower_exported(sample.export(), sample.preserve, **sample.config).buffer for _ in range(2))
+    assert first == second
+
+
+class Long(nn.Module):
+    """As many operators as asked for, none of which can be left out."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def forward(self, x):
+        for i in range(self.count // 2):
+            x = torch.tanh(x + i % 7)
+        return x
+
+
+@needs_runtime
+@pytest.mark.large
+def test_ten_thousand_nodes():
+    model, inputs = Long(10_000), (torch.rand(3),)
+    lowered = harness.lower_exported(torch.export.export(model, inputs))
+    assert len(lowered.delegates) == 1 and not lowered.outside
+    (result,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+    torch.testing.assert_close(result, model(*inputs))
+
+
+@needs_runtime
+@pytest.mark.large
+def test_two_gigabytes_of_constants(tmp_path):
+    """More than an offset with a sign holds. Two layers, of which one alone has half of that."""
+    wide, narrow = 32_768, 8_192
+    with torch.no_grad():
+        model = nn.Sequential(nn.Linear(narrow, wide, bias=False), nn.Linear(wide, narrow, bias=False)).eval()
+        for layer in model:
+            layer.weight.fill_(0.5)
+            layer.weight[:, ::2] = -0.25
+        inputs = (torch.rand(1, narrow),)
+        lowered = harness.lower_exported(torch.export.export(model, inputs))
+        path = tmp_path / "large.pte"
+        with path.open("wb") as file:
+            lowered.manager.to_executorch().write_to_file(file)
+        assert path.stat().st_size > 2**31
+        (result,) = Runtime.get().load_program(path).load_method("forward").execute(inputs)
+        torch.testing.assert_close(result, model(*inputs), rtol=1e-3, atol=1e-3)
