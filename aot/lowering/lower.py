@@ -26,7 +26,6 @@ from .row_context import RowContext
 from .size_plan import plan_sizes, widen
 from .unsupported import Unsupported
 
-
 #: Of what ``take_complex_apart`` leaves at borders.
 _REASONS_OF_COMPLEX = {
     "aten.complex.default": "complex numbers leave the program or are read by an operator that has no rule for them; "

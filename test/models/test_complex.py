@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Models that compute with complex numbers inside: one delegate call, nothing outside, and what eager PyTorch computes."""
+"""Models with complex numbers inside: one delegate call, nothing outside, and what eager PyTorch computes."""
 
 import math
 
@@ -150,7 +150,9 @@ class StateSpace(nn.Module):
 
     def __init__(self, channels=4, states=3):
         super().__init__()
-        self.a = nn.Parameter(torch.view_as_real(torch.complex(-torch.rand(channels, states), torch.rand(channels, states))))
+        self.a = nn.Parameter(
+            torch.view_as_real(torch.complex(-torch.rand(channels, states), torch.rand(channels, states)))
+        )
         self.b = nn.Parameter(torch.randn(channels, states, 2))
         self.c = nn.Parameter(torch.randn(channels, states, 2))
 
