@@ -12,10 +12,11 @@ from torch.fx import Graph
 from torch.fx import Node as FxNode
 
 from .complex_rules import RULES
+from .custom_ops import custom_op
 from .fold_float64 import fold_float64, remove_unread, replace_by_constants
 from .graph_edit import add_call
 from .placeholders import Placeholders
-from .private.torch import decompositions, leaves
+from .private.torch import OpOverload, decompositions, has_aliases, leaves
 
 _aten = torch.ops.aten
 _MOST_ROUNDS = 8  # of decomposing what the last one gave
@@ -33,7 +34,7 @@ def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
         %e = mul(%c, %d)                        %f = stack([%r, %i], -1)
         %f = view_as_real(%e)
     """
-    if not any(_touches_complex(node) for node in program.graph.nodes):
+    if not any(touches_complex(node) for node in program.graph.nodes):
         return program
     program = program.run_decompositions({})
     fold_float64(program)
@@ -51,6 +52,9 @@ def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
         # Parts may lie in memory in another way than the complex numbers did.
         if node.target in (_aten.view.default, _aten._unsafe_view.default):
             node.target = _aten.reshape.default
+        # Else the checks of the Edge dialect end with an error, and nobody sees the reason that we give.
+        elif touches_complex(node) and isinstance(node.target, OpOverload) and not has_aliases(node.target):
+            node.target = custom_op(node.target)
     program.graph_module.recompile()
     return program
 
@@ -59,7 +63,7 @@ def _is_complex(value) -> bool:
     return isinstance(value, torch.Tensor) and value.is_complex()
 
 
-def _touches_complex(node: FxNode) -> bool:
+def touches_complex(node: FxNode) -> bool:
     if node.op != "call_function":
         return False
     operands = (source.meta.get("val") for source in node.all_input_nodes)
@@ -67,7 +71,7 @@ def _touches_complex(node: FxNode) -> bool:
 
 
 def _operators_on_complex(program: ExportedProgram) -> set[object]:
-    return {node.target for node in program.graph.nodes if _touches_complex(node)}
+    return {node.target for node in program.graph.nodes if touches_complex(node)}
 
 
 def _part(node: FxNode) -> int | None:

@@ -15,6 +15,7 @@ from torch.fx import Node as FxNode
 from ...serialization.arrays import NUMPY_DTYPES, REDUCED_FLOATS
 from ...serialization.schema import DType
 from .. import ops
+from ..complex_numbers import touches_complex
 from ..ir import Graph, Input, Source, Value
 from ..placeholders import Placeholders
 from ..private.executorch import debug_handle
@@ -25,11 +26,21 @@ from .row_context import RowContext
 from .size_plan import plan_sizes, widen
 from .unsupported import Unsupported
 
+#: Of what ``take_complex_apart`` leaves at borders.
+_REASONS_OF_COMPLEX = {
+    "aten.complex.default": "complex numbers leave the program or are read by an operator that has no rule for them; "
+    "return torch.view_as_real of them",
+    "aten.view_as_real_copy.default": "complex numbers enter the program or come from an operator that has no rule for "
+    "them; take torch.view_as_real of them",
+}
+
 
 def _reason_without_row(node: FxNode) -> str:
     operator = aten_operator(node)
     if operator is not None and torch.Tag.nondeterministic_seeded in operator.tags:
         return "the operator draws random numbers, which ExecuTorch does anew at each call"
+    if touches_complex(node):
+        return _REASONS_OF_COMPLEX.get(str(operator), "et_xnnpack has no rule for this operator on complex numbers")
     if operator is not None and torch.Tag.dynamic_output_shape in operator.tags:
         return "how large its result is is known at run time only"
     return "et_xnnpack does not support this operator"

@@ -26,7 +26,8 @@ Status infer_fft(const NodeContext& node, Span<TensorType> outputs) {
   const Shape& x = node.input(0).shape;
   const size_t axis = attributes.axis();
   ETX_CHECK(axis < x.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, x.rank);
-  ETX_CHECK(!attributes.full() || from_real, InvalidProgram, "only a transform of real numbers gives all or half of them");
+  ETX_CHECK(
+      !attributes.full() || from_real, InvalidProgram, "only a transform of real numbers gives all or half of them");
   ETX_CHECK(
       to_real || entry_of(attributes.length()) == 0, InvalidProgram, "only a transform to real numbers has a length");
   if (!from_real) {

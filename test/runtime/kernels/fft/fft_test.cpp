@@ -31,7 +31,8 @@ std::vector<Complex> numbers(FftTransform transform, const float* real, const fl
 
 // Compares both results with sums in double precision.
 void check_fft(const FftParameters& p) {
-  const bool from_real = p.transform == FftTransform::RealToComplex, to_real = p.transform == FftTransform::ComplexToReal;
+  const bool from_real = p.transform == FftTransform::RealToComplex,
+             to_real = p.transform == FftTransform::ComplexToReal;
   SCOPED_TRACE(
       "kind " + std::to_string(static_cast<int>(p.transform)) + ", " + std::to_string(p.outer) + " x " +
       std::to_string(p.length) + " x " + std::to_string(p.inner));
@@ -48,8 +49,8 @@ void check_fft(const FftParameters& p) {
   for (size_t row = 0; row < p.outer * p.inner; ++row) {
     const size_t x_at = row / p.inner * x_shape[1] * p.inner + row % p.inner;
     const size_t y_at = row / p.inner * y_shape[1] * p.inner + row % p.inner;
-    const std::vector<Complex> x = numbers(
-        p.transform, inputs[0]->data<float>() + x_at, inputs.back()->data<float>() + x_at, p.length, p.inner);
+    const std::vector<Complex> x =
+        numbers(p.transform, inputs[0]->data<float>() + x_at, inputs.back()->data<float>() + x_at, p.length, p.inner);
     for (size_t k = 0; k < y_shape[1]; ++k) {
       Complex sum = 0;
       for (size_t j = 0; j < p.length; ++j) {
@@ -79,7 +80,8 @@ constexpr FftTransform kTransforms[] = {
     FftTransform::Complex, FftTransform::Inverse, FftTransform::RealToComplex, FftTransform::ComplexToReal};
 
 TEST(FftKernel, Lengths) {
-  for (const size_t length : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 25, 30, 31, 32, 33, 64, 100, 121, 400}) {
+  for (const size_t length :
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 25, 30, 31, 32, 33, 64, 100, 121, 400}) {
     for (const FftTransform transform : kTransforms) {
       check_fft({transform, 1, length, 1});
       check_fft({transform, 9, length, 1});

@@ -38,7 +38,8 @@ TEST(Fft, Refuses) {
   expect_refused(fft(FftKind::Complex, 1, {x, x}, 0, true), "only a transform of real numbers gives all or half");
   expect_refused(fft(FftKind::RealToComplex, 1, {tensor({2, 0})}), "there is no transform of 0 elements");
   expect_refused(fft(FftKind::ComplexToReal, 1, {x, x}), "there is no transform of 0 elements");
-  expect_refused(fft(FftKind::ComplexToReal, 1, {x, x}, 7), "5 complex elements are not those of 7 real ones, which are 4");
+  expect_refused(
+      fft(FftKind::ComplexToReal, 1, {x, x}, 7), "5 complex elements are not those of 7 real ones, which are 4");
   expect_refused(fft(FftKind::ComplexToReal, 1, {x, x}, int64_t{1} << 40), "there is no transform of 1099511627776");
 }
 

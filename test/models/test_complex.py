@@ -1,0 +1,234 @@
+# Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+"""Models with complex numbers inside: one delegate call, nothing outside, and what eager PyTorch computes."""
+
+import math
+
+import harness
+import pytest
+import torch
+import torch.nn.functional as F
+from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime
+from torch import nn
+from torch.export import Dim, export
+
+pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+
+
+class WhisperWithFrontEnd(nn.Module):
+    """From samples: the log-mel spectrogram as Whisper computes it, and its encoder."""
+
+    def __init__(self, mels=20, frames=50):
+        super().__init__()
+        from transformers import WhisperConfig, WhisperModel
+
+        config = WhisperConfig(
+            num_mel_bins=mels,
+            d_model=32,
+            encoder_layers=1,
+            encoder_attention_heads=2,
+            encoder_ffn_dim=64,
+            max_source_positions=frames // 2,
+            vocab_size=100,
+            decoder_layers=1,
+            decoder_attention_heads=2,
+            decoder_ffn_dim=64,
+            pad_token_id=0,
+            bos_token_id=1,
+            eos_token_id=2,
+            decoder_start_token_id=1,
+        )
+        self.encoder = WhisperModel(config).encoder
+        self.register_buffer("window", torch.hann_window(400))
+        self.register_buffer("filters", torch.rand(mels, 201))
+
+    def forward(self, samples):
+        stft = torch.stft(samples, 400, 160, window=self.window, return_complex=True)
+        power = stft[..., :-1].abs() ** 2
+        log = torch.clamp(self.filters @ power, min=1e-10).log10()
+        log = torch.maximum(log, log.amax(dim=(1, 2), keepdim=True) - 8.0)
+        return self.encoder((log + 4.0) / 4.0).last_hidden_state
+
+
+class Separator(nn.Module):
+    """As Demucs: the spectrum as channels, convolutions on it, and back to samples."""
+
+    def __init__(self, size=64, sources=2):
+        super().__init__()
+        self.size, self.step, self.sources = size, size // 4, sources
+        self.register_buffer("window", torch.hann_window(size))
+        self.encode = nn.Conv2d(4, 8, (8, 1), (4, 1), (2, 0))
+        self.decode = nn.ConvTranspose2d(8, 4 * sources, (8, 1), (4, 1), (2, 0))
+
+    def forward(self, mix):
+        batch, channels, length = mix.shape
+        frames = math.ceil(length / self.step)
+        pad = self.step // 2 * 3
+        x = F.pad(mix, (pad, pad + frames * self.step - length), mode="reflect").reshape(batch * channels, -1)
+        z = torch.stft(x, self.size, self.step, window=self.window, normalized=True, return_complex=True, center=True)
+        z = z[:, :-1, 2 : 2 + frames].reshape(batch, channels, self.size // 2, frames)
+        cac = torch.view_as_real(z).permute(0, 1, 4, 2, 3).reshape(batch, channels * 2, self.size // 2, frames)
+        mask = self.decode(F.gelu(self.encode(cac)))
+        out = mask.view(batch, self.sources, channels, 2, self.size // 2, frames).permute(0, 1, 2, 4, 5, 3)
+        z = torch.view_as_complex(out.contiguous())
+        z = F.pad(F.pad(z, (0, 0, 0, 1)), (2, 2))
+        z = z.reshape(-1, self.size // 2 + 1, frames + 4)
+        y = torch.istft(z, self.size, self.step, window=self.window, normalized=True, center=True)
+        return y.view(batch, self.sources, channels, -1)[..., pad : pad + length]
+
+
+class Vocoder(nn.Module):
+    """Ends in an inverse STFT of magnitudes and phases, as Vocos does."""
+
+    def __init__(self, size=64, step=16):
+        super().__init__()
+        self.size, self.step = size, step
+        self.body = nn.Conv1d(20, size + 2, 7, padding=3)
+        self.register_buffer("window", torch.hann_window(size))
+
+    def forward(self, mel):
+        magnitude, phase = self.body(mel).chunk(2, dim=1)
+        magnitude = torch.exp(magnitude).clip(max=1e2)
+        spectrum = magnitude * (torch.cos(phase) + 1j * torch.sin(phase))
+        return torch.istft(spectrum, self.size, self.step, window=self.window, center=True)
+
+
+class FourierOperator(nn.Module):
+    """Two layers of a Fourier neural operator."""
+
+    def __init__(self, width=6, modes=4):
+        super().__init__()
+        self.modes = modes
+        self.lift, self.project = nn.Conv2d(1, width, 1), nn.Conv2d(width, 1, 1)
+        self.skips = nn.ModuleList(nn.Conv2d(width, width, 1) for _ in range(2))
+        self.weights = nn.ParameterList(
+            torch.randn(2, width, width, modes, modes, dtype=torch.complex64) / width for _ in range(2)
+        )
+
+    def spectral(self, x, weight):
+        m = self.modes
+        y = torch.fft.rfft2(x)
+        out = torch.zeros_like(y)
+        out[:, :, :m, :m] = torch.einsum("bixy,ioxy->boxy", y[:, :, :m, :m], weight[0])
+        out[:, :, -m:, :m] = torch.einsum("bixy,ioxy->boxy", y[:, :, -m:, :m], weight[1])
+        return torch.fft.irfft2(out, s=x.shape[-2:])
+
+    def forward(self, x):
+        x = self.lift(x)
+        for weight, skip in zip(self.weights, self.skips, strict=True):
+            x = F.gelu(self.spectral(x, weight) + skip(x))
+        return self.project(x)
+
+
+class Attention(nn.Module):
+    """Self-attention with rotary embeddings of complex numbers, as in Llama's first code."""
+
+    def __init__(self, heads=2, size=8, length=32):
+        super().__init__()
+        self.heads, self.size = heads, size
+        self.qkv = nn.Linear(heads * size, 3 * heads * size)
+        angles = torch.outer(torch.arange(length).float(), 10000 ** (-torch.arange(0, size, 2).float() / size))
+        self.register_buffer("freqs_cis", torch.polar(torch.ones_like(angles), angles))
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, self.size).unbind(2)
+
+        def turned(y):
+            z = torch.view_as_complex(y.float().reshape(*y.shape[:-1], -1, 2))
+            return torch.view_as_real(z * self.freqs_cis[:length].view(1, length, 1, -1)).flatten(3).type_as(y)
+
+        q, k, v = turned(q).transpose(1, 2), turned(k).transpose(1, 2), v.transpose(1, 2)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).flatten(2)
+
+
+class StateSpace(nn.Module):
+    """A recurrence of complex states, step by step, as S4 and the first Mamba have it."""
+
+    def __init__(self, channels=4, states=3):
+        super().__init__()
+        self.a = nn.Parameter(
+            torch.view_as_real(torch.complex(-torch.rand(channels, states), torch.rand(channels, states)))
+        )
+        self.b = nn.Parameter(torch.randn(channels, states, 2))
+        self.c = nn.Parameter(torch.randn(channels, states, 2))
+
+    def forward(self, x):
+        a, b, c = map(torch.view_as_complex, (self.a, self.b, self.c))
+        decay = torch.exp(a * 0.1)
+        state = torch.zeros(x.shape[0], *a.shape, dtype=torch.complex64)
+        results = []
+        for t in range(x.shape[1]):
+            state = decay * state + b * x[:, t, :, None]
+            results.append((state * c).sum(-1).real * 2)
+        return torch.stack(results, 1)
+
+
+_BATCH = Dim("batch", max=4)
+#: The module, an input, which of its axes may change, and shapes that the program is called with.
+MODELS = {
+    "whisper": (WhisperWithFrontEnd, (2, 8000), {0: _BATCH}, [(1, 8000), (3, 8000)]),
+    "separator": (Separator, (2, 2, 1000), {0: _BATCH}, [(1, 2, 1000), (4, 2, 1000)]),
+    "vocoder": (Vocoder, (2, 20, 12), {0: _BATCH, 2: Dim("frames", min=4, max=30)}, [(1, 20, 5), (3, 20, 30)]),
+    "fourier_operator": (FourierOperator, (2, 1, 16, 15), {0: _BATCH}, [(1, 1, 16, 15), (3, 1, 16, 15)]),
+    "rotary_embedding": (Attention, (2, 9, 16), {0: _BATCH, 1: Dim("length", max=32)}, [(1, 1, 16), (3, 32, 16)]),
+    "state_space": (StateSpace, (2, 6, 4), {0: _BATCH}, [(1, 6, 4), (4, 6, 4)]),
+}
+
+
+@pytest.mark.parametrize("is_dynamic", (False, True), ids=("static", "dynamic"))
+@pytest.mark.parametrize("name", MODELS)
+def test_is_one_delegate_call(name, is_dynamic):
+    make, shape, axes, calls = MODELS[name]
+    torch.manual_seed(0)
+    module = make().eval()
+    partitioner = EtXnnpackPartitioner(require_full_delegation=True)
+    with torch.no_grad():
+        exported = export(module, (torch.randn(shape),), dynamic_shapes=(axes,) if is_dynamic else None)
+    program = to_edge_transform_and_lower(exported, partitioner=[partitioner]).to_executorch()
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    for size in [shape, *calls, shape] if is_dynamic else [shape]:
+        x = torch.randn(size)
+        with torch.no_grad():
+            expected = module(x)
+        (y,) = method.execute((x,))
+        assert y.shape == expected.shape
+        assert (y - expected).abs().max() <= 2e-5 * expected.abs().max()
+
+
+def test_rotary_embedding_is_one_operator():
+    """What is written with complex numbers becomes what is written with pairs of real ones."""
+    module = Attention().eval()
+    with torch.no_grad():
+        lowered = harness.lower_exported(export(module, (torch.randn(2, 9, 16),)))
+    (graph,) = lowered.optimized.values()
+    assert [node.op for node in graph.nodes].count("RotaryEmbedding") == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "reason"),
+    [
+        (torch.fft.rfft, (3, 8), "complex numbers leave the program"),
+        (lambda x: torch.view_as_complex(x).tanh().abs(), (3, 2), "complex64"),
+        (lambda x: torch.linalg.inv(torch.view_as_complex(x)).abs(), (3, 3, 2), "no rule for this operator"),
+    ],
+)
+def test_says_what_stays_outside(function, shape, reason):
+    class Module(nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    lowered = harness.lower_exported(export(Module(), (torch.randn(shape),)))
+    assert reason in str(lowered.report)
+
+
+def test_says_that_complex_numbers_enter():
+    class Module(nn.Module):
+        def forward(self, x):
+            return torch.fft.irfft(x)
+
+    lowered = harness.lower_exported(export(Module(), (torch.randn(3, 5, dtype=torch.complex64),)))
+    assert "complex numbers enter the program" in str(lowered.report)
