@@ -153,7 +153,7 @@ def _pad(c, x, amounts, mode, value=0):
 def _is_float32(value) -> bool:
     """Whether ``Pad`` can hold the number."""
     with np.errstate(over="ignore"):
-        return bool(np.float32(value) == value) or math.isnan(value)
+        return float(np.float32(value)) == value or math.isnan(value)
 
 
 def _cut(c, x, pairs):

@@ -223,7 +223,7 @@ def in_dtype(sample: Sample, dtype: torch.dtype) -> Sample | None:
         return None
     try:
         reduced.expected(reduced.inputs())
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, AssertionError):
         return None
     return reduced
 
