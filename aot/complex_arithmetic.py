@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 import torch
 
-from .complex_rules import any_rule, joined, parts_of, rule
+from .complex_rules import RULES, any_rule, joined, parts_of, rule
 from .fft_ops import fft_c2c, fft_c2r, fft_r2c
 
 _aten = torch.ops.aten
+
+__all__ = ["RULES"]  # with those of ``complex_rules``
 
 
 def _sum(a, b):

@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .complex_rules import RULES
+from .complex_arithmetic import RULES
 from .custom_ops import custom_op
 from .fold_float64 import fold_float64, remove_unread, replace_by_constants
 from .graph_edit import add_call
@@ -49,11 +49,8 @@ def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
             break
     _split_constants(program)
     for node in program.graph.nodes:
-        # Parts may lie in memory in another way than the complex numbers did.
-        if node.target in (_aten.view.default, _aten._unsafe_view.default):
-            node.target = _aten.reshape.default
         # Else the checks of the Edge dialect end with an error, and nobody sees the reason that we give.
-        elif touches_complex(node) and isinstance(node.target, OpOverload) and not has_aliases(node.target):
+        if touches_complex(node) and isinstance(node.target, OpOverload) and not has_aliases(node.target):
             node.target = custom_op(node.target)
     program.graph_module.recompile()
     return program
@@ -125,3 +122,7 @@ def _read_parts(graph: Graph) -> None:
             node.replace_all_uses_with(pairs)
         graph.erase_node(node)
     graph.eliminate_dead_code()
+    for node in graph.nodes:
+        # Parts may lie in memory in another way than the complex numbers did.
+        if node.target in (_aten.view.default, _aten._unsafe_view.default):
+            node.target = _aten.reshape.default

@@ -34,6 +34,14 @@ def calls(program):
 # Operators ------------------------------------------------------------------------------
 
 
+def test_what_is_decomposed_by_default_is_known():
+    table = private.decompositions()
+    assert aten.fft_rfft.default in table
+    assert aten.view.default not in table
+    y = table[aten.fft_rfft.default](torch.ones(4))
+    assert torch.equal(y, torch.fft.rfft(torch.ones(4)))
+
+
 def test_operators_of_a_program_are_of_one_type():
     program = exported(lambda x: torch.relu(x) + 1, torch.rand(3))
     assert all(isinstance(node.target, private.OpOverload) for node in calls(program))
