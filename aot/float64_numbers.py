@@ -27,6 +27,8 @@ def keep_float64_numbers(program: ExportedProgram) -> None:
     for node in list(graph.nodes):
         if node.op != "call_function" or not isinstance(node.target, OpOverload) or not _computes_float64(node):
             continue
+        if node.target is _aten.rsub.Scalar and len(node.args) == 2 and not node.kwargs:
+            node.target, node.args = _aten.sub.Tensor, node.args[::-1]  # which it would become later
         names = tensor_parameters(node.target)
         for place, (parameter, number) in enumerate(zip(parameters(node.target), node.args, strict=False)):
             if parameter.name in names and isinstance(number, float) and not _is_float32(number):
