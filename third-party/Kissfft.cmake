@@ -16,6 +16,8 @@ foreach(variant IN LISTS variants)
   endforeach()
   if(NOT variant STREQUAL "single")
     target_include_directories(${target} BEFORE PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/kissfft_lanes")
+    # Named as well, because the compiler has a header of the same name.
+    target_compile_options(${target} PRIVATE "SHELL:-include \"${CMAKE_CURRENT_SOURCE_DIR}/kissfft_lanes/xmmintrin.h\"")
     target_compile_definitions(${target} PRIVATE USE_SIMD ET_XNNPACK_KISSFFT_LANES=8)
   endif()
   if(variant STREQUAL "avx2")
