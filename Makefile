@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
 
-.PHONY: help demo test bench bench-limits bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-scaling bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo "make bench-llm   set up, and measure language models beside the official delegate, llama.cpp and ONNX Runtime GenAI (hours, 50 GB; BENCH=\"--models smollm2_135m --formats fp32 8da4w --contexts 128 --threads 1\" for a part)"
 	@echo "make bench       set up, and measure whole models beside other engines and the limits of the machine (about an hour at first)"
 	@echo "make bench-limits     set up, and measure what the machine can do: multiply-adds and memory (a minute)"
+	@echo "make bench-scaling    set up, and measure how MobileNetV2, or BENCH=model.pte, divides its work between threads (minutes)"
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
 	@echo "make build       set up and build only; the package is installed into $(venv)"
 	@echo "make unit        C++ tests          make python-test  Python tests"
@@ -88,12 +89,20 @@ bench: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Latency of whole models)
 	@$(bin)/python benchmarks/bench.py $(BENCH)
 
+configure_limits = cmake --preset release -B build/limits -DET_XNNPACK_BUILD_BENCHMARKS=ON -DET_XNNPACK_BUILD_TESTS=OFF \
+	  -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) > build/limits.log || { cat build/limits.log; exit 1; }
+
 bench-limits: build
 	$(call say,Limits of this machine)
-	@cmake --preset release -B build/limits -DET_XNNPACK_BUILD_BENCHMARKS=ON -DET_XNNPACK_BUILD_TESTS=OFF \
-	  -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) > build/limits.log || { cat build/limits.log; exit 1; }
+	@$(configure_limits)
 	@cmake --build build/limits --target limits > build/limits.log || { cat build/limits.log; exit 1; }
 	@build/limits/benchmarks/limits
+
+bench-scaling: build $(stamps)/examples $(stamps)/benchmarks
+	$(call say,Work of several threads)
+	@$(configure_limits)
+	@cmake --build build/limits --target loop_trace > build/limits.log || { cat build/limits.log; exit 1; }
+	@$(bin)/python -W ignore benchmarks/scaling.py --trace build/limits/benchmarks/libloop_trace.so $(BENCH)
 
 bench-operators: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Latency of single operators)

@@ -27,7 +27,7 @@ THREADS = "ET_XNNPACK_LOOP_THREADS"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("programs", nargs="+", type=Path, metavar="PROGRAM.pte")
+    parser.add_argument("programs", nargs="*", type=Path, metavar="PROGRAM.pte", help="without any: MobileNetV2")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, 4, 8, 16])
     parser.add_argument("--calls", type=int, default=20, help="the least of so many calls counts for each item")
     parser.add_argument("--trace", type=Path, required=True, help="the library that loop_trace.cpp becomes")
@@ -36,11 +36,21 @@ def main() -> int:
     if arguments.child:
         print(json.dumps(trace(arguments.programs[0], arguments.calls)))
         return 0
-    for program in arguments.programs:
+    for program in arguments.programs or [mobilenet_v2()]:
         print(f"# {program.name}\n")
         print(report({n: run(arguments, program, n) for n in arguments.threads}), "\n")
         print(waiting(run(arguments, program, None)), "\n")
     return 0
+
+
+def mobilenet_v2() -> Path:
+    """The program that load.py measures, too."""
+    folder = ROOT / "build" / "bench" / "load" / "mobilenet_v2" / "et_xnnpack"
+    if not (folder / "model.pte").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        words = [sys.executable, "-W", "ignore", "load.py", "--prepare", "et_xnnpack", "mobilenet_v2", str(folder)]
+        subprocess.run(words, cwd=ROOT / "benchmarks", check=True, stdout=subprocess.DEVNULL)
+    return folder / "model.pte"
 
 
 def run(arguments, program: Path, threads: int | None) -> dict:

@@ -300,6 +300,21 @@ GraphDef dynamic_quantization() {
   return g;
 }
 
+// A kernel of ours that gives its result to a pass, a part at a time.
+GraphDef led_pass() {
+  GraphDef g;
+  const int64_t batch = g.ranged(DimOp::InputDim, 0, 0, 0, 3, 2);
+  const int64_t height = g.ranged(DimOp::InputDim, 0, 1, 1, 9, 5);
+  const uint32_t x = g.input({batch, height, 6, 8});
+  const uint32_t w = g.constant({8, 7, 7, 1}, some_numbers(392));
+  const uint32_t scale = g.constant({8}, some_numbers(8));
+  const uint32_t conv = g.node(conv2d({1, 1}, {3, 3, 3, 3}, {1, 1}, 8), {x, w}, {batch, height, 6, 8});
+  const uint32_t scaled = g.node(binary(BinaryKind::Mul), {conv, scale}, {batch, height, 6, 8});
+  g.output(g.node(binary(BinaryKind::Add), {scaled, x}, {batch, height, 6, 8}));
+  g.output(g.node(binary(BinaryKind::Sub), {conv, scaled}, {batch, height, 6, 8}));
+  return g;
+}
+
 } // namespace
 
 std::vector<SampleGraph> sample_graphs() {
@@ -319,6 +334,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"quantization", quantization()},
       {"quantized_images", quantized_images()},
       {"dynamic_quantization", dynamic_quantization()},
+      {"led_pass", led_pass()},
   };
 }
 

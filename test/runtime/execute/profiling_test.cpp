@@ -152,6 +152,20 @@ TEST_F(ProfilingTest, NodesThatShareAPassAreOneEvent) {
   EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("reshape", "0 Unary with 1 Unary, 2 Binary"));
 }
 
+TEST_F(ProfilingTest, AKernelAndThePassThatItLeadsAreOneEvent) {
+  GraphDef g;
+  const uint32_t x = g.input({1, 4, 4, 2});
+  const uint32_t w = g.constant({2, 7, 7, 1}, some_numbers(98));
+  const uint32_t conv = g.node(conv2d({1, 1}, {3, 3, 3, 3}, {1, 1}, 2), {x, w}, {1, 4, 4, 2});
+  const uint32_t sine = g.node(unary(schema::UnaryKind::Sin), {x}, {1, 4, 4, 2});
+  g.output(g.node(binary(schema::BinaryKind::Mul), {conv, sine}, {1, 4, 4, 2}));
+  Tracer tracer;
+  load(g, &tracer);
+  tracer.events.clear();
+  TensorArgument in({1, 4, 4, 2}), out({1, 4, 4, 2});
+  EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("reshape", "0 Conv2d with 1 Unary, 2 Binary"));
+}
+
 TEST_F(ProfilingTest, NothingIsLoggedUnlessThereIsATracerAndTheOption) {
   Tracer tracer;
   TensorArgument x({2, 3}), y({4, 4});

@@ -1,10 +1,14 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/elementwise/fused_elementwise.h>
 
+#include <algorithm>
+
+#include <runtime/kernels/common/parallel.h>
 #include <runtime/kernels/elementwise/binary.h>
 #include <runtime/kernels/elementwise/logic.h>
 #include <runtime/kernels/elementwise/unary.h>
 
+#include "guarded_buffer.h"
 #include "row_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -12,8 +16,41 @@ namespace {
 
 using Value = FusedElementwise::Value;
 
-// where(a > 0, sqrt(a), b) + b, and sqrt(a), which is read outside, too.
-PlainCase sum_of_roots(const Tensor& a, const Tensor& b, const Tensor& zero, const Shape& y) {
+// Lengths of parts, one after the other and then again.
+using PartSizes = std::vector<size_t>;
+
+// Runs a pass in parts of these sizes, which threads of the pool take in any order, each from memory of its own. The pass
+// finds nothing at the input that is streamed.
+void run_in_parts(
+    const FusedElementwise& pass,
+    const KernelArguments& arguments,
+    size_t count,
+    size_t element,
+    size_t streamed,
+    const PartSizes& sizes) {
+  std::vector<size_t> ends{0};
+  for (size_t i = 0; ends.back() < count; ++i) {
+    ends.push_back(std::min(count, ends.back() + sizes[i % sizes.size()]));
+  }
+  std::vector<const void*> inputs(arguments.inputs.begin(), arguments.inputs.end());
+  const char* const elements = static_cast<const char*>(inputs[streamed]);
+  inputs[streamed] = nullptr;
+  KernelArguments rest = arguments;
+  rest.inputs = {inputs.data(), inputs.size()};
+  pass.begin_parts(rest);
+  parallel_for_with_thread(arguments.pool, ends.size() - 1, [&](size_t thread, size_t i) {
+    const size_t part = ends.size() - 2 - i, bytes = (ends[part + 1] - ends[part]) * element;
+    GuardedBuffer copy(bytes, true);
+    std::memcpy(copy.data(), elements + ends[part] * element, bytes);
+    pass.run_part(rest, thread, ends[part], ends[part + 1] - ends[part], streamed, copy.data());
+    EXPECT_EQ(std::memcmp(copy.data(), elements + ends[part] * element, bytes), 0) << "wrote to what it takes";
+  });
+  pass.end_parts(rest);
+}
+
+// where(a > 0, sqrt(a), b) + b, and sqrt(a), which is read outside, too; with `parts` it takes a in these.
+PlainCase sum_of_roots(
+    const Tensor& a, const Tensor& b, const Tensor& zero, const Shape& y, const PartSizes& parts = {}) {
   enum : uint32_t { kA, kB, kZero, kPositive, kRoot, kChosen, kSum };
   const auto make = [=] {
     std::vector<FusedElementwise::Node> nodes;
@@ -28,9 +65,12 @@ PlainCase sum_of_roots(const Tensor& a, const Tensor& b, const Tensor& zero, con
     return std::make_unique<TestedFunctions>(
         [=](size_t num_threads) -> StatusOr<size_t> {
           const Shape shapes[] = {a.shape(), b.shape(), zero.shape()};
-          return pass->reshape({shapes, 3}, y, num_threads);
+          const size_t bytes = pass->reshape({shapes, 3}, y, num_threads);
+          return parts.empty() ? bytes : pass->parts_bytes(num_threads);
         },
-        [=](const KernelArguments& arguments) { pass->run(arguments); });
+        [=](const KernelArguments& arguments) {
+          return parts.empty() ? pass->run(arguments) : run_in_parts(*pass, arguments, y.numel(), 4, 0, parts);
+        });
   };
   return {make, {a, b, zero}, {{DType::Float32, y}, {DType::Float32, y}}};
 }
@@ -60,6 +100,78 @@ TEST(FusedElementwise, SeveralNodesOfSeveralTypes) {
     check_kernel(kernel_case, sum);
     kernel_case.checked = 1;
     check_kernel(kernel_case, root);
+  }
+}
+
+const PartSizes kParts[] = {{1, 7, 513, 3}, {1023, 1025, 2}, {5000, 1}, {511, 30}, {100000}};
+
+// On each instruction set and with each number of threads the parts have the bits of the whole.
+void check_parts(const std::function<PlainCase(const PartSizes&)>& make, size_t outputs, const std::string& what) {
+  for (const PartSizes& parts : kParts) {
+    SCOPED_TRACE(what + " in parts of " + std::to_string(parts.front()));
+    for (size_t k = 0; k < outputs; ++k) {
+      PlainCase whole = make({}), cut = make(parts);
+      whole.checked = cut.checked = k;
+      for_each_isa([&] {
+        const Tensor expected = run_kernel(whole);
+        for (const size_t threads : {0, 3}) {
+          ASSERT_EQ(run_kernel(cut, threads).bytes, expected.bytes) << isa_name() << ", threads " << threads;
+        }
+      });
+    }
+  }
+}
+
+TEST(FusedElementwise, PartsHaveTheBitsOfTheWhole) {
+  const Shape shapes[][2] = {
+      {{7}, {1}},
+      {{}, {}},
+      {{1025}, {1025}},
+      {{300, 5}, {5}},
+      {{300, 5}, {300, 1}},
+      {{300, 5}, {300, 5}},
+      {{9, 700}, {700}},
+      {{9, 700}, {9, 1}},
+      {{2, 3, 1500}, {3, 1}},
+      {{40, 3, 2, 3}, {3, 1, 3}},
+      {{3, 0}, {1}},
+  };
+  for (const auto& [whole, other] : shapes) {
+    const Tensor a = random_floats(whole), b = random_floats(other), zero = floats({}, {0});
+    check_parts(
+        [&, y = whole](const PartSizes& parts) { return sum_of_roots(a, b, zero, y, parts); },
+        2,
+        whole.to_string() + " and " + other.to_string());
+  }
+}
+
+// One row alone, whose streamed input is not the first one.
+TEST(FusedElementwise, PartsOfOneNode) {
+  const Shape shapes[][2] = {{{2000, 3}, {3}}, {{2000, 3}, {2000, 1}}, {{40, 511}, {511}}, {{3, 9000}, {1}}};
+  for (const auto& [whole, other] : shapes) {
+    const Tensor a = random_floats(other), b = random_floats(whole);
+    const Shape y = whole;
+    const auto make = [&](const PartSizes& parts) {
+      const auto make_pass = [=] {
+        std::vector<FusedElementwise::Node> nodes;
+        nodes.push_back({binary_row({BinaryFunction::Sub}), {0, 1}, {2, 4}});
+        const Value inputs[] = {{0, 4}, {1, 4}};
+        const uint32_t output = 2;
+        const auto pass = std::make_shared<FusedElementwise>(
+            std::move(nodes), Span<const Value>(inputs, 2), Span<const uint32_t>(&output, 1));
+        return std::make_unique<TestedFunctions>(
+            [=](size_t num_threads) -> StatusOr<size_t> {
+              const Shape all[] = {a.shape(), b.shape()};
+              const size_t bytes = pass->reshape({all, 2}, y, num_threads);
+              return parts.empty() ? bytes : pass->parts_bytes(num_threads);
+            },
+            [=](const KernelArguments& arguments) {
+              return parts.empty() ? pass->run(arguments) : run_in_parts(*pass, arguments, y.numel(), 4, 1, parts);
+            });
+      };
+      return PlainCase{make_pass, {a, b}, {{DType::Float32, y}}};
+    };
+    check_parts(make, 1, whole.to_string() + " and " + other.to_string());
   }
 }
 
@@ -96,6 +208,18 @@ TEST(FusedElementwise, SaysWhyARowFails) {
   EXPECT_EQ(run().message(), "an integer is divided by zero");
   b.data<int32_t>()[19999] = 1;
   EXPECT_TRUE(run().ok()) << "one call's failure is not the next one's";
+  std::vector<uint8_t> scratch(pass.parts_bytes(1));
+  const auto run_parts = [&] {
+    Status status;
+    const KernelArguments arguments{{from, 2}, {to, 1}, scratch.data(), nullptr, &status};
+    run_in_parts(pass, arguments, a.numel(), 4, 0, {1023, 1});
+    return status;
+  };
+  EXPECT_TRUE(run_parts().ok());
+  b.data<int32_t>()[3] = 0;
+  EXPECT_EQ(run_parts().message(), "an integer is divided by zero");
+  b.data<int32_t>()[3] = 1;
+  EXPECT_TRUE(run_parts().ok());
 }
 
 } // namespace

@@ -1,0 +1,56 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+// One call of an Executable.
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <runtime/execute/executable.h>
+
+#include "graph_call.h"
+#include "guarded_buffer.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+
+struct Results {
+  Status status;
+  std::vector<std::vector<uint8_t>> outputs;
+};
+
+// Runs on memory that ends, or begins, at an unmapped page.
+inline Results run(Executable& executable, const GraphCall& call, pthreadpool_t pool = nullptr, bool at_end = true) {
+  Results results;
+  results.status = executable.reshape({call.sizes.data(), call.sizes.size()}, pool);
+  if (!results.status.ok()) {
+    return results;
+  }
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (const std::vector<uint8_t>& content : call.inputs) {
+    buffers.push_back(std::make_unique<GuardedBuffer>(content.size(), at_end));
+    std::copy(content.begin(), content.end(), buffers.back()->data());
+    inputs.push_back(buffers.back()->data());
+  }
+  for (size_t i = 0; i < executable.blob().num_outputs(); ++i) {
+    buffers.push_back(std::make_unique<GuardedBuffer>(executable.output_type(i).bytes(), at_end));
+    outputs.push_back(buffers.back()->data());
+  }
+  results.status = executable.run({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* data = static_cast<const uint8_t*>(outputs[i]);
+    results.outputs.emplace_back(data, data + executable.output_type(i).bytes());
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_TRUE(buffers[i]->intact()) << "argument " << i;
+    if (i < inputs.size()) {
+      EXPECT_TRUE(std::equal(call.inputs[i].begin(), call.inputs[i].end(), buffers[i]->data())) << "input " << i;
+    }
+  }
+  return results;
+}
+
+} // namespace executorch::backends::et_xnnpack::testing
