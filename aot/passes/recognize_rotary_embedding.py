@@ -77,7 +77,7 @@ def _column(graph: Graph, node: Node) -> list[_Part]:
     whole = (*half[:-1], 2 * half[-1])
     window = _window(graph, split.inputs[0])
     if graph.values[split.inputs[0]].shape != whole:  # x had another shape, and two reshapes became one
-        window = _in(graph, split.inputs[0], 0, whole[-1])._replace(shape=whole)
+        window = _Window(_in(graph, split.inputs[0], 0, whole[-1]).of, whole, 0, whole[-1])
     return [_Part(window, True, cut.attributes.start == 1)]
 
 

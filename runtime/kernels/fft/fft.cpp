@@ -40,7 +40,7 @@ HWY_EXPORT(lanes_variant);
 
 namespace {
 
-constexpr double kPi = 3.141592653589793238462643383279502884;
+const double kPi = std::acos(-1.0);
 constexpr size_t kGrain = 16384; // elements
 constexpr size_t kFewRows = 2; // are computed one by one
 
