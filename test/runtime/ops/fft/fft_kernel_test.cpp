@@ -27,9 +27,9 @@ TEST(FftKernel, Parameters) {
       outputs.push_back({DType::Float32, y});
     }
     PlainCase plain = plain_case<Fft>(FftParameters{transform, 2, 6, 3, scale, from_real}, inputs, outputs);
-    const auto attributes = [kind = kind, norm = norm, from_real, to_real](auto& builder) {
+    const auto attributes = [fft_kind = kind, fft_norm = norm, from_real, to_real](auto& builder) {
       const schema::Size length(to_real ? 6 : 0);
-      return schema::CreateFft(builder, kind, 1, norm, from_real, &length).Union();
+      return schema::CreateFft(builder, fft_kind, 1, fft_norm, from_real, &length).Union();
     };
     KernelCase node{
         make_fft,
