@@ -10,8 +10,8 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-constexpr double kRootOfHalf = 0.70710678118654752440;
-constexpr double kRootOf2OverPi = 1.41421356237309504880 * 1.12837916709551257390 * 0.5; // rounded as in PyTorch
+const double kRootOfHalf = std::sqrt(0.5);
+const double kRootOf2OverPi = std::sqrt(2.0) * (2 / std::sqrt(std::acos(-1.0))) * 0.5; // rounded as in PyTorch
 
 double clamped(double x, double low, double high) {
   return x < low ? low : x > high ? high : x; // keeps NaN
@@ -50,7 +50,7 @@ ETX_UNARY(Exp2) { return std::exp2(x); }
 ETX_UNARY(Expm1) { return std::expm1(x); }
 ETX_UNARY(Floor) { return std::floor(x); }
 ETX_UNARY(Gelu) { return x * 0.5 * (1 + std::erf(x * kRootOfHalf)); }
-ETX_UNARY(GeluTanh) { return 0.5 * x * (1 + std::tanh(kRootOf2OverPi * (x + 0.044715 * (x * x * x)))); }
+ETX_UNARY(GeluTanh) { return 0.5 * x * (1 + std::tanh(kRootOf2OverPi * (x + 44.715e-3 * (x * x * x)))); }
 ETX_UNARY(HardSigmoid) { return clamped(x + 3, 0, 6) / 6; }
 ETX_UNARY(HardSwish) { return x * clamped(x + 3, 0, 6) / 6; }
 ETX_UNARY(Log) { return std::log(x); }
