@@ -31,7 +31,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 	$(shell find aot serialization runtime test/runtime test/fuzz/blob test/fuzz/targets test/xnnpack test/package cmake third-party \
 	  -name '__pycache__' -prune -o -name '*.md' -o -print 2>/dev/null)
 
-say = @printf '\n\033[1m== %s\033[0m\n' "$(1)"
+say = @printf '\n\033[1m== %s\033[0m  %(%T)T\n' "$(1)" -1
 
 .PHONY: help demo test bench bench-limits bench-scaling bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
