@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What arithmetic and Fourier transforms of complex numbers are in terms of real and imaginary parts."""
 
+import cmath
+import math
 from collections.abc import Callable
 
 import torch
@@ -202,6 +204,108 @@ def _cos(x):
     return joined(torch.cos(real) * torch.cosh(imag), -(torch.sin(real) * torch.sinh(imag)))
 
 
+def _sinh(real, imag):
+    return torch.sinh(real) * torch.cos(imag), torch.cosh(real) * torch.sin(imag)
+
+
+def _tanh(real, imag):
+    """Beyond 20 the real part is 1 and the imaginary one 0, where squares would become infinite."""
+    real = torch.clamp(real, -20, 20)
+    a, b, cosine = torch.sinh(real), torch.sin(imag), torch.cos(imag)
+    divisor = a * a + cosine * cosine
+    return a * torch.cosh(real) / divisor, b * cosine / divisor
+
+
+@rule(_aten.sinh.default)
+def _sinh_rule(x):
+    return joined(*_sinh(*parts_of(x)))
+
+
+@rule(_aten.cosh.default)
+def _cosh(x):
+    real, imag = parts_of(x)
+    return joined(torch.cosh(real) * torch.cos(imag), torch.sinh(real) * torch.sin(imag))
+
+
+@rule(_aten.tanh.default)
+def _tanh_rule(x):
+    return joined(*_tanh(*parts_of(x)))
+
+
+@rule(_aten.tan.default)
+def _tan(x):
+    real, imag = parts_of(x)
+    imag, real = _tanh(imag, real)  # tan(x) = -i tanh(ix)
+    return joined(real, imag)
+
+
+@rule(_aten.expm1.default)
+def _expm1(x):
+    real, imag = parts_of(x)
+    half = torch.sin(imag * 0.5)
+    return joined(torch.expm1(real) * torch.cos(imag) - half * half * 2, torch.exp(real) * torch.sin(imag))
+
+
+@rule(_aten.log1p.default)
+def _log1p(x):
+    """|1 + x|^2 is 1 plus what log1p takes, which keeps the digits of small numbers."""
+    real, imag = parts_of(x)
+    return joined(torch.log1p(real * (real + 2) + imag * imag) * 0.5, torch.atan2(imag, real + 1))
+
+
+@rule(_aten.log2.default)
+def _log2(x):
+    return torch.log(x) * (1 / math.log(2))
+
+
+@rule(_aten.log10.default)
+def _log10(x):
+    return torch.log(x) * (1 / math.log(10))
+
+
+@rule(_aten.sigmoid.default)
+def _sigmoid(x):
+    """(1 + tanh(x / 2)) / 2."""
+    return torch.tanh(x * 0.5) * 0.5 + 0.5
+
+
+@rule(_aten.rsqrt.default)
+def _rsqrt(x):
+    return torch.reciprocal(torch.sqrt(x))
+
+
+@rule(_aten.pow.Tensor_Tensor)
+def _pow_of_tensors(x, exponent):
+    return torch.exp(torch.log(x) * exponent)
+
+
+@rule(_aten.pow.Scalar)
+def _pow_of_number(x, exponent):
+    return torch.exp(exponent * cmath.log(x))
+
+
+@rule(_aten.prod.dim_int)
+def _prod(x, dim, keepdim=False):
+    """The product of the halves, of which an odd number is left over."""
+    if not isinstance(x.shape[dim], int) or x.shape[dim] == 0:
+        return NotImplemented
+    while (count := x.shape[dim]) > 1:
+        half = count // 2
+        product = x.narrow(dim, 0, half) * x.narrow(dim, half, half)
+        x = torch.cat([product, x.narrow(dim, 2 * half, 1)], dim) if count % 2 else product
+    return x if keepdim else x.squeeze(dim)
+
+
+@rule(_aten.prod.default)
+def _prod_of_all(x):
+    return _prod(x.reshape(-1), 0)
+
+
+@rule(_aten.linalg_vector_norm.default)
+def _vector_norm(x, *args, **kwargs):
+    return _aten.linalg_vector_norm(_abs(x), *args, **kwargs)
+
+
 @rule(_aten.pow.Tensor_Scalar)
 def _pow(x, exponent):
     if isinstance(exponent, complex):
@@ -234,6 +338,12 @@ def _ne(a, b):
 def _isnan(x):
     real, imag = parts_of(x)
     return torch.isnan(real) | torch.isnan(imag)
+
+
+@rule(_aten.isinf.default)
+def _isinf(x):
+    real, imag = parts_of(x)
+    return torch.isinf(real) | torch.isinf(imag)
 
 
 # Fourier transforms -----------------------------------------------------------------------

@@ -93,12 +93,21 @@ def trace(program: Path, calls: int) -> dict:
 DTYPES = {4: "int64", 5: "float16", 6: "float32", 11: "bool", 15: "bfloat16"}
 
 
-def makespan(items: list[float], threads: int) -> float:
-    """When all are done, if each thread takes the next item when it has finished one."""
-    busy = [0.0] * min(threads, len(items))
+def makespan(items: list[float], slowness: list[float]) -> float:
+    """When all are done, if each thread takes the next item when it has finished one. ``slowness`` has each thread's
+    time for an item, with 1 for that of the thread that was measured."""
+    free = [(0.0, times) for times in sorted(slowness)[: len(items)]]  # the fast ones begin
+    end = 0.0
     for seconds in items:
-        heapq.heapreplace(busy, busy[0] + seconds)
-    return max(busy, default=0.0)
+        start, times = free[0]
+        heapq.heapreplace(free, (start + seconds * times, times))
+        end = max(end, start + seconds * times)
+    return end
+
+
+def big_and_little(threads: int) -> list[float]:
+    """As the cores of a phone: every other one takes three times as long."""
+    return [3.0 if i % 2 else 1.0 for i in range(threads)]
 
 
 def report(found: dict[int, dict]) -> str:
@@ -108,7 +117,10 @@ def report(found: dict[int, dict]) -> str:
         loops = [(loop[0].removeprefix("pthreadpool_parallelize_"), loop[3:]) for loop in traced["loops"]]
         work = sum(sum(items) for _, items in loops)
         serial = max(traced["seconds"] - work, 0.0)
-        spans = [makespan(items, threads) for _, items in loops]
+        spans = [makespan(items, [1.0] * threads) for _, items in loops]
+        uneven = big_and_little(threads)
+        ideal = work / sum(1 / times for times in uneven)
+        in_use = ideal / sum(makespan(items, uneven) for _, items in loops) if loops else 1.0
         total = serial + sum(spans)
         alone = alone or traced["seconds"]
         rows.append(
@@ -120,6 +132,7 @@ def report(found: dict[int, dict]) -> str:
                 f"{1e3 * traced['seconds']:.2f}",
                 f"{serial / traced['seconds']:.1%}",
                 f"{alone / total:.2f}",
+                f"{in_use:.0%}",
             ]
         )
         lost = sorted(
@@ -132,6 +145,7 @@ def report(found: dict[int, dict]) -> str:
                 [str(threads), str(i), name, str(len(items)), f"{1e6 * max(items):.0f}", f"{1e6 * seconds:.0f}"]
             )
     header = ["threads", "loops", "of 1 item", "of fewer items than threads", "ms on one thread", "in no loop", "bound"]
+    header.append("uneven cores in use")
     loss = ["threads", "loop", "kind", "items", "us of the longest item", "us lost"]
     return table(header, rows) + "\n\nThe loops that lose most:\n\n" + table(loss, worst)
 

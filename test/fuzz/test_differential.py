@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compi
 def test_random_programs_equal_eager():
     compared = []
 
-    @settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(programs(), min_size=1, max_size=2))
     def compare(methods):
         try:

@@ -46,7 +46,7 @@ def _run(lowered):
     return lambda inputs: harness.interpret(lowered, inputs, lowered.optimized, {})
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(of=8)
 @pytest.mark.parametrize("sample", _samples())
 def test_equals_eager(sample):
     lowered = harness.lower_sample(sample)

@@ -33,7 +33,7 @@ def _samples():
                 yield pytest.param(reduced, id=sample.name)
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(of=8)
 @pytest.mark.parametrize("sample", _samples())
 def test_equals_eager(sample):
     lowered = harness.lower_sample(sample)
