@@ -22,7 +22,16 @@ def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="some of the cases of tests marked `sampled`")
 
 
+class _Checkout:
+    """The checkout is the package itself, which nobody imports as what its folder happens to be called."""
+
+    @staticmethod
+    def pytest_collect_directory(path, parent):
+        return pytest.Dir.from_parent(parent, path=path) if path == here.parent else None
+
+
 def pytest_configure(config):
+    config.pluginmanager.register(_Checkout)
     if not config.getoption("unpatched"):
         faster_export.patch_torch()
     if "PYTEST_XDIST_WORKER" in os.environ:
