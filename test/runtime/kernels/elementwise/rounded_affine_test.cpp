@@ -80,8 +80,9 @@ void check_affine(const RoundedAffine& by, const Tensor& x, const Tensor& scale,
         const float actual =
             by.result == Result::Reduced ? decoded(by.type, y.data<uint16_t>()[i]) : y.data<float>()[i];
         const bool is_bound = actual == 0 && expected[i] == 0 && by.min == 0; // the larger of -0 and 0 is either
-        ASSERT_TRUE(is_bound || same(actual, expected[i])) << isa_name() << ": " << x.shape().to_string() << "[" << i << "] with "
-                                               << name_of(by.type) << " is " << actual << ", must be " << expected[i];
+        ASSERT_TRUE(is_bound || same(actual, expected[i]))
+            << isa_name() << ": " << x.shape().to_string() << "[" << i << "] with " << name_of(by.type) << " is "
+            << actual << ", must be " << expected[i];
       }
     }
   });
