@@ -73,7 +73,7 @@ def test_etdump_and_options(command, folder):
         (["full.pte", "--shape", "5=2"], ExitCode.USAGE, "--shape names input 5, but there are 2"),
         (["full.pte", "--option", "fuse"], ExitCode.USAGE, "takes NAME=VALUE"),
         (["full.pte", "--option", "num_thread=1"], ExitCode.FAILED, "did you mean 'num_threads'"),
-        (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 has sizes [8, 4]"),
+        (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 of the delegate has sizes [8, 4]"),
         (["full.pte", "--high", "7"], ExitCode.FAILED, "out of range"),
         (["full.pte", "--reference", "model.py:several"], ExitCode.UNREADABLE, "has no method 'forward', but encode"),
         (["full.pte", "--output", "no/x.pt"], ExitCode.UNREADABLE, "no/x.pt: "),
