@@ -17,18 +17,20 @@ pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compi
 
 
 class Model(torch.nn.Module):
-    """Images in NHWC inside, a permutation, a batch norm that is folded, several operators in one pass."""
+    """Images in NHWC, also from one convolution to the next, a permutation, a batch norm that is folded, operators that
+    share a pass."""
 
     def __init__(self):
         super().__init__()
         self.first = torch.nn.Conv2d(3, 8, 3)
         self.norm = torch.nn.BatchNorm2d(8)
         self.second = torch.nn.Conv2d(8, 6, 3)
+        self.third = torch.nn.Conv2d(6, 6, 1)
         self.linear = torch.nn.Linear(6, 5)
 
     def forward(self, x):
         y = torch.relu(self.norm(self.first(x)))
-        y = self.second(y).flatten(2).permute(0, 2, 1)
+        y = self.third(self.second(y)).flatten(2).permute(0, 2, 1)
         y = torch.softmax(self.linear(y), -1)
         return torch.sin(y) * torch.cos(y)
 
@@ -65,6 +67,7 @@ def test_every_result_is_that_of_eager_pytorch(lowered, tmp_path):
     assert list(found) == [
         "aten_relu_default",
         "aten_convolution_default_1",
+        "aten_convolution_default_2",
         "aten_linear_default",
         "aten__softmax_default",
         "aten_mul_tensor",
