@@ -170,7 +170,7 @@ python-test-large: build $(stamps)/test $(stamps)/zoo
 
 planted-errors: build $(stamps)/test
 	$(call say,Kernels with an error)
-	@ET_XNNPACK_BUILD=$(CURDIR)/$(build) $(bin)/python -m pytest -m large test/test_planted_errors.py
+	@ET_XNNPACK_BUILD=$(CURDIR)/$(build) $(bin)/python -m pytest -m large -v --disable-warnings test/test_planted_errors.py
 
 # Until the time is over, or something is found. MINUTES=10, for all kinds together: inputs of the runtime, then programs.
 # FUZZ="--seed 5" or, of the runtime, FUZZ="--targets blob".
