@@ -95,7 +95,7 @@ def test_operators_outside(command):
     assert [use["instruction"] for use in found["memory"]["in_use"]].count("EtXnnpackBackend") == 2
     (first,), (second,) = (d["inputs_of_calls"] for d in found["delegates"])
     assert first == ["in 0"] and second[-1] == "in 1"
-    assert any(re.fullmatch(r"%\d+ float32\[8, 16\]", operand) for operand in second)  # of the norm
+    assert any(re.fullmatch(r"%\d+ float32\[6, 16\]", operand) for operand in second)  # of the norm
     assert "    inputs 0, 1, ...: in 0\n" in command("inspect", "outside.pte", "--only", "methods").out
 
 
