@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m  %(%T)T\n' "$(1)" -1
 
-.PHONY: help demo test bench bench-limits bench-scaling bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-limits bench-scaling bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large planted-errors fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -55,6 +55,7 @@ help:
 	@echo "make unit        C++ tests          make python-test  Python tests"
 	@echo "make unit-large  C++ tests that take minutes"
 	@echo "make python-test-large  Python tests of whole models and of all cases, of which make test takes some (a quarter of an hour)"
+	@echo "make planted-errors  kernels with an error in each: is the right operator named? (minutes)"
 	@echo "make fuzz        random programs beside eager PyTorch, and random inputs of the runtime under sanitizers, for MINUTES=10"
 	@echo "make fuzz-programs, fuzz-native   one of the two; fuzz-native FUZZ=\"--targets blob\" takes damaged and random blobs alone"
 	@echo "make fuzz-check  the same inputs of the runtime each time, for two minutes"
@@ -165,7 +166,11 @@ python-test: build $(stamps)/test
 
 python-test-large: build $(stamps)/test $(stamps)/zoo
 	$(call say,Python tests of whole models and of all cases)
-	@$(bin)/python -m pytest -m 'large or sampled' -n auto --maxprocesses 4 --dist worksteal
+	@ET_XNNPACK_BUILD=$(CURDIR)/$(build) $(bin)/python -m pytest -m 'large or sampled' -n auto --maxprocesses 4 --dist worksteal
+
+planted-errors: build $(stamps)/test
+	$(call say,Kernels with an error)
+	@ET_XNNPACK_BUILD=$(CURDIR)/$(build) $(bin)/python -m pytest -m large -v --disable-warnings test/test_planted_errors.py
 
 # Until the time is over, or something is found. MINUTES=10, for all kinds together: inputs of the runtime, then programs.
 # FUZZ="--seed 5" or, of the runtime, FUZZ="--targets blob".

@@ -127,7 +127,9 @@ class Program:
         return portable_lib._load_program(str(self.path)).load_method("forward")
 
 
-def lower_all(export: Callable[[], object], output: Path, script: str, settings: str = "") -> tuple[Program, Program]:
+def lower_all(
+    export: Callable[[], object], output: Path, script: str, settings: str = "", dynamically_quantized: bool = False
+) -> tuple[Program, Program]:
     """The program of ``export`` for et_xnnpack and for the official delegate.
 
     Both are kept beside ``output`` and used again while nothing they depend on changed: the script, packages, and what
@@ -145,17 +147,18 @@ def lower_all(export: Callable[[], object], output: Path, script: str, settings:
     for name, path in paths.items():
         if name in missing:
             with step(f"Lowering for {name}"):
-                found[name] = _lower(name, copy.deepcopy(exported), path, fingerprints[name])
+                found[name] = _lower(
+                    _partitioners(name, dynamically_quantized), name, copy.deepcopy(exported), path, fingerprints[name]
+                )
         else:
             console.print(f"{path.name} is up to date (--fresh lowers it again)")
     return found[OURS], found[OFFICIAL]
 
 
-def _lower(name: str, exported, path: Path, fingerprint: str) -> Program:
+def _lower(partitioners: list, name: str, exported, path: Path, fingerprint: str) -> Program:
     from executorch.backends.et_xnnpack import count_delegation
     from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
-    partitioners = _partitioners(name)
     config = EdgeCompileConfig(_check_ir_validity=False)  # which quantized programs do not pass
     manager = to_edge_transform_and_lower(exported, partitioner=partitioners, compile_config=config)
     calls, outside = count_delegation(manager.exported_program())
@@ -169,7 +172,7 @@ def _lower(name: str, exported, path: Path, fingerprint: str) -> Program:
     return program
 
 
-def _partitioners(name: str) -> list:
+def _partitioners(name: str, dynamically_quantized: bool) -> list:
     if name == OURS:
         from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 
@@ -179,7 +182,10 @@ def _partitioners(name: str) -> list:
         XnnpackPartitioner,
     )
 
-    return [XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner()]  # in the order that it wants
+    if not dynamically_quantized:
+        return [XnnpackPartitioner()]
+    # In the order that it wants. Of other models the first one would take single operators, each as a call.
+    return [XnnpackDynamicallyQuantizedPartitioner(), XnnpackPartitioner()]
 
 
 def _notes(path: Path) -> Path:

@@ -245,7 +245,13 @@ def main(arguments) -> int:
 
     keys = ("folder", "format", "context", "width", "layers")
     settings = repr([str(getattr(arguments, key)) for key in keys])
-    ours, _ = programs = lower_all(lambda: export(model, arguments.context), arguments.output, __file__, settings)
+    ours, _ = programs = lower_all(
+        lambda: export(model, arguments.context),
+        arguments.output,
+        __file__,
+        settings,
+        dynamically_quantized=arguments.format != "fp32",
+    )
     with step("Generating"):
         count = min(arguments.tokens, arguments.context - len(prompt))
         made = generate(ours, prompt, count, ends)

@@ -264,10 +264,10 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTr
   delegate.output_data.resize(blob.num_outputs());
   for (size_t i = 0; i < blob.num_outputs(); ++i) {
     executorch::runtime::EValue* arg = args[blob.num_inputs() + i];
-    ETX_CHECK(arg != nullptr, InvalidArgument, "output %zu is absent", i);
+    ETX_CHECK(arg != nullptr, InvalidArgument, "output %zu of the delegate is absent", i);
     Status status = prepare_output(blob, i, executable.output_type(i).shape, *arg, &delegate.output_data[i]);
     if (!status.ok()) {
-      return std::move(status).in("output " + std::to_string(i));
+      return std::move(status).in("output " + std::to_string(i) + " of the delegate");
     }
   }
   return executable.run(

@@ -9,7 +9,7 @@ import click
 from .errors import ExitCode, Failure, failed
 from .execute import data_option, option_option
 from .inspect import blob_of
-from .output import count, emit, heading, json_option, say, size
+from .output import count, distance, emit, heading, json_option, say, size
 from .run import input_options, inputs_of
 
 _LINES = 20  # of one kind that are listed
@@ -210,7 +210,7 @@ def _print_results(results) -> None:
 def _far(difference) -> str:
     if difference["largest"] is None:
         return f"{difference['expected_type']} became {difference['type']}"
-    return f"by {difference['largest']:.3g}, {difference['relative']:.3g} of the largest number"
+    return f"by {distance(difference)}"
 
 
 def _lines(title: str, lines: list[str]) -> None:

@@ -112,7 +112,7 @@ def _method_dict(method, blobs, parts, times) -> dict:
         "inputs": [_value_dict(method.values[i]) for i in method.inputs],
         "outputs": [_value_dict(method.values[i]) for i in method.outputs],
         "operators": method.operators,
-        "delegates": [_delegate_dict(d, blobs[method.name, d.index], parts, times) for d in method.delegates],
+        "delegates": [_delegate_dict(d, blobs[method.name, d.index], method, parts, times) for d in method.delegates],
     }
     if "memory" in parts:
         result["memory"] = {
@@ -133,7 +133,7 @@ def _value_dict(value) -> dict:
     return {"kind": value} if isinstance(value, str) else {"kind": "tensor", **dataclasses.asdict(value)}
 
 
-def _delegate_dict(delegate, blob, parts, times) -> dict:
+def _delegate_dict(delegate, blob, method, parts, times) -> dict:
     result = {
         "backend": delegate.backend,
         "bytes": len(delegate.data),
@@ -142,6 +142,7 @@ def _delegate_dict(delegate, blob, parts, times) -> dict:
     }
     if blob is None:
         return result
+    result["inputs_of_calls"] = _operands(delegate, method)
     if "graph" in parts:
         result["graph"] = blob.text
     if "plan" in parts:
@@ -218,7 +219,7 @@ def _print_method(method, parts) -> None:
         for title, ids in (("in", method.inputs), ("out", method.outputs)):
             for k, i in enumerate(ids):
                 value = method.values[i]
-                say(f"  {title} {k}: {value if isinstance(value, str) else value.type}")
+                say(f"  {title} {k}: {_type(value)}")
         say(f"  {count(sum(d.calls for d in method.delegates), 'delegate call')}")
         operators = sum(method.operators.values())
         listed = ": " + ", ".join(f"{number} x {name}" for name, number in method.operators.items())
@@ -248,6 +249,17 @@ def _print_calls(delegate, method) -> None:
                 say(f"    {verb} " + (", ".join(f"%{i} {method.values[i].type}" for i in values) or "nothing"))
 
 
+def _operands(delegate, method) -> list[list[str]]:
+    """By call of a delegate of ours what its inputs are: those of the method by their number, others by their value."""
+    places = {i: f"in {k}" for k, i in enumerate(method.inputs)}
+    calls = [i.arguments[: delegate.inputs] for i in method.instructions if i.delegate == delegate.index]
+    return [[places.get(i, f"%{i} {_type(method.values[i])}") for i in arguments] for arguments in calls]
+
+
+def _type(value) -> str:
+    return value if isinstance(value, str) else value.type
+
+
 def _print_delegate(delegate, blob, method, parts, times) -> None:
     calls = "" if delegate.calls == 1 else f", called {delegate.calls} times"
     heading(f"  delegate {delegate.index}: {delegate.backend}, {size(len(delegate.data))}{calls}")
@@ -257,6 +269,9 @@ def _print_delegate(delegate, blob, method, parts, times) -> None:
         if "graph" in parts:
             _print_calls(delegate, method)
         return
+    if "methods" in parts:
+        for operands in _operands(delegate, method):
+            say("    inputs 0, 1, ...: " + (", ".join(operands) or "none"))
     if "memory" in parts:
         most = max(blob.live_bytes, default=0)
         at = blob.nodes[blob.live_bytes.index(most)].name if most else None

@@ -80,3 +80,11 @@ def share(part: float, whole: float) -> str:
 def type_text(dtype: str, sizes: Iterable[object]) -> str:
     """``Float32[1, 3, 224, 224]``"""
     return f"{dtype}[{', '.join(map(str, sizes))}]"
+
+
+def distance(difference) -> str:
+    """How far two results of one type are apart, for people; ``difference`` as a dict."""
+    text = f"{difference['largest']:.3g}, {difference['relative']:.3g} times the largest number"
+    if difference.get("is_close") and difference["relative"] > 0.1:
+        text += "; --atol is too large for numbers as small as these"
+    return text

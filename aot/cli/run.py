@@ -10,7 +10,7 @@ import click
 from . import source
 from .errors import ExitCode, unreadable
 from .execute import data_option, option_option
-from .output import count, emit, heading, json_option, say
+from .output import count, distance, emit, heading, json_option, say
 
 
 def parse_shapes(ctx, param, values) -> dict[int, tuple[int, ...]]:
@@ -192,9 +192,7 @@ def _print(data, atol: float, rtol: float) -> None:
             say(f"  out {k}: DIFFERS, should be {difference['expected_type']}")
         else:
             verdict = "is close" if difference["is_close"] else "DIFFERS"
-            say(
-                f"  out {k} {verdict}: the largest difference is {difference['largest']:.3g}, "
-                f"{difference['relative']:.3g} of the largest number (tolerances {atol:g}, {rtol:g})"
-            )
+            far = distance(difference)
+            say(f"  out {k} {verdict}: the largest difference is {far} (tolerances {atol:g}, {rtol:g})")
     if data["etdump"]:
         say(f"  ETDump in {data['etdump']}")

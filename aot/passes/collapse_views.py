@@ -28,11 +28,20 @@ def _transpose(r: Rewriter, node: Node, x: Value) -> Value | None:
     perm = node.attributes.perm
     inner = r.producer(x, schema.Transpose)
     if inner is not None:
+        _pass_on_source(r, x, inner)
         return r.transpose(r.values[inner.inputs[0]], [inner.attributes.perm[p] for p in perm])
     moved = [p for p in perm if x.shape[p] != 1]
     if moved == sorted(moved) and perm != tuple(range(x.rank)):
         return r.reshape(_source(r, x), [x.shape[p] for p in perm])
     return None
+
+
+def _pass_on_source(r: Rewriter, x: Value, transpose: Node) -> None:
+    """Nobody may read ``x`` any more: who looks for this result finds it in the operand, with other axes."""
+    operand, perm = r.values[transpose.inputs[0]], transpose.attributes.perm
+    if x.source is not None and r.producer(operand) is not None:
+        order = tuple(x.source.order[perm.index(axis)] for axis in range(x.rank))
+        r.set_source(operand, dataclasses.replace(x.source, order=order))
 
 
 def _expand(r: Rewriter, node: Node, x: Value) -> Value | None:

@@ -126,7 +126,7 @@ Status read_arguments(
   ETX_CHECK(
       args.size() == expected,
       InvalidArgument,
-      "it is called with %zu arguments, but the model has %zu inputs and %zu outputs",
+      "it is called with %zu arguments, but the delegate has %zu inputs and %zu outputs",
       args.size(),
       blob.num_inputs(),
       blob.num_outputs());
@@ -136,14 +136,15 @@ Status read_arguments(
     const schema::Input& input = *blob.graph().inputs()->Get(static_cast<uint32_t>(i));
     ArgumentSize& size = (*inputs)[i];
     if (input.value() == kNone) {
-      ETX_CHECK(args[i] != nullptr && args[i]->isInt(), InvalidArgument, "input %zu is not an integer", i);
+      ETX_CHECK(
+          args[i] != nullptr && args[i]->isInt(), InvalidArgument, "input %zu of the delegate is not an integer", i);
       size.integer = args[i]->toInt();
       (*input_data)[i] = nullptr;
       continue;
     }
     Status status = read_tensor(args[i], blob.value(input.value()), input.dim_order(), &size.shape, &(*input_data)[i]);
     if (!status.ok()) {
-      return std::move(status).in("input " + std::to_string(i));
+      return std::move(status).in("input " + std::to_string(i) + " of the delegate");
     }
   }
   return {};

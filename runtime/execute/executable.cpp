@@ -237,7 +237,7 @@ Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& si
     ETX_CHECK(
         inputs[i].shape == expected,
         InvalidArgument,
-        "input %zu has sizes %s (in memory order), but the model takes %s",
+        "input %zu of the delegate has sizes %s (in memory order), but the model takes %s",
         i,
         inputs[i].shape.to_string().c_str(),
         expected.to_string().c_str());

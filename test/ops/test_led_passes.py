@@ -5,6 +5,7 @@ import functools
 
 import pytest
 import torch
+from blocks import Residual, conv
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
@@ -17,23 +18,6 @@ pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compi
 LED = "row of a pass over the parts of the first result of this step."
 # of images: batch, height and width
 SIZES = ((2, 9, 12), (1, 1, 1), (1, 4, 4), (3, 7, 5), (1, 20, 24), (4, 3, 17), (0, 5, 6))
-
-
-def block(inner, outer, kernel, stride=1, groups=1, activation=nn.ReLU6, bias=False):
-    return [
-        nn.Conv2d(inner, outer, kernel, stride, kernel // 2, groups=groups, bias=bias),
-        nn.BatchNorm2d(outer),
-        activation(),
-    ]
-
-
-class Residual(nn.Module):
-    def __init__(self, *layers):
-        super().__init__()
-        self.layers = nn.Sequential(*layers)
-
-    def forward(self, x):
-        return x + self.layers(x)
 
 
 class Masked(nn.Module):
@@ -53,16 +37,17 @@ class Masked(nn.Module):
         return z, y, y.float() + 1
 
 
+conv6 = functools.partial(conv, act=nn.ReLU6)
 NETS = {
-    "pointwise": lambda: nn.Sequential(*block(24, 40, 1), *block(40, 17, 1), *block(17, 32, 1)),
+    "pointwise": lambda: nn.Sequential(conv6(24, 40, 1), conv6(40, 17, 1), conv6(17, 32, 1)),
     "inverted": lambda: nn.Sequential(
-        *block(24, 32, 1),
-        Residual(*block(32, 96, 1), *block(96, 96, 3, groups=96), *block(96, 32, 1, activation=nn.Identity)),
-        *block(32, 64, 1, bias=True),
-        *block(64, 64, 5, 2, groups=64, activation=nn.ReLU),
-        *block(64, 48, 1),
+        conv6(24, 32, 1),
+        Residual(conv6(32, 96, 1), conv6(96, 96, 3, groups=96), conv(96, 32, 1, act=None)),
+        conv6(32, 64, 1, bias=True),
+        conv(64, 64, 5, 2, groups=64),
+        conv6(64, 48, 1),
     ),
-    "windows": lambda: nn.Sequential(*block(24, 40, 3), *block(40, 33, 3, 2), *block(33, 16, 3, bias=True)),
+    "windows": lambda: nn.Sequential(conv6(24, 40, 3), conv6(40, 33, 3, 2), conv6(33, 16, 3, bias=True)),
     "masked": Masked,
 }
 

@@ -220,15 +220,15 @@ TEST_F(BackendArgumentsTest, RefusesAnotherNumber) { // Robustness: G7 R1
   expect_failure({}, "called with 0 arguments");
   expect_failure({arguments[0], arguments[1], arguments[2]}, "called with 3 arguments");
   arguments.push_back(arguments[3]);
-  expect_failure(arguments, "called with 5 arguments, but the model has 2 inputs and 2 outputs");
+  expect_failure(arguments, "called with 5 arguments, but the delegate has 2 inputs and 2 outputs");
 }
 
 TEST_F(BackendArgumentsTest, RefusesWhatIsNotThere) { // Robustness: R1
   for (const auto& [i, reason] :
-       {std::pair{0, "input 0: it is not a tensor"},
-        {1, "input 1 is not an integer"},
-        {2, "output 0 is absent"},
-        {3, "output 1 is absent"}}) {
+       {std::pair{0, "input 0 of the delegate: it is not a tensor"},
+        {1, "input 1 of the delegate is not an integer"},
+        {2, "output 0 of the delegate is absent"},
+        {3, "output 1 of the delegate is absent"}}) {
     expect_failure(static_cast<size_t>(i), nullptr, reason);
   }
 }
@@ -243,11 +243,11 @@ TEST_F(BackendArgumentsTest, RefusesAnotherKind) { // Robustness: R1
       EValue(), EValue(int64_t{1}), EValue(1.0), EValue(true), EValue(&list), EValue(&text), EValue(*tensor.value())};
   for (EValue& kind : kinds) {
     if (!kind.isTensor()) {
-      expect_failure(0, &kind, "input 0: it is not a tensor");
-      expect_failure(3, &kind, "output 1: it is not a tensor");
+      expect_failure(0, &kind, "input 0 of the delegate: it is not a tensor");
+      expect_failure(3, &kind, "output 1 of the delegate: it is not a tensor");
     }
     if (!kind.isInt()) {
-      expect_failure(1, &kind, "input 1 is not an integer");
+      expect_failure(1, &kind, "input 1 of the delegate is not an integer");
     }
   }
 }
@@ -256,16 +256,18 @@ TEST_F(BackendArgumentsTest, RefusesAnotherType) { // Robustness: R1
   for (const ScalarType type :
        {ScalarType::Int, ScalarType::Long, ScalarType::Double, ScalarType::Bool, ScalarType::Half}) {
     TensorArgument tensor({2, 3}, type);
-    expect_failure(0, tensor.value(), std::string("input 0: it holds ") + executorch::runtime::toString(type));
-    expect_failure(2, tensor.value(), std::string("output 0: it holds ") + executorch::runtime::toString(type));
+    expect_failure(
+        0, tensor.value(), std::string("input 0 of the delegate: it holds ") + executorch::runtime::toString(type));
+    expect_failure(
+        2, tensor.value(), std::string("output 0 of the delegate: it holds ") + executorch::runtime::toString(type));
   }
 }
 
 TEST_F(BackendArgumentsTest, RefusesAnotherRank) { // Robustness: R2
   TensorArgument lower({6}), higher({1, 2, 3}), scalar({});
   for (TensorArgument* tensor : {&lower, &higher, &scalar}) {
-    expect_failure(0, tensor->value(), "input 0: it has");
-    expect_failure(3, tensor->value(), "output 1: it has");
+    expect_failure(0, tensor->value(), "input 0 of the delegate: it has");
+    expect_failure(3, tensor->value(), "output 1 of the delegate: it has");
   }
 }
 
@@ -274,7 +276,7 @@ TEST_F(BackendArgumentsTest, RefusesOtherSizes) { // Robustness: R2
   expect_failure(0, larger.value(), "4");
   for (const int32_t columns : {2, 4, 1, 0}) {
     TensorArgument other({2, columns});
-    expect_failure(0, other.value(), "input 0 has sizes [2, " + std::to_string(columns) + "]");
+    expect_failure(0, other.value(), "input 0 of the delegate has sizes [2, " + std::to_string(columns) + "]");
   }
 }
 
@@ -284,14 +286,14 @@ TEST_F(BackendArgumentsTest, RefusesTensorsWithoutData) {
   executorch::aten::TensorImpl impl(
       ScalarType::Float, 2, sizes.data(), nullptr, order.data(), strides.data(), TensorShapeDynamism::DYNAMIC_BOUND);
   EValue value{executorch::aten::Tensor(&impl)};
-  expect_failure(0, &value, "input 0: it has no data");
-  expect_failure(2, &value, "output 0: it has no data");
+  expect_failure(0, &value, "input 0 of the delegate: it has no data");
+  expect_failure(2, &value, "output 0 of the delegate: it has no data");
 }
 
 TEST_F(BackendArgumentsTest, RefusesAnotherOrderOfAxes) { // Robustness: R2
   TensorArgument transposed({2, 3}, ScalarType::Float, {1, 0});
-  expect_failure(0, transposed.value(), "input 0: its axes lie in memory in another order");
-  expect_failure(3, transposed.value(), "output 1: its axes lie in memory in another order");
+  expect_failure(0, transposed.value(), "input 0 of the delegate: its axes lie in memory in another order");
+  expect_failure(3, transposed.value(), "output 1 of the delegate: its axes lie in memory in another order");
 }
 
 // Strides alone tell it, too, and what a tensor does not say is taken for contiguous.
@@ -308,7 +310,7 @@ TEST_F(BackendArgumentsTest, ReadsStrides) { // Robustness: R2
   };
   const auto expect_refusal = [&](uint8_t* order_of_axes, const std::vector<int32_t>& strides) {
     EXPECT_EQ(call(order_of_axes, strides), Error::InvalidArgument);
-    EXPECT_THAT(backend_.last_error(), HasSubstr("input 0: its axes lie in memory in another order"));
+    EXPECT_THAT(backend_.last_error(), HasSubstr("input 0 of the delegate: its axes lie in memory in another order"));
   };
   EXPECT_EQ(call(order.data(), {3, 1}), Error::Ok) << backend_.last_error();
   for (const std::vector<int32_t>& strides : {std::vector<int32_t>{1, 2}, {6, 1}, {3, 0}}) {
@@ -333,7 +335,8 @@ TEST_F(BackendArgumentsTest, RefusesOutputsThatAreTooSmallBeforeItComputes) { //
     TensorArgument small({1, 3}, ScalarType::Float, {}, dynamism);
     std::fill_n(call.y.data<float>(), 12, 99.0f);
     expect_failure(
-        {call.x.value(), &call.integer, call.y.value(), small.value()}, "output 1: its memory is planned for");
+        {call.x.value(), &call.integer, call.y.value(), small.value()},
+        "output 1 of the delegate: its memory is planned for");
     EXPECT_THAT(call.y.numbers(), ::testing::Each(99));
     EXPECT_TRUE(small.intact());
   }

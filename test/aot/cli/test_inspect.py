@@ -29,6 +29,7 @@ def test_methods(full):
     (delegate,) = full["delegates"]
     assert delegate["backend"] == "EtXnnpackBackend" and delegate["calls"] == 1
     assert delegate["options"] == {"num_threads": "1"}
+    assert delegate["inputs_of_calls"] == [["in 0", "in 1"]]
 
 
 @needs_runtime
@@ -92,6 +93,10 @@ def test_operators_outside(command):
     assert found["operators"] == {"aten.native_layer_norm.out": 1}
     assert [d["backend"] for d in found["delegates"]] == ["EtXnnpackBackend"] * 2
     assert [use["instruction"] for use in found["memory"]["in_use"]].count("EtXnnpackBackend") == 2
+    (first,), (second,) = (d["inputs_of_calls"] for d in found["delegates"])
+    assert first == ["in 0"] and second[-1] == "in 1"
+    assert any(re.fullmatch(r"%\d+ float32\[6, 16\]", operand) for operand in second)  # of the norm
+    assert "    inputs 0, 1, ...: in 0\n" in command("inspect", "outside.pte", "--only", "methods").out
 
 
 def test_another_delegate(command):

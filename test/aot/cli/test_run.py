@@ -11,6 +11,7 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli import program as programs
 from executorch.backends.et_xnnpack.aot.cli import tensors
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+from executorch.backends.et_xnnpack.aot.cli.output import distance
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
@@ -73,7 +74,7 @@ def test_etdump_and_options(command, folder):
         (["full.pte", "--shape", "5=2"], ExitCode.USAGE, "--shape names input 5, but there are 2"),
         (["full.pte", "--option", "fuse"], ExitCode.USAGE, "takes NAME=VALUE"),
         (["full.pte", "--option", "num_thread=1"], ExitCode.FAILED, "did you mean 'num_threads'"),
-        (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 has sizes [8, 4]"),
+        (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 of the delegate has sizes [8, 4]"),
         (["full.pte", "--high", "7"], ExitCode.FAILED, "out of range"),
         (["full.pte", "--reference", "model.py:several"], ExitCode.UNREADABLE, "has no method 'forward', but encode"),
         (["full.pte", "--output", "no/x.pt"], ExitCode.UNREADABLE, "no/x.pt: "),
@@ -113,3 +114,10 @@ def test_numbers_among_the_arguments(folder):
     method = programs.read(folder / "full.pte").method(None)
     with_number = programs.Method(**{**vars(method), "values": (programs.Number("int", 3),), "inputs": (0,)})
     assert tensors.random(with_number, {}, 2, 0) == [3]
+
+
+def test_a_tolerance_that_tells_nothing():
+    far = {"largest": 2e-5, "relative": 0.5, "is_close": True}
+    assert distance(far) == "2e-05, 0.5 times the largest number; --atol is too large for numbers as small as these"
+    assert distance(far | {"is_close": False}) == "2e-05, 0.5 times the largest number"
+    assert distance(far | {"relative": 1e-3}) == "2e-05, 0.001 times the largest number"

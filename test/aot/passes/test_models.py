@@ -8,21 +8,8 @@ import pytest
 import samples
 import torch
 import torch.nn.functional as F
+from blocks import Residual, conv
 from torch import nn
-
-
-def conv(i, o, kernel=3, stride=1, groups=1, act=nn.ReLU):
-    layers = [nn.Conv2d(i, o, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(o)]
-    return nn.Sequential(*layers, *([act()] if act else []))
-
-
-class Residual(nn.Module):
-    def __init__(self, *layers):
-        super().__init__()
-        self.layers = nn.Sequential(*layers)
-
-    def forward(self, x):
-        return x + self.layers(x)
 
 
 class MobileNetV2(nn.Module):

@@ -2,13 +2,11 @@
 
 // Kernels that give their results to passes, as an Executable runs them.
 
-#include <runtime/plan/plan.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "executable_call.h"
-#include "graph_def.h"
+#include "plan_of.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -60,15 +58,10 @@ struct Led {
   }
 };
 
-bool leads(const Led& led, const std::vector<uint8_t>& bytes) {
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  StatusOr<Sizes> sizes = planned_sizes(blob->graph());
-  StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
+bool leads(const Led& led, const GraphDef& graph) {
   PlanOptions options;
   options.bfloat16 = led.bfloat16;
-  const Plan plan = make_plan(*blob, {types->data(), types->size()}, *sizes, options);
-  return std::any_of(
-      plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.kind == Step::Kind::Led; });
+  return has_led_step(plan_of(graph, options));
 }
 
 // With fewer and more threads than a kernel has parts, more in one call than in those before, and with empty batches.
@@ -80,8 +73,9 @@ TEST(LedStepsTest, HasTheBitsOfSeparateSteps) {
   }
   for (const Led& led : {Led{24, 7, false}, Led{16, 3, true}, Led{48, 1, true}, Led{17, 1, true}}) {
     SCOPED_TRACE("channels " + std::to_string(led.channels) + ", window " + std::to_string(led.window));
-    const std::vector<uint8_t> bytes = led.graph().build();
-    EXPECT_EQ(leads(led, bytes), !led.bfloat16 || Cpu::get().bfloat16);
+    const GraphDef graph = led.graph();
+    const std::vector<uint8_t> bytes = graph.build();
+    EXPECT_EQ(leads(led, graph), !led.bfloat16 || Cpu::get().bfloat16);
     const std::unique_ptr<Executable> together = led.load(bytes, true), alone = led.load(bytes, false);
     std::mt19937 random(14);
     bool was_empty = false;
@@ -118,7 +112,7 @@ TEST(LedStepsTest, ReadsStatesAndFails) {
   g.output(update);
   const std::vector<uint8_t> bytes = g.build();
   const Led led{8, 7, false};
-  ASSERT_TRUE(leads(led, bytes));
+  ASSERT_TRUE(leads(led, g));
   const pthreadpool_t pool = pthreadpool_create(4);
   const std::unique_ptr<Executable> together = led.load(bytes, true), alone = led.load(bytes, false);
   for (const int32_t divisor : {3, 0, 2, -1, 0, 1}) {

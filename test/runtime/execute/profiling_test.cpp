@@ -2,6 +2,8 @@
 
 // What an event tracer gets to see.
 
+#include <cmath>
+
 #include <executorch/runtime/core/event_tracer.h>
 #include <gmock/gmock.h>
 
@@ -13,8 +15,10 @@ namespace {
 
 using executorch::runtime::ArrayRef;
 using executorch::runtime::Result;
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 // Keeps what delegates log.
 class Tracer final : public executorch::runtime::EventTracer {
@@ -31,6 +35,7 @@ class Tracer final : public executorch::runtime::EventTracer {
     et_timestamp_t start, end;
   };
   std::vector<Event> events;
+  std::vector<std::pair<std::string, std::vector<float>>> results; // by name
 
   void log_profiling_delegate(
       const char* name, Id id, et_timestamp_t start, et_timestamp_t end, const void* metadata, size_t size) override {
@@ -54,8 +59,10 @@ class Tracer final : public executorch::runtime::EventTracer {
   Result<bool> log_evalue(const EValue&, executorch::runtime::LoggedEValueType) override {
     return false;
   }
-  Result<bool> log_intermediate_output_delegate(const char*, Id, const Tensor&) override {
-    return false;
+  Result<bool> log_intermediate_output_delegate(const char* name, Id, const Tensor& tensor) override {
+    const auto* const data = tensor.const_data_ptr<float>();
+    results.emplace_back(name, std::vector<float>(data, data + tensor.numel()));
+    return true;
   }
   Result<bool> log_intermediate_output_delegate(const char*, Id, const ArrayRef<Tensor>) override {
     return false;
@@ -152,18 +159,54 @@ TEST_F(ProfilingTest, NodesThatShareAPassAreOneEvent) {
   EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("reshape", "0 Unary with 1 Unary, 2 Binary"));
 }
 
+// A convolution whose windows are too large for XNNPACK, so that its kernel leads the pass of the other two nodes.
+struct LedGraph : GraphDef {
+  const std::vector<int64_t> dims{1, 4, 4, 2};
+  const uint32_t x = input(dims);
+  const uint32_t w = constant({2, 7, 7, 1}, some_numbers(98));
+  const uint32_t conv = node(conv2d({1, 1}, {3, 3, 3, 3}, {1, 1}, 2), {x, w}, dims);
+  const uint32_t sine = node(unary(schema::UnaryKind::Sin), {x}, dims);
+  const uint32_t product = node(binary(schema::BinaryKind::Mul), {conv, sine}, dims);
+  LedGraph() {
+    output(product);
+    for (const uint32_t id : {conv, sine, product}) {
+      values[id].result_order = {0, 1, 2, 3};
+    }
+  }
+};
+
 TEST_F(ProfilingTest, AKernelAndThePassThatItLeadsAreOneEvent) {
-  GraphDef g;
-  const uint32_t x = g.input({1, 4, 4, 2});
-  const uint32_t w = g.constant({2, 7, 7, 1}, some_numbers(98));
-  const uint32_t conv = g.node(conv2d({1, 1}, {3, 3, 3, 3}, {1, 1}, 2), {x, w}, {1, 4, 4, 2});
-  const uint32_t sine = g.node(unary(schema::UnaryKind::Sin), {x}, {1, 4, 4, 2});
-  g.output(g.node(binary(schema::BinaryKind::Mul), {conv, sine}, {1, 4, 4, 2}));
+  const LedGraph g;
   Tracer tracer;
   load(g, &tracer);
   tracer.events.clear();
   TensorArgument in({1, 4, 4, 2}), out({1, 4, 4, 2});
   EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("reshape", "0 Conv2d with 1 Unary, 2 Binary"));
+}
+
+// What a kernel gives to its pass is never in memory as a whole.
+TEST_F(ProfilingTest, ResultsInsideOfAPassAreShownWithoutPasses) {
+  const LedGraph g;
+  const auto results_with = [&](const std::vector<BackendOption>& options) {
+    Tracer tracer;
+    tracer.set_event_tracer_debug_level(executorch::runtime::EventTracerDebugLogLevel::kIntermediateOutputs);
+    load(g, &tracer, options);
+    tracer.events.clear();
+    TensorArgument in({1, 4, 4, 2}, some_numbers(32)), out({1, 4, 4, 2});
+    EXPECT_THAT(call(&tracer, {in.value(), out.value()}), ElementsAre("reshape"));
+    backend_.destroy(handle_);
+    handle_ = nullptr;
+    return tracer.results;
+  };
+  const auto name_of = [](uint32_t value) { return "%" + std::to_string(value); };
+  const auto together = results_with({}), alone = results_with({option("fuse_elementwise", false)});
+  ASSERT_THAT(together, ElementsAre(Pair(name_of(g.product), _)));
+  ASSERT_THAT(alone, ElementsAre(Pair(name_of(g.conv), _), Pair(name_of(g.sine), _), Pair(name_of(g.product), _)));
+  EXPECT_EQ(together[0].second, alone[2].second);
+  for (size_t i = 0; i < 32; ++i) {
+    EXPECT_NEAR(alone[1].second[i], std::sin(some_numbers(32)[i]), 1e-6);
+    EXPECT_NEAR(alone[0].second[i] * alone[1].second[i], alone[2].second[i], 1e-6);
+  }
 }
 
 TEST_F(ProfilingTest, NothingIsLoggedUnlessThereIsATracerAndTheOption) {

@@ -8,7 +8,7 @@
 #include <runtime/execute/executable.h>
 
 #include "data_map.h"
-#include "graph_def.h"
+#include "plan_of.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -151,14 +151,7 @@ TEST(StatesTest, MayBeginWithZeros) {
 
 // Writes in place only where nobody reads the old content later; the plan tells.
 struct Roots {
-  explicit Roots(const GraphDef& def) {
-    const std::vector<uint8_t> bytes = def.build();
-    StatusOr<Blob> blob = open_blob(span(bytes));
-    EXPECT_TRUE(blob.ok()) << blob.status().message();
-    StatusOr<Sizes> sizes = planned_sizes(blob->graph());
-    StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
-    plan = make_plan(*blob, {types->data(), types->size()}, *sizes);
-  }
+  explicit Roots(const GraphDef& def) : plan(plan_of(def)) {}
   uint32_t operator[](uint32_t id) const {
     return plan.root[id];
   }

@@ -2,12 +2,9 @@
 
 // Passes that a kernel leads; plan_test.cpp has those without.
 
-#include <runtime/plan/plan.h>
-
-#include <algorithm>
-
 #include <gmock/gmock.h>
 
+#include "plan_of.h"
 #include "sample_graphs.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -15,24 +12,6 @@ namespace {
 
 using schema::BinaryKind;
 using ::testing::ElementsAre;
-
-Plan plan_of(const GraphDef& def, bool fuse_elementwise = true) {
-  const std::vector<uint8_t> bytes = def.build();
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
-  StatusOr<Sizes> sizes = planned_sizes(blob->graph());
-  EXPECT_TRUE(sizes.ok());
-  StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
-  EXPECT_TRUE(types.ok());
-  PlanOptions options;
-  options.fuse_elementwise = fuse_elementwise;
-  return make_plan(*blob, {types->data(), types->size()}, *sizes, options);
-}
-
-bool has_led_step(const Plan& plan) {
-  return std::any_of(
-      plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.kind == Step::Kind::Led; });
-}
 
 // A graph over [1, 8, 8, 4] with a convolution that a kernel of ours computes: its windows are too large for XNNPACK.
 struct LeadingGraph : GraphDef {
@@ -57,7 +36,9 @@ TEST(FusionTest, LeadsAPassByTheKernelThatItReads) {
   EXPECT_THAT(plan.steps[0].nodes, ElementsAre(0u, 1u, 2u, 3u));
   EXPECT_THAT(plan.steps[0].inputs, ElementsAre(g.x, g.w, kNone, kNone, g.x));
   EXPECT_THAT(plan.steps[0].outputs, ElementsAre(b, c));
-  EXPECT_FALSE(has_led_step(plan_of(g, false)));
+  PlanOptions separate;
+  separate.fuse_elementwise = false;
+  EXPECT_FALSE(has_led_step(plan_of(g, separate)));
 }
 
 TEST(FusionTest, LeadsNoPassByWhatOthersRead) {

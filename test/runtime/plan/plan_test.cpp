@@ -1,12 +1,12 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/elementwise/fused_elementwise.h>
-#include <runtime/plan/plan.h>
 
 #include <algorithm>
 #include <random>
 
 #include <gmock/gmock.h>
 
+#include "plan_of.h"
 #include "sample_graphs.h"
 #include "xnnpack_parts.h"
 
@@ -34,18 +34,10 @@ struct PlanGraph : GraphDef {
   }
 };
 
-Plan plan_of(const GraphDef& def, bool fuse_elementwise = false, bool float16 = false) {
-  const std::vector<uint8_t> bytes = def.build();
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
-  StatusOr<Sizes> sizes = planned_sizes(blob->graph());
-  EXPECT_TRUE(sizes.ok());
-  StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
-  EXPECT_TRUE(types.ok());
+Plan plan_without_passes(const GraphDef& def) {
   PlanOptions options;
-  options.fuse_elementwise = fuse_elementwise;
-  options.float16 = float16 && Cpu::get().float16;
-  return make_plan(*blob, {types->data(), types->size()}, *sizes, options);
+  options.fuse_elementwise = false;
+  return plan_of(def, options);
 }
 
 // "X" for a kernel of XNNPACK, "H" for one in Float16, "K" for a kernel of ours, "F" for a pass, "L" for a kernel of ours
@@ -81,7 +73,7 @@ TEST(PlanTest, MakesAStepOfEachNode) {
   const uint32_t k = g.kernel(a);
   g.output(b);
   g.output(g.xnnpack(b, k));
-  const Plan plan = plan_of(g);
+  const Plan plan = plan_without_passes(g);
   ASSERT_EQ(kinds(plan), "XXKX");
   EXPECT_THAT(plan.steps[0].nodes, ElementsAre(0u));
   EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
@@ -99,7 +91,7 @@ TEST(PlanTest, GivesViewsTheMemoryOfTheirOperand) {
   const uint32_t a = g.xnnpack(v);
   const uint32_t w = g.view(a);
   g.output(g.kernel(w));
-  const Plan plan = plan_of(g);
+  const Plan plan = plan_without_passes(g);
   EXPECT_EQ(kinds(plan), "XK");
   EXPECT_EQ(plan.root[v], x);
   EXPECT_EQ(plan.root[v - 1], x);
@@ -117,7 +109,7 @@ TEST(PlanTest, ExportsOperandsOfViews) {
   const uint32_t v = g.view(a);
   const uint32_t b = g.xnnpack(v);
   g.output(b);
-  const Plan plan = plan_of(g);
+  const Plan plan = plan_without_passes(g);
   ASSERT_EQ(kinds(plan), "XX");
   EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a));
   EXPECT_THAT(plan.steps[1].inputs, ElementsAre(v));
@@ -127,7 +119,7 @@ TEST(PlanTest, NeedsNoStepForViewsAlone) {
   PlanGraph g;
   const uint32_t x = g.input({4});
   g.output(g.view(x));
-  const Plan plan = plan_of(g);
+  const Plan plan = plan_without_passes(g);
   EXPECT_THAT(plan.steps, IsEmpty());
   EXPECT_EQ(plan.root[1], x);
 }
@@ -140,7 +132,7 @@ TEST(PlanTest, GivesConstantsAndViewsOfThemToSteps) {
   const uint32_t v = g.view(c);
   const uint32_t a = g.xnnpack(x, v);
   g.output(g.node(layer_norm(), {a, c, c}, {4}));
-  const Plan plan = plan_of(g);
+  const Plan plan = plan_without_passes(g);
   ASSERT_EQ(kinds(plan), "XK");
   EXPECT_EQ(plan.root[v], c);
   EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x, v));
@@ -148,7 +140,10 @@ TEST(PlanTest, GivesConstantsAndViewsOfThemToSteps) {
 }
 
 Plan float16_plan_of(const GraphDef& def, bool fuse_elementwise = false) {
-  return plan_of(def, fuse_elementwise, /*float16=*/true);
+  PlanOptions options;
+  options.fuse_elementwise = fuse_elementwise;
+  options.float16 = Cpu::get().float16;
+  return plan_of(def, options);
 }
 
 // What is beside a product is in Float16, too, if XNNPACK has it: one conversion at each end.
@@ -231,7 +226,7 @@ TEST(PlanTest, KeepsTheOrderOfComputationInRandomGraphs) {
       }
     }
     g.output(static_cast<uint32_t>(g.values.size() - 1));
-    const Plan plan = plan_of(g);
+    const Plan plan = plan_without_passes(g);
 
     std::vector<bool> made(g.values.size());
     made[0] = made[1] = true;
@@ -269,7 +264,7 @@ TEST(PlanFusionTest, JoinsElementwiseNodesThatReadEachOther) {
   const uint32_t k = g.kernel(x);
   const uint32_t b = g.xnnpack(a, k);
   g.output(b);
-  const Plan plan = plan_of(g, true);
+  const Plan plan = plan_of(g);
   ASSERT_EQ(kinds(plan), "KF");
   EXPECT_THAT(plan.steps[1].nodes, ElementsAre(0u, 2u));
   EXPECT_THAT(plan.steps[1].inputs, ElementsAre(x, k));
@@ -280,7 +275,7 @@ TEST(PlanFusionTest, LeavesASingleNodeToXnnpack) {
   ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
   g.output(g.xnnpack(g.kernel(g.xnnpack(g.input({4})))));
-  EXPECT_EQ(kinds(plan_of(g, true)), "XKX");
+  EXPECT_EQ(kinds(plan_of(g)), "XKX");
 }
 
 TEST(PlanFusionTest, ExportsWhatOthersRead) {
@@ -289,7 +284,7 @@ TEST(PlanFusionTest, ExportsWhatOthersRead) {
   const uint32_t b = g.xnnpack(a, a);
   g.output(a);
   g.output(g.kernel(b));
-  const Plan plan = plan_of(g, true);
+  const Plan plan = plan_of(g);
   ASSERT_EQ(kinds(plan), "FK");
   EXPECT_THAT(plan.steps[0].outputs, ElementsAre(a, b));
 }
@@ -301,7 +296,7 @@ TEST(PlanFusionTest, DoesNotJoinAroundAnotherNode) {
   const uint32_t a = g.xnnpack(g.input({4}));
   const uint32_t k = g.kernel(a);
   g.output(g.xnnpack(a, k));
-  EXPECT_EQ(kinds(plan_of(g, true)), "XKX");
+  EXPECT_EQ(kinds(plan_of(g)), "XKX");
 }
 
 TEST(PlanFusionTest, DoesNotJoinOtherShapes) {
@@ -309,7 +304,7 @@ TEST(PlanFusionTest, DoesNotJoinOtherShapes) {
   GraphDef g;
   const uint32_t a = g.node(unary(UnaryKind::Neg), {g.input({1})}, {1});
   g.output(g.node(binary(BinaryKind::Add), {a, g.input({4})}, {4}));
-  EXPECT_EQ(kinds(plan_of(g, true)), "XX");
+  EXPECT_EQ(kinds(plan_of(g)), "XX");
 }
 
 TEST(PlanFusionTest, LimitsTheInputsOfAPass) {
@@ -319,7 +314,7 @@ TEST(PlanFusionTest, LimitsTheInputsOfAPass) {
     sum = g.xnnpack(sum, g.input({4}));
   }
   g.output(sum);
-  const Plan plan = plan_of(g, true);
+  const Plan plan = plan_of(g);
   for (const Step& step : plan.steps) {
     EXPECT_LE(step.inputs.size(), FusedElementwise::kMaxInputs);
   }
@@ -348,7 +343,7 @@ TEST(PlanFusionTest, KeepsTheOrderInRandomGraphs) {
       }
     }
     g.output(static_cast<uint32_t>(g.values.size() - 1));
-    const Plan plan = plan_of(g, true);
+    const Plan plan = plan_of(g);
     std::vector<bool> made(g.values.size());
     made[0] = true;
     size_t nodes = 0;
@@ -376,7 +371,7 @@ TEST(PlanFusionTest, PlansManyNodesQuickly) {
     last = g.xnnpack(last, last);
   }
   g.output(last);
-  EXPECT_EQ(plan_of(g, true).steps.size(), 20000u / 32);
+  EXPECT_EQ(plan_of(g).steps.size(), 20000u / 32);
 }
 
 // Planning takes time in proportion to the graph, not to its square.
@@ -387,7 +382,7 @@ TEST(PlanTest, PlansManyStepsQuickly) {
     last = g.xnnpack(g.kernel(last));
   }
   g.output(last);
-  EXPECT_EQ(plan_of(g).steps.size(), 40000u);
+  EXPECT_EQ(plan_without_passes(g).steps.size(), 40000u);
 }
 
 TEST(PlanTest, SaysWhoComputesWhatAndWhy) {
@@ -400,7 +395,7 @@ TEST(PlanTest, SaysWhoComputesWhatAndWhy) {
   const std::vector<uint8_t> bytes = g.build();
   StatusOr<Blob> blob = open_blob(span(bytes));
   ASSERT_TRUE(blob.ok()) << blob.status().message();
-  const std::string text = describe(plan_of(g, /*fuse_elementwise=*/true), *blob);
+  const std::string text = describe(plan_of(g), *blob);
   EXPECT_EQ(
       text,
       "node 4 Reshape: view. The result has the elements of the operand in the same order.\n"
@@ -418,7 +413,7 @@ TEST(PlanTest, SaysWhoComputesWhatAndWhy) {
 // Somebody who asks why a node is not in XNNPACK reads these.
 TEST(PlanTest, ReasonsAreSentences) {
   for (const SampleGraph& sample : sample_graphs()) {
-    const Plan plan = plan_of(sample.def);
+    const Plan plan = plan_without_passes(sample.def);
     for (const Choice& choice : plan.choices) {
       ASSERT_FALSE(choice.reason.empty()) << sample.name;
       EXPECT_TRUE(choice.reason[0] >= 'A' && choice.reason[0] <= 'Z') << choice.reason;
