@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What conftest.py sets up."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -18,5 +19,6 @@ def test_a_checkout_may_have_any_name(tmp_path):
     (folder / "__init__.py").write_text("from . import what_is_not_there\n")
     (folder / "test" / "test_nothing.py").write_text("def test_nothing():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
