@@ -229,6 +229,10 @@ def _shape_conditions(graph: Graph) -> Iterator:
             axis = -3 if a.by_token else -2
             yield sympy.Ge(a.start, 0)
             yield sympy.Ge(graph.values[node.inputs[1]].shape[axis], a.start + x[axis])
+        elif node.is_a(schema.Nonzero):
+            yield sympy.Ge(dims.numel(x), a.size)
+        elif node.is_a(schema.NonMaxSuppression):
+            yield sympy.Ge(x[0], a.size)
         elif node.is_a(schema.Reshape):
             yield sympy.Eq(dims.numel(x), dims.numel(a.shape))
 
