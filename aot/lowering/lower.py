@@ -21,7 +21,7 @@ from ..placeholders import Placeholders
 from ..private.executorch import debug_handle
 from ..private.torch import leaves, parameters
 from .dtypes import array_of, computed
-from .nodes import aten_operator, is_size, is_wide_scale, reads_or_checks_integer, target_name
+from .nodes import aten_operator, is_check, is_size, is_wide_scale, target_name
 from .row_context import RowContext
 from .size_plan import plan_sizes, widen
 from .unsupported import Unsupported
@@ -273,7 +273,7 @@ def lower(program: ExportedProgram) -> Graph:
                     lowering.update(spec.target, lowering.env[result])
                 else:
                     lowering.graph_output(result)
-        elif is_size(node) or reads_or_checks_integer(node):
+        elif is_size(node) or is_check(node):
             continue  # sizes are expressions of the graph's inputs, and the runtime checks their ranges
         else:
             lowering.env[node] = lowering.with_source(node, lowering.lower_node(node))

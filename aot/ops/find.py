@@ -52,6 +52,21 @@ def repeat_interleave(c, repeats):
     return c.cast(c.node(attributes, repeats, shape=c.out.shape, dtype=DType.Int64), c.out.dtype)
 
 
+@_find("aten.repeat_interleave.self_Tensor", preserve=True)
+def repeat_interleave_slices(c, self, repeats, dim):
+    x, axis = self, 0
+    if dim is None:
+        x = c.reshape(self, (dims.numel(self.shape),))
+    else:
+        c.require(self.rank > 0, "a scalar has no axis to repeat")
+        axis = c.axis(dim, self.rank)
+    c.require(repeats.dtype in (DType.Int32, DType.Int64), f"the repeats have type {repeats.dtype.name}")
+    size = c.out.shape[axis]
+    repeats = expand_to(c, repeats if repeats.rank else c.reshape(repeats, (1,)), (x.shape[axis],))
+    indices = c.node(schema.RepeatIndices(size=size), repeats, shape=(size,), dtype=DType.Int64)
+    return c.node(schema.Index(axis=axis, wrap=False), x, indices, shape=c.out.shape)
+
+
 def _runs(c, x, counted):
     """Of each element of a vector: whether it is another one than that before it; and how many of these there were."""
     one, zero = c.operand(1, DType.Int64), c.operand(0, DType.Int64)

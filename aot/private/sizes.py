@@ -32,6 +32,22 @@ def expression(size: torch.SymInt | torch.SymFloat | torch.SymBool) -> sympy.Exp
     return size.node.expr
 
 
+def symbols_of(condition) -> set[sympy.Symbol]:
+    """The symbols of a ``torch.SymBool``; none of anything else."""
+    return expression(condition).free_symbols if isinstance(condition, torch.SymBool) else set()
+
+
+def symbols_found_by(node: torch.fx.Node) -> set[sympy.Symbol]:
+    """The symbols of sizes that ``node`` finds in data.
+
+    They may have got other names since.
+    """
+    results = torch.utils._pytree.tree_leaves(node.meta.get("val"))
+    sizes = [s for r in results for s in getattr(r, "shape", ()) if isinstance(s, torch.SymInt)]
+    found = node.meta.get("unbacked_bindings") if sizes else None
+    return set().union(*(sizes[0].node.shape_env.replace(symbol).free_symbols for symbol in found or ()))
+
+
 class Symbols:
     """The ShapeEnv of ``size``: what its program knows of the symbols in it.
 
@@ -93,4 +109,6 @@ __all__ = [
     "bounds_of",
     "expression",
     "may_be_negative",
+    "symbols_found_by",
+    "symbols_of",
 ]
