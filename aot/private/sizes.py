@@ -37,15 +37,21 @@ def symbols_of(condition) -> set[sympy.Symbol]:
     return expression(condition).free_symbols if isinstance(condition, torch.SymBool) else set()
 
 
+def _shape_symbols(value) -> set[sympy.Symbol]:
+    tensors = torch.utils._pytree.tree_leaves(value)
+    sizes = [size for t in tensors for size in getattr(t, "shape", ()) if isinstance(size, torch.SymInt)]
+    return set().union(*(expression(size).free_symbols for size in sizes))
+
+
 def symbols_found_by(node: torch.fx.Node) -> set[sympy.Symbol]:
     """The symbols of sizes that ``node`` finds in data.
 
-    They may have got other names since.
+    Its ``unbacked_bindings`` may still have names that they had before.
     """
-    results = torch.utils._pytree.tree_leaves(node.meta.get("val"))
-    sizes = [s for r in results for s in getattr(r, "shape", ()) if isinstance(s, torch.SymInt)]
-    found = node.meta.get("unbacked_bindings") if sizes else None
-    return set().union(*(sizes[0].node.shape_env.replace(symbol).free_symbols for symbol in found or ()))
+    if not node.meta.get("unbacked_bindings"):
+        return set()
+    operands = [_shape_symbols(operand.meta.get("val")) for operand in node.all_input_nodes]
+    return _shape_symbols(node.meta.get("val")).difference(*operands)
 
 
 class Symbols:
