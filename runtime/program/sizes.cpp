@@ -93,7 +93,8 @@ StatusOr<Shape> Sizes::resolve(const flatbuffers::Vector<const schema::Size*>* s
 }
 
 StatusOr<Sizes> evaluate_sizes(const schema::Graph& graph, Span<const ArgumentSize> arguments) {
-  return evaluate_sizes(graph, arguments, Waves(), {});
+  ETX_ASSIGN_OR_RETURN(const Waves waves, Waves::of(graph));
+  return evaluate_sizes(graph, arguments, waves, {});
 }
 
 StatusOr<Sizes> evaluate_sizes(

@@ -66,7 +66,7 @@ struct ArgumentSize {
 // REQUIRES: the graph passed the structural part of Blob::open
 StatusOr<Sizes> evaluate_sizes(
     const schema::Graph& graph, Span<const ArgumentSize> arguments, const Waves& waves, Span<const int64_t> found);
-// The same of a graph that finds none.
+// The same when none is found yet.
 StatusOr<Sizes> evaluate_sizes(const schema::Graph& graph, Span<const ArgumentSize> arguments);
 
 // Evaluates exprs for the sizes that the graph is planned for.
