@@ -285,11 +285,7 @@ class EtXnnpackPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         # Before anything looks at shapes: the order of strides, for one, is found by comparing sizes.
         keep_ranges(exported_program.graph_module)
-        computing = [
-            node
-            for node in exported_program.graph.nodes
-            if node.op == "call_function" and _computes(node)
-        ]
+        computing = [node for node in exported_program.graph.nodes if node.op == "call_function" and _computes(node)]
         method = method_being_lowered() or "forward"
         with progress.work(f"et_xnnpack partitions {method}"):
             progress.step(f"{len(computing)} nodes")

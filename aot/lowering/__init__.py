@@ -12,4 +12,13 @@ from .support import Support
 from .trial import try_group
 from .unsupported import Unsupported
 
-__all__ = ["Support", "Unsupported", "is_check", "is_size", "lower", "reads_or_checks_integer", "target_name", "try_group"]
+__all__ = [
+    "Support",
+    "Unsupported",
+    "is_check",
+    "is_size",
+    "lower",
+    "reads_or_checks_integer",
+    "target_name",
+    "try_group",
+]

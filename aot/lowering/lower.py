@@ -242,7 +242,9 @@ class Lowering(RowContext):
         """ExecuTorch plans memory for results whose sizes are found in data as for any other."""
         found = {node.found for node in self.nodes} - {None}
         for dim in value.shape:
-            unbounded = [s for s in found & getattr(dim, "free_symbols", set()) if self._sizes.ranges[s.name].max is None]
+            unbounded = [
+                s for s in found & getattr(dim, "free_symbols", set()) if self._sizes.ranges[s.name].max is None
+            ]
             self.require(
                 not unbounded,
                 "how large a result is is known at run time only, and without a bound ExecuTorch cannot hold it; "

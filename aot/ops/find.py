@@ -122,5 +122,7 @@ def unique_consecutive(c, self, dim):
 
 @op("torchvision.nms.default", dtypes=(*WIDE_FLOATS, DType.Int64))
 def nms(c, dets, scores, iou_threshold):
+    both = {dets.dtype, scores.dtype}
+    c.require(both in ({DType.Float32}, {DType.Float64}), "boxes and scores are not both Float32 or both Float64")
     attributes = schema.NonMaxSuppression(threshold=float(iou_threshold), size=c.out.shape[0])
     return c.node(attributes, dets, scores, shape=c.out.shape, dtype=DType.Int64)

@@ -95,8 +95,8 @@ Status Executable::bind_outputs(uint32_t wave) {
     const uint32_t root = output_root(i);
     const size_t bytes = types_[root].bytes();
     void* const data = bound_.outputs[i];
-    const bool active = overlaps_inputs(data, bytes, view(bound_.inputs)) ||
-        (read_by_xnnpack_[root] && !is_tail_readable(data, bytes));
+    const bool active =
+        overlaps_inputs(data, bytes, view(bound_.inputs)) || (read_by_xnnpack_[root] && !is_tail_readable(data, bytes));
     ETX_RETURN_IF_ERROR(output_stages_[i].prepare(active, bytes));
   }
   for (const size_t i : placement_.direct_outputs()) {
@@ -120,8 +120,7 @@ bool Executable::has_same_outputs(Span<void* const> outputs) const {
 // Finds the size of the result of step `s`, and prepares for what depends on it.
 Status Executable::find_size(size_t s, const PrepareOutput& prepare_output) {
   RunnableStep& step = steps_[s];
-  ETX_ASSIGN_OR_RETURN(
-      const size_t found, step.find_size(settings_.workspace->arena(step.wave()), prepared_.pool));
+  ETX_ASSIGN_OR_RETURN(const size_t found, step.find_size(settings_.workspace->arena(step.wave()), prepared_.pool));
   if (step.begun_wave() > 0) {
     return begin_wave(step.begun_wave(), s, static_cast<int64_t>(found), prepare_output);
   }
@@ -162,8 +161,7 @@ Status Executable::begin_wave(uint32_t wave, size_t s, int64_t found, const Prep
 }
 
 Status Executable::reshape_wave(uint32_t wave) {
-  StatusOr<Sizes> sizes = evaluate_sizes(
-      blob_.graph(), view(prepared_.inputs), blob_.waves(), {found_.data(), wave});
+  StatusOr<Sizes> sizes = evaluate_sizes(blob_.graph(), view(prepared_.inputs), blob_.waves(), {found_.data(), wave});
   ETX_RETURN_IF_ERROR(sizes.status());
   std::vector<TensorType> types = types_;
   if (const Status status = infer_wave(blob_, *sizes, wave, types); !status.ok()) {

@@ -138,8 +138,9 @@ bool RunnableStep::reads(size_t k) const {
 }
 
 Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthreadpool_t pool, size_t num_threads) {
-  is_idle_ = !finds_size_ && std::all_of(
-      step_.outputs.begin(), step_.outputs.end(), [&graph](uint32_t id) { return graph.types[id].shape.numel() == 0; });
+  is_idle_ = !finds_size_ && std::all_of(step_.outputs.begin(), step_.outputs.end(), [&graph](uint32_t id) {
+    return graph.types[id].shape.numel() == 0;
+  });
   if (is_idle_ || (same_types && !depends_on_sizes_)) {
     return {};
   }

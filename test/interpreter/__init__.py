@@ -9,7 +9,22 @@ import sympy
 import torch
 from executorch.backends.et_xnnpack.aot.ir import Graph
 
-from . import attention, conv, elementwise, fft, find, image, index, linear, norm, pool, quantize, recurrent, reduce, shape
+from . import (
+    attention,
+    conv,
+    elementwise,
+    fft,
+    find,
+    image,
+    index,
+    linear,
+    norm,
+    pool,
+    quantize,
+    recurrent,
+    reduce,
+    shape,
+)
 from .quantize import stored
 from .tensors import tensor, torch_dtype
 

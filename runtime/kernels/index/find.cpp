@@ -105,8 +105,7 @@ size_t RepeatIndices::find_size(const KernelArguments& arguments) const {
   for (size_t i = 0; i < parameters_.count; ++i) {
     const int64_t of_index = repeats(arguments, i);
     if (of_index < 0) {
-      *arguments.status =
-          failure(Error::InvalidArgument, "index %zu is to be repeated %" PRId64 " times", i, of_index);
+      *arguments.status = failure(Error::InvalidArgument, "index %zu is to be repeated %" PRId64 " times", i, of_index);
       return 0;
     }
     sum += of_index;

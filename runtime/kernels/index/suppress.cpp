@@ -35,8 +35,7 @@ void drop_overlapping(const Boxes<float>& boxes, size_t i, size_t count, float t
   for (size_t j = i + 1; j < count; j += kLanes) {
     const Vector left = larger(x1, hn::LoadU(f, boxes.x1 + j)), top = larger(y1, hn::LoadU(f, boxes.y1 + j));
     const Vector right = smaller(x2, hn::LoadU(f, boxes.x2 + j)), bottom = smaller(y2, hn::LoadU(f, boxes.y2 + j));
-    const Vector both =
-        hn::Mul(larger(zero, hn::Sub(right, left)), larger(zero, hn::Sub(bottom, top)));
+    const Vector both = hn::Mul(larger(zero, hn::Sub(right, left)), larger(zero, hn::Sub(bottom, top)));
     const Vector either = hn::Sub(hn::Add(area, hn::LoadU(f, boxes.area + j)), both);
     const auto is_dropped = hn::Gt(divide(both, either), most);
     uint32_t* const dropped = boxes.dropped + j;

@@ -66,8 +66,7 @@ TEST(NonMaxSuppression, Refuses) {
   expect_refused(suppression({tensor({6, 4}), tensor({6, 1})}, 5), "rank");
   expect_refused(suppression({tensor({6, 4}), typed(DType::Float64, {6})}, 5), "Float64");
   expect_refused(suppression({tensor({6, 4})}, 5), "2");
-  expect_refused(
-      suppression({tensor({6, 4}), tensor({6})}, 5, std::numeric_limits<double>::quiet_NaN()), "no number");
+  expect_refused(suppression({tensor({6, 4}), tensor({6})}, 5, std::numeric_limits<double>::quiet_NaN()), "no number");
 }
 
 } // namespace
