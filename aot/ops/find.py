@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Operators whose results have sizes that are found in data: masks, repeats, distinct elements, non-maximum suppression.
+"""Operators whose results have sizes that are found in data: masks, repeats, distinct elements, suppression.
 
 The size is a symbol of the program, like that of an input; which node finds it says the ``size`` of that.
 """

@@ -9,7 +9,6 @@ import torch
 from samples import ANY_OPERATOR, HEIGHT, Argument, Sample, bools, integers, rand
 from samples.find import define_nms
 
-
 define_nms()
 
 

@@ -30,7 +30,7 @@ LEFT_OUT = {
             ),
             "torchvision.nms",
         ),
-        "the sizes of their results are found in data, which no other line could take; their samples are in samples/find.py",
+        "the sizes of their results are found in data, which no other line could take; samples/find.py has them",
     ),
     "quantized_decomposed.embedding_2bit": "as embedding_4bit, which there is",
     "quantized_decomposed.embedding_byte.dtype": "as embedding_byte, which there is",
