@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "backend.h"
 
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -275,7 +276,7 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTr
   return executable.run(
       {delegate.input_data.data(), delegate.input_data.size()},
       {delegate.output_data.data(), delegate.output_data.size()},
-      prepare,
+      std::cref(prepare), // which allocates nothing
       profiler);
 }
 

@@ -219,7 +219,7 @@ Status Executable::run_steps(const PrepareOutput& prepare_output, Profiler* prof
 
 Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs, Profiler* profiler) {
   const auto given = [outputs](size_t i, const TensorType&) -> StatusOr<void*> { return outputs[i]; };
-  return run(inputs, outputs, given, profiler);
+  return run(inputs, outputs, std::cref(given), profiler);
 }
 
 Status Executable::run(

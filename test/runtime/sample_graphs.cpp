@@ -242,7 +242,7 @@ GraphDef found_sizes() {
   const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 9, 4);
   const int64_t kept = g.ranged(DimOp::FoundSize, 1, 0, 0, 9, 4);
   const int64_t repeated = g.ranged(DimOp::FoundSize, 5, 0, 0, 9, 4);
-  const int64_t apart = g.ranged(DimOp::FoundSize, 8, 0, 0, 9, 3);
+  const int64_t apart = g.ranged(DimOp::FoundSize, 8, 0, 0, 9, 4);
   const uint32_t boxes = g.input({rows, 4});
   const uint32_t scores = g.input({rows});
   const uint32_t zero = g.constant({}, {0});
