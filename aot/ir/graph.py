@@ -139,11 +139,8 @@ class Node:
     @property
     def attribute_symbols(self) -> set[sympy.Symbol]:
         """The symbols in its attributes."""
-        symbols: set[sympy.Symbol] = set()
-        for value in vars(self.attributes).values():
-            for item in value if isinstance(value, tuple) else (value,):
-                symbols |= item.free_symbols if isinstance(item, sympy.Expr) else set()
-        return symbols
+        items = [i for v in vars(self.attributes).values() for i in (v if isinstance(v, tuple) else (v,))]
+        return set().union(*(i.free_symbols for i in items if isinstance(i, sympy.Expr)))
 
     def is_a(self, *operators: type) -> bool:
         """Whether it is one of these operators, given by the classes of their attributes."""
@@ -363,10 +360,8 @@ class _Needed:
 
     def add(self, node: Node) -> None:
         if self._are_found:
-            self._symbols |= node.attribute_symbols
-            for name in node.outputs:
-                for dim in self._builder.values[name].shape:
-                    self._symbols |= getattr(dim, "free_symbols", set())
+            sizes = [dim for name in node.outputs for dim in self._builder.values[name].shape]
+            self._symbols |= node.attribute_symbols.union(*(getattr(dim, "free_symbols", ()) for dim in sizes))
 
     def has(self, node: Node) -> bool:
         return node.found is not None and node.found in self._symbols
