@@ -30,7 +30,10 @@ def custom_op(operator: OpOverload) -> OpOverload:
         name, overload = qualified_name(operator)
         name = name.removeprefix("aten::")
         _LIBRARY.define(signature_text(operator).removeprefix("aten::"))
-        _LIBRARY.impl(f"{name}.{overload}" if overload else name, operator, "CompositeExplicitAutograd")
+        full_name = f"{name}.{overload}" if overload else name
+        _LIBRARY.impl(full_name, operator, "CompositeExplicitAutograd")
+        if torch.Tag.dynamic_output_shape in operator.tags:
+            torch.library.register_fake(f"et_xnnpack::{full_name}", operator, lib=_LIBRARY)
         _custom_ops[operator] = getattr(getattr(torch.ops.et_xnnpack, name), overload or "default")
         _aten_ops[_custom_ops[operator]] = operator
     return _custom_ops[operator]

@@ -21,11 +21,12 @@ from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runti
 from .custom_ops import custom_op, needs_custom_op
 from .float64_numbers import keep_float64_numbers
 from .fold_float64 import fold_float64
-from .lowering import Support, is_size, reads_or_checks_integer, target_name, try_group
+from .lowering import Support, is_check, is_size, reads_or_checks_integer, target_name, try_group
 from .placeholders import Placeholders
 from .prepare import prepare
 from .private.executorch import method_being_lowered
 from .private.shape_env import keep_ranges
+from .private.sizes import symbols_found_by, symbols_of
 from .private.torch import OpOverload, keep_output_last
 from .report import NotFullyDelegated, ProgramReport, Refusal, Report, nodes_between
 from .selection import Selection
@@ -40,6 +41,7 @@ def _groups(program: ExportedProgram, support: Support) -> list[list[FxNode]]:
         groups, folded, depth = _by_depth(program, support, outside)
         groups = _sink(program, groups)
         _place_folded(folded, groups)
+        _place_checks(program, groups, support)
         torn = _place_sizes(program, groups, depth) - outside
         if not torn:
             return [groups[d] for d in sorted(groups)]
@@ -78,6 +80,10 @@ def _by_depth(program: ExportedProgram, support: Support, outside: set[FxNode]):
     return groups, folded, depth
 
 
+def _computes(node: FxNode) -> bool:
+    return not is_size(node) and not reads_or_checks_integer(node)
+
+
 def _is_free_size(node: FxNode) -> bool:
     """Whether it computes a size from others and from shapes: one read off a tensor is an argument."""
     from_tensor = target_name(node) == "aten._local_scalar_dense.default"
@@ -114,6 +120,20 @@ def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None
         if user in group_of:
             group_of[user].append(node)
             group_of[node] = group_of[user]
+
+
+def _place_checks(program: ExportedProgram, groups: dict[int, list[FxNode]], support: Support) -> None:
+    """Puts checks of sizes that one group finds in data into that group, whose delegate makes them."""
+    finder = {}
+    for depth, group in groups.items():
+        for node in group:
+            finder.update(dict.fromkeys(symbols_found_by(node), depth))
+    for node in program.graph.nodes if finder else ():
+        if is_check(node):
+            condition = node.args[0].meta["val"] if isinstance(node.args[0], FxNode) else None
+            depths = {finder.get(symbol) for symbol in symbols_of(condition)}
+            if len(depths) == 1 and None not in depths and support.always_holds(condition):
+                groups[depths.pop()].append(node)
 
 
 def _place_sizes(program: ExportedProgram, groups: dict[int, list[FxNode]], depth: Mapping[FxNode, int]) -> set[FxNode]:
@@ -265,11 +285,7 @@ class EtXnnpackPartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         # Before anything looks at shapes: the order of strides, for one, is found by comparing sizes.
         keep_ranges(exported_program.graph_module)
-        computing = [
-            node
-            for node in exported_program.graph.nodes
-            if node.op == "call_function" and not is_size(node) and not reads_or_checks_integer(node)
-        ]
+        computing = [node for node in exported_program.graph.nodes if node.op == "call_function" and _computes(node)]
         method = method_being_lowered() or "forward"
         with progress.work(f"et_xnnpack partitions {method}"):
             progress.step(f"{len(computing)} nodes")
@@ -283,7 +299,7 @@ class EtXnnpackPartitioner(Partitioner):
             if reason is not None and node.target is not operator.getitem:
                 refusals.append(Refusal(node.name, target_name(node), reason))
         report = Report(
-            tuple(tuple(target_name(n) for n in group if not is_size(n)) for group in groups),
+            tuple(tuple(target_name(n) for n in group if _computes(n)) for group in groups),
             tuple(refusals),
             between=nodes_between(exported_program, groups),
             unmatched=tuple(self.selection.unmatched(computing)),
@@ -340,7 +356,7 @@ class EtXnnpackPartitioner(Partitioner):
                 if reason is None:
                     left.update(try_group(program, group))
                 else:
-                    left.update((node, reason) for node in group if not is_size(node))
+                    left.update((node, reason) for node in group if _computes(node))
             if not left:
                 return groups, {node: support.reason(node) for node in computing}
             late.update(left)
@@ -350,7 +366,7 @@ class EtXnnpackPartitioner(Partitioner):
 
         It is worth one if it computes something, or if it is the whole program.
         """
-        group = [node for node in group if not is_size(node)]
+        group = [node for node in group if _computes(node)]
         if len(group) < self.min_partition_size:
             return f"its group has {len(group)} operators, and min_partition_size is {self.min_partition_size}"
         if len(group) == len(computing):

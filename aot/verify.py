@@ -14,6 +14,7 @@ def verify(graph: Graph) -> None:
     """Raises ValueError if a value is read before it is made, made twice, or unknown."""
     known = {v.name for v in graph.values.values() if v.constant is not None}
     known |= {i.value for i in graph.inputs if i.value is not None}
+    late = {node.found for node in graph.nodes} - {None} - _symbols_of_inputs(graph)
     for node in graph.nodes:
         for name in node.inputs:
             if name is not None and name not in known:
@@ -24,6 +25,9 @@ def verify(graph: Graph) -> None:
             if name in known:
                 raise ValueError(f"{node.op} makes %{name}, which exists already")
             known.add(name)
+        late.discard(node.found)
+        if late and late & node.attribute_symbols:
+            raise ValueError(f"{node.op} reads a size that nothing before it finds")
     for output in graph.outputs:
         if output.value not in known:
             raise ValueError(f"output %{output.value} is not made by anything")
@@ -38,6 +42,14 @@ def verify(graph: Graph) -> None:
     for value in graph.values.values():
         if value.constant is not None and value.constant.array.shape != value.shape:
             raise ValueError(f"constant %{value.name} holds {value.constant.array.shape}, not {value.shape}")
+
+
+def _symbols_of_inputs(graph: Graph) -> set:
+    symbols = {i.expr for i in graph.arguments if i.value is None}
+    for source in graph.arguments:
+        if source.value is not None:
+            symbols.update(graph.values[source.value].shape)
+    return symbols
 
 
 def check_interface(before: Graph, after: Graph) -> None:

@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "backend.h"
 
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -262,17 +263,21 @@ Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTr
   Executable& executable = *delegate.executable;
   const Blob& blob = executable.blob();
   delegate.output_data.resize(blob.num_outputs());
+  const auto prepare = [&](size_t i, const TensorType& type) -> StatusOr<void*> {
+    ETX_RETURN_IF_ERROR(prepare_output(blob, i, type.shape, *args[blob.num_inputs() + i], &delegate.output_data[i]));
+    return delegate.output_data[i];
+  };
   for (size_t i = 0; i < blob.num_outputs(); ++i) {
-    executorch::runtime::EValue* arg = args[blob.num_inputs() + i];
-    ETX_CHECK(arg != nullptr, InvalidArgument, "output %zu of the delegate is absent", i);
-    Status status = prepare_output(blob, i, executable.output_type(i).shape, *arg, &delegate.output_data[i]);
-    if (!status.ok()) {
-      return std::move(status).in("output " + std::to_string(i) + " of the delegate");
+    ETX_CHECK(args[blob.num_inputs() + i] != nullptr, InvalidArgument, "output %zu of the delegate is absent", i);
+    if (!executable.finds_output_type(i)) {
+      ETX_RETURN_IF_ERROR_IN(
+          prepare(i, executable.output_type(i)).status(), "output " + std::to_string(i) + " of the delegate");
     }
   }
   return executable.run(
       {delegate.input_data.data(), delegate.input_data.size()},
       {delegate.output_data.data(), delegate.output_data.size()},
+      std::cref(prepare), // which allocates nothing
       profiler);
 }
 

@@ -78,6 +78,8 @@ def _attributes(name: str) -> type:
 #: Attribute classes by name, in the order of the union.
 ATTRIBUTES: dict[str, type] = {t.name: _attributes(t.name) for t in AttributesType if t.name != "NONE"}
 globals().update(ENUMS | STRUCTS | ATTRIBUTES)
+#: The classes of operators that find the size of their result in data.
+FINDERS = (ATTRIBUTES["Nonzero"], ATTRIBUTES["RepeatIndices"], ATTRIBUTES["NonMaxSuppression"])
 
 
 def field_type(field: dataclasses.Field) -> FieldType:

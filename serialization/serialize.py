@@ -52,6 +52,9 @@ class DimTable:
         for expr, entry in offers:
             if expr.is_Symbol:
                 self._sources.setdefault(expr, (None, entry))
+        for position, node in enumerate(graph.nodes):
+            if node.found is not None:
+                self._sources.setdefault(node.found, (None, (DimOp.FoundSize, position, 0)))
         count = -1
         while count != len(self._sources):
             count = len(self._sources)
@@ -236,6 +239,8 @@ def _features(graph) -> int:
     features = int(Feature.CachedAttention) if any(reads_cache(node) for node in graph.nodes) else 0
     if any(value.dtype == DType.Float64 for value in graph.values.values()):
         features |= int(Feature.Float64)
+    if any(isinstance(node.attributes, schema.FINDERS) for node in graph.nodes):
+        features |= int(Feature.FoundSizes)
     return features
 
 

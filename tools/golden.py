@@ -63,6 +63,7 @@ SAMPLES = """
     quantize_unsigned quantize_per_channel_middle dequantize_bias quantized_island int8_conv int8_block
     choose_per_token linear_8da4w_channel rotary_halves
     state_index_put state_bools state_crossed
+    mask_and_nonzero repeat_interleave_rows nms
 """.split()
 
 

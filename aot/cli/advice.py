@@ -13,6 +13,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("computes a constant that nothing", "nothing: nothing in the delegate needs it"),
     (r"its operator .+ is not delegated", "see that operator: this one follows it"),
     ("may be negative; torch._check", "add torch._check(n >= 0) after .item()"),
+    ("without a bound ExecuTorch cannot hold it", "add torch._check(result.shape[0] <= bound) behind it"),
     (
         "is known at run time only",
         "use torch.where, or multiply with the mask: the sizes then do not depend on the data",

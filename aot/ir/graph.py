@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+import sympy
 
 from ...serialization import schema
 from ...serialization.arrays import DTYPES
@@ -128,6 +129,18 @@ class Node:
     def op(self) -> str:
         """The name of the operator in the schema, for texts; ``is_a`` compares."""
         return type(self.attributes).__name__
+
+    @property
+    def found(self) -> sympy.Symbol | None:
+        """The size that the node finds in data, if it is known nowhere else."""
+        size = self.attributes.size if self.is_a(*schema.FINDERS) else None
+        return size if isinstance(size, sympy.Symbol) else None
+
+    @property
+    def attribute_symbols(self) -> set[sympy.Symbol]:
+        """The symbols in its attributes."""
+        items = [i for v in vars(self.attributes).values() for i in (v if isinstance(v, tuple) else (v,))]
+        return set().union(*(i.free_symbols for i in items if isinstance(i, sympy.Expr)))
 
     def is_a(self, *operators: type) -> bool:
         """Whether it is one of these operators, given by the classes of their attributes."""
@@ -337,6 +350,23 @@ class Builder:
         return Graph(dict(self.values), tuple(self.nodes), tuple(self.inputs), tuple(self.outputs), self.ranges)
 
 
+class _Needed:
+    """Sizes that nodes read and others find, of a graph that is gone through backwards."""
+
+    def __init__(self, builder: Builder):
+        self._builder = builder
+        self._are_found = any(node.found is not None for node in builder.nodes)
+        self._symbols: set[sympy.Symbol] = set()
+
+    def add(self, node: Node) -> None:
+        if self._are_found:
+            sizes = [dim for name in node.outputs for dim in self._builder.values[name].shape]
+            self._symbols |= node.attribute_symbols.union(*(getattr(dim, "free_symbols", ()) for dim in sizes))
+
+    def has(self, node: Node) -> bool:
+        return node.found is not None and node.found in self._symbols
+
+
 class Rewriter(Builder):
     """Builds a new version of ``graph``: copy what stays, ``replace`` what does not.
 
@@ -406,9 +436,12 @@ class Rewriter(Builder):
             dataclasses.replace(old, value=new.name) for old, new in zip(self.graph.outputs, outputs, strict=True)
         ]
         used = {o.value for o in self.outputs}
+        needed = _Needed(self)
         for node in reversed(self.nodes):
-            if used.intersection(node.outputs):
+            if used.intersection(node.outputs) or needed.has(node):
                 used.update(i for i in node.inputs if i is not None)
+                used.update(node.outputs)
+                needed.add(node)
         used.update(o for node in self.nodes for o in node.outputs if used.intersection(node.outputs))
         self.nodes = [node for node in self.nodes if used.intersection(node.outputs)]
         used.update(i.value for i in self.inputs)

@@ -7,9 +7,18 @@ others cannot; ``try_group`` does it for a group of nodes as a program of its ow
 """
 
 from .lower import lower
-from .nodes import is_size, reads_or_checks_integer, target_name
+from .nodes import is_check, is_size, reads_or_checks_integer, target_name
 from .support import Support
 from .trial import try_group
 from .unsupported import Unsupported
 
-__all__ = ["Support", "Unsupported", "is_size", "lower", "reads_or_checks_integer", "target_name", "try_group"]
+__all__ = [
+    "Support",
+    "Unsupported",
+    "is_check",
+    "is_size",
+    "lower",
+    "reads_or_checks_integer",
+    "target_name",
+    "try_group",
+]

@@ -21,7 +21,7 @@ from ..placeholders import Placeholders
 from ..private.executorch import debug_handle
 from ..private.torch import leaves, parameters
 from .dtypes import array_of, computed
-from .nodes import aten_operator, is_size, is_wide_scale, target_name
+from .nodes import aten_operator, is_check, is_size, is_wide_scale, target_name
 from .row_context import RowContext
 from .size_plan import plan_sizes, widen
 from .unsupported import Unsupported
@@ -42,7 +42,7 @@ def _reason_without_row(node: FxNode) -> str:
     if touches_complex(node):
         return _REASONS_OF_COMPLEX.get(str(operator), "et_xnnpack has no rule for this operator on complex numbers")
     if operator is not None and torch.Tag.dynamic_output_shape in operator.tags:
-        return "how large its result is is known at run time only"
+        return "how large its result is is known at run time only, and et_xnnpack does not find such sizes of it"
     return "et_xnnpack does not support this operator"
 
 
@@ -230,12 +230,26 @@ class Lowering(RowContext):
         value = self.env[node]
         dtype = self._meta(node.meta["val"]).dtype
         self.require(value.dtype == dtype, f"a result is {value.dtype.name}, but must be {dtype.name}")
+        self._require_bounds(value)
         order = tuple(dim_order_from_stride(node.meta["val"].stride()))
         if order == tuple(range(value.rank)):
             self.output(value)
         else:
             self.fx_node = None
             self.output(self.transpose(value, order), order)
+
+    def _require_bounds(self, value: Value) -> None:
+        """ExecuTorch plans memory for results whose sizes are found in data as for any other."""
+        found = {node.found for node in self.nodes} - {None}
+        for dim in value.shape:
+            unbounded = [
+                s for s in found & getattr(dim, "free_symbols", set()) if self._sizes.ranges[s.name].max is None
+            ]
+            self.require(
+                not unbounded,
+                "how large a result is is known at run time only, and without a bound ExecuTorch cannot hold it; "
+                "torch._check(size <= bound) says one",
+            )
 
     def build(self) -> Graph:
         graph = self.build_plain()
@@ -261,8 +275,8 @@ def lower(program: ExportedProgram) -> Graph:
                     lowering.update(spec.target, lowering.env[result])
                 else:
                     lowering.graph_output(result)
-        elif is_size(node):
-            continue  # sizes are expressions of the graph's inputs
+        elif is_size(node) or is_check(node):
+            continue  # sizes are expressions of the graph's inputs, and the runtime checks their ranges
         else:
             lowering.env[node] = lowering.with_source(node, lowering.lower_node(node))
     return lowering.build()

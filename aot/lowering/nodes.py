@@ -41,7 +41,12 @@ def reads_or_checks_integer(node: FxNode) -> bool:
     if name in ("aten.select_copy.int", "aten.select.int"):
         readers = {target_name(user) for user in node.users}
         return readers == {"aten._local_scalar_dense.default"} and node.args[0].op == "placeholder"
-    return name == "aten._assert_scalar.default"
+    return is_check(node)
+
+
+def is_check(node: FxNode) -> bool:
+    """Whether it fails unless a condition of sizes holds, and does nothing else."""
+    return node.op == "call_function" and target_name(node) == "aten._assert_scalar.default"
 
 
 def is_wide_scale(node: FxNode) -> bool:

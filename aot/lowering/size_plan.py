@@ -22,7 +22,7 @@ from ..ir import Graph, Range, Value, dims
 Box = dict[sympy.Symbol, tuple[int, int]]  #: the values that each symbol may still take
 
 _MOST_BYTES = 2**40  # of one tensor
-_UNBOUNDED = 2**31 - 2
+UNBOUNDED = 2**31 - 2
 _ANYTHING = (-(2**256), 2**256)
 _STEPS = 4000  # boxes to look at before giving up, once
 
@@ -229,6 +229,10 @@ def _shape_conditions(graph: Graph) -> Iterator:
             axis = -3 if a.by_token else -2
             yield sympy.Ge(a.start, 0)
             yield sympy.Ge(graph.values[node.inputs[1]].shape[axis], a.start + x[axis])
+        elif node.is_a(schema.Nonzero):
+            yield sympy.Ge(dims.numel(x), a.size)
+        elif node.is_a(schema.NonMaxSuppression):
+            yield sympy.Ge(x[0], a.size)
         elif node.is_a(schema.Reshape):
             yield sympy.Eq(dims.numel(x), dims.numel(a.shape))
 
@@ -262,7 +266,7 @@ def _wanted(ranges: Mapping[str, Range], sizes: list[sympy.Expr]) -> dict[sympy.
 
 
 def _high(r: Range) -> int:
-    return max(_UNBOUNDED if r.max is None else r.max, r.hint, r.min)
+    return max(UNBOUNDED if r.max is None else r.max, r.hint, r.min)
 
 
 def _middle(r: Range) -> int:
@@ -327,7 +331,7 @@ def widen(ranges: Mapping[str, Range], assumed: Mapping[str, int], conditions: I
         related = [c for c in conditions if symbol in c.free_symbols and c.free_symbols.intersection(others)]
         if name in assumed or not related:
             continue
-        box = {dims.symbol(n): (q.min, _high(q)) for n, q in ranges.items()} | {symbol: (0, _UNBOUNDED)}
+        box = {dims.symbol(n): (q.min, _high(q)) for n, q in ranges.items()} | {symbol: (0, UNBOUNDED)}
         tight = _narrowed({**box, **{s: (assumed[s.name], max(box[s][1], assumed[s.name])) for s in others}}, related)
         loose = _narrowed(box, related)
         if tight is None or loose is None:

@@ -18,7 +18,7 @@ from torch.fx import Node as FxNode
 from ...serialization.serialize import DimTable
 from ..ir import Value, dims
 from .lower import Lowering
-from .nodes import is_size
+from .nodes import is_check, is_size
 from .unsupported import Unsupported, explain
 
 
@@ -90,7 +90,7 @@ class _Trial(Lowering):
                     self.placeholder(node)
                 elif node.op == "output":
                     self._results(node.args[0])
-                elif not is_size(node):
+                elif not is_size(node) and not is_check(node):
                     self.env[node] = self.lower_node(node)
                     self._made[node] = before, len(self.nodes)
             except Exception as error:

@@ -9,6 +9,7 @@ from ...serialization import schema
 from ...serialization.arrays import FLOATS, NUMPY_DTYPES
 from ...serialization.schema import BagKind, BinaryKind, CompareKind, DType, UnaryKind, UpdateKind
 from ..ir import dims
+from .find import pick_masked
 from .registry import op
 from .shape import expand_to, place, slice_axis
 
@@ -62,8 +63,10 @@ def _indexed_first(rank: int, axes: list[int]) -> list[int] | None:
 
 @_index("aten.index.Tensor")
 def index(c, self, indices):
-    masks = [i for i in indices if i is not None and i.dtype == DType.Bool]
-    c.require(not masks, "how many elements a mask picks is known at run time only")
+    masks = [i for i, index in enumerate(indices) if index is not None and index.dtype == DType.Bool]
+    if masks:
+        _require_alone(c, indices)
+        return pick_masked(c, self, masks[0], indices[masks[0]])
     axes = _indexed_axes(c, indices)
     if not axes:
         return _copy(c, self)
@@ -72,6 +75,10 @@ def index(c, self, indices):
     if order is not None:  # the axes of scattered indices come first in the result
         return c.node(schema.Index(axis=0), c.transpose(self, order), *operands, shape=c.out.shape)
     return c.node(schema.Index(axis=axes[0]), self, *operands, shape=c.out.shape)
+
+
+def _require_alone(c, indices):
+    c.require(sum(i is not None for i in indices) == 1, "a mask cannot be combined with other indices")
 
 
 def _put(c, x, axis, indices, values, kind=UpdateKind.Assign, wrap=True):
@@ -102,8 +109,7 @@ def _put_masked(c, x, axis, mask, values, accumulate):
 def index_put(c, self, indices, values, accumulate):
     masks = [i for i, index in enumerate(indices) if index is not None and index.dtype == DType.Bool]
     if masks:
-        others = [i for i in indices if i is not None]
-        c.require(len(others) == 1, "a mask cannot be combined with other indices")
+        _require_alone(c, indices)
         return _put_masked(c, self, masks[0], indices[masks[0]], values, accumulate)
     axes = _indexed_axes(c, indices)
     if not axes:

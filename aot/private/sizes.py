@@ -32,6 +32,28 @@ def expression(size: torch.SymInt | torch.SymFloat | torch.SymBool) -> sympy.Exp
     return size.node.expr
 
 
+def symbols_of(condition) -> set[sympy.Symbol]:
+    """The symbols of a ``torch.SymBool``; none of anything else."""
+    return expression(condition).free_symbols if isinstance(condition, torch.SymBool) else set()
+
+
+def _shape_symbols(value) -> set[sympy.Symbol]:
+    tensors = torch.utils._pytree.tree_leaves(value)
+    sizes = [size for t in tensors for size in getattr(t, "shape", ()) if isinstance(size, torch.SymInt)]
+    return set().union(*(expression(size).free_symbols for size in sizes))
+
+
+def symbols_found_by(node: torch.fx.Node) -> set[sympy.Symbol]:
+    """The symbols of sizes that ``node`` finds in data.
+
+    Its ``unbacked_bindings`` may still have names that they had before.
+    """
+    if not node.meta.get("unbacked_bindings"):
+        return set()
+    operands = [_shape_symbols(operand.meta.get("val")) for operand in node.all_input_nodes]
+    return _shape_symbols(node.meta.get("val")).difference(*operands)
+
+
 class Symbols:
     """The ShapeEnv of ``size``: what its program knows of the symbols in it.
 
@@ -93,4 +115,6 @@ __all__ = [
     "bounds_of",
     "expression",
     "may_be_negative",
+    "symbols_found_by",
+    "symbols_of",
 ]

@@ -164,6 +164,9 @@ TRAITS: dict[type, Traits] = {
     schema.ChooseQParams: Traits(),
     schema.QuantizedLinear: Traits(absorbs_clamp=True, layout=loops.LAST_AXIS),
     schema.Fft: Traits(),
+    schema.Nonzero: Traits(),
+    schema.RepeatIndices: Traits(),
+    schema.NonMaxSuppression: Traits(),
 }
 
 

@@ -2,26 +2,10 @@
 #include "executable.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/ops/infer.h"
 
 namespace executorch::backends::et_xnnpack {
-namespace {
-
-bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
-  const auto begin_a = reinterpret_cast<uintptr_t>(a);
-  const auto begin_b = reinterpret_cast<uintptr_t>(b);
-  return begin_a < begin_b + b_bytes && begin_b < begin_a + a_bytes;
-}
-
-template <typename T>
-Span<const T> view(const std::vector<T>& items) {
-  return {items.data(), items.size()};
-}
-
-} // namespace
-
 StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedDataMap* named_data, Settings settings) {
   if (settings.states == nullptr) {
     settings.states = std::make_shared<States>();
@@ -85,6 +69,8 @@ Status Executable::make_plan_for(const Sizes& sizes, Profiler* profiler) {
   why_not_bfloat16_ = settings_.force_bf16 ? reason_for_no_bfloat16(plan_) : "";
   set_types(std::move(types));
   data_.resize(plan_.root.size());
+  waves_.resize(blob_.waves().num_found());
+  found_.resize(waves_.size());
   input_stages_.resize(blob_.num_inputs());
   output_stages_.resize(blob_.num_outputs());
   return {};
@@ -92,10 +78,10 @@ Status Executable::make_plan_for(const Sizes& sizes, Profiler* profiler) {
 
 // Those of the blob, and behind them those of the plan.
 void Executable::set_types(std::vector<TensorType> types) {
-  types_ = std::move(types);
   for (const uint32_t id : plan_.float16_of) {
-    types_.push_back({DType::Float16, types_[id].shape});
+    types.push_back({DType::Float16, types[id].shape});
   }
+  types_ = std::move(types);
 }
 
 Status Executable::load_steps(const Sizes& sizes, Weights& weights, pthreadpool_t pool, Profiler* profiler) {
@@ -209,23 +195,35 @@ Status Executable::load_late_constants() {
 }
 
 Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads) {
-  ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs));
+  ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs, blob_.waves(), {}));
   ETX_RETURN_IF_ERROR(check_inputs(inputs, sizes));
-  StatusOr<std::vector<TensorType>> types = infer_types(blob_, sizes, &inference_);
+  StatusOr<std::vector<TensorType>> types = first_types(sizes);
   if (!types.ok()) {
     // The blob is good, so it is the call that is not.
     return Status(Error::InvalidArgument, types.status().message());
   }
   const bool same_types = same_threads && std::equal(types->begin(), types->end(), types_.begin());
   set_types(std::move(*types));
+  forget_waves(1);
   with_empty_is_next_ = false;
-  if (needs_plan_with_empty()) {
-    ETX_RETURN_IF_ERROR(plan_with_empty());
+  std::vector<bool> empty = find_empty(sizes);
+  if (needs_plan_with_empty(empty)) {
+    ETX_RETURN_IF_ERROR(plan_with_empty(std::move(empty)));
     ETX_RETURN_IF_ERROR(with_empty_->reshape(inputs, prepared_.pool));
     with_empty_is_next_ = true;
     return {};
   }
-  return reshape_steps(sizes, same_types);
+  return reshape_steps(sizes, /*wave=*/0, same_types);
+}
+
+// Those of wave 0; others are as in the last call.
+StatusOr<std::vector<TensorType>> Executable::first_types(const Sizes& sizes) {
+  if (waves_.empty()) {
+    return infer_types(blob_, sizes, &inference_);
+  }
+  std::vector<TensorType> types = types_;
+  ETX_RETURN_IF_ERROR(infer_wave(blob_, sizes, /*wave=*/0, types));
+  return types;
 }
 
 Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const {
@@ -245,24 +243,45 @@ Status Executable::check_inputs(Span<const ArgumentSize> inputs, const Sizes& si
   return {};
 }
 
-Status Executable::reshape_steps(const Sizes& sizes, bool same_types) {
+Status Executable::reshape_steps(const Sizes& sizes, uint32_t wave, bool same_types) {
   const PlannedGraph graph{blob_, plan_, view(types_), sizes};
   bool same_memory = same_types;
   for (RunnableStep& step : steps_) {
+    if (step.wave() != wave) {
+      continue;
+    }
     const size_t scratch_bytes = step.scratch_bytes(), undo_bytes = step.undo_bytes();
     ETX_RETURN_IF_ERROR(step.reshape(graph, same_types, prepared_.pool, prepared_.num_threads));
     same_memory = same_memory && scratch_bytes == step.scratch_bytes() && undo_bytes == step.undo_bytes();
   }
   if (!same_memory) {
-    bound_.is_bound = false;
-    placement_.lay_out(plan_, types_, steps_);
+    bound_.is_bound = bound_.is_bound && wave > 0;
+    placement_.lay_out(plan_, types_, steps_, wave);
   }
   return {};
 }
 
-// Whether a node in XNNPACK that has something to compute has operands or results that are empty.
-bool Executable::needs_plan_with_empty() const {
-  const auto empty = [this](uint32_t id) { return id != kNone && is_empty(id); };
+// The values that have no elements whatever sizes are found.
+std::vector<bool> Executable::find_empty(const Sizes& sizes) const {
+  std::vector<bool> empty(types_.size());
+  for (uint32_t id = 0; id < empty.size(); ++id) {
+    if (wave_of(plan_, blob_, id) == 0) {
+      empty[id] = types_[id].shape.numel() == 0;
+      continue;
+    }
+    const uint32_t value = id < blob_.num_values() ? id : plan_.float16_of[id - blob_.num_values()];
+    const auto& dims = *blob_.value(value).dims();
+    empty[id] = std::any_of(dims.begin(), dims.end(), [&](const schema::Size* size) {
+      return blob_.waves().of_size(size->value()) == 0 && sizes.resolve(size) == 0;
+    });
+  }
+  return empty;
+}
+
+// Whether a node in XNNPACK that has something to compute has operands or results that are empty. `empty`, by value,
+// are those that are in any case; others never are where it matters (see make_plan).
+bool Executable::needs_plan_with_empty(const std::vector<bool>& is_empty) const {
+  const auto empty = [&is_empty](uint32_t id) { return id != kNone && is_empty[id]; };
   for (size_t s = 0; s < steps_.size(); ++s) {
     const std::vector<uint32_t>&inputs = plan_.steps[s].inputs, &outputs = plan_.steps[s].outputs;
     if (steps_[s].is_in_xnnpack() && !std::all_of(outputs.begin(), outputs.end(), empty) &&
@@ -274,11 +293,8 @@ bool Executable::needs_plan_with_empty() const {
 }
 
 // Has with_empty_ know which values are empty now. It shares all memory, and packs no weights.
-Status Executable::plan_with_empty() {
-  std::vector<bool> empty(blob_.num_values());
-  for (uint32_t id = 0; id < empty.size(); ++id) {
-    empty[id] = is_empty(id);
-  }
+Status Executable::plan_with_empty(std::vector<bool> empty) {
+  empty.resize(blob_.num_values());
   if (with_empty_ != nullptr && with_empty_->empty_ == empty) {
     return {};
   }
@@ -297,151 +313,6 @@ Status Executable::plan_with_empty() {
   weights.add_known(known_);
   ETX_RETURN_IF_ERROR(executable->load(weights, prepared_.pool, /*profiler=*/nullptr));
   with_empty_ = std::move(executable);
-  return {};
-}
-
-// Others that share the memory may have moved it.
-Status Executable::reserve_memory() {
-  Workspace& workspace = *settings_.workspace;
-  const size_t bytes = placement_.arena_bytes();
-  if (settings_.shrink_memory && !bound_.is_bound) {
-    if (bytes < most_bytes_ / 2) {
-      workspace.release();
-      most_bytes_ = 0;
-    }
-    most_bytes_ = std::max(most_bytes_, bytes);
-  }
-  ETX_RETURN_IF_ERROR(workspace.reserve(bytes));
-  bound_.is_bound = bound_.is_bound && bound_.arena == workspace.arena();
-  return {};
-}
-
-Status Executable::bind(Span<const void* const> inputs, Span<void* const> outputs) {
-  bound_.is_bound = false;
-  char* const arena = settings_.workspace->arena();
-  for (uint32_t id = 0; id < data_.size(); ++id) {
-    if (placement_.place(id) == Placement::Place::Arena) {
-      data_[id] = arena + placement_.arena_offset(id);
-    }
-  }
-  ETX_RETURN_IF_ERROR(bind_inputs(inputs));
-  ETX_RETURN_IF_ERROR(bind_outputs(inputs, outputs));
-  for (uint32_t id = 0; id < data_.size(); ++id) {
-    data_[id] = data_[plan_.root[id]];
-  }
-  for (RunnableStep& step : steps_) {
-    step.bind(data_);
-  }
-  bound_.arena = arena;
-  bound_.inputs.assign(inputs.begin(), inputs.end());
-  bound_.outputs.assign(outputs.begin(), outputs.end());
-  bound_.is_bound = true;
-  return {};
-}
-
-Status Executable::bind_inputs(Span<const void* const> inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const uint32_t id = input_value(i);
-    if (id == kNone) {
-      continue;
-    }
-    const size_t bytes = types_[id].bytes();
-    Stage& stage = input_stages_[i];
-    ETX_RETURN_IF_ERROR(stage.prepare(read_by_xnnpack_[id] && !is_tail_readable(inputs[i], bytes), bytes));
-    data_[id] = stage.is_active() ? stage.data() : static_cast<char*>(const_cast<void*>(inputs[i]));
-  }
-  return {};
-}
-
-bool Executable::overlaps_inputs(const void* data, size_t bytes, Span<const void* const> inputs) const {
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    if (input_value(k) != kNone && overlap(data, bytes, inputs[k], types_[input_value(k)].bytes())) {
-      return true;
-    }
-  }
-  return false;
-}
-
-Status Executable::bind_outputs(Span<const void* const> inputs, Span<void* const> outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const uint32_t root = output_root(i);
-    const size_t bytes = types_[root].bytes();
-    const bool active =
-        overlaps_inputs(outputs[i], bytes, inputs) || (read_by_xnnpack_[root] && !is_tail_readable(outputs[i], bytes));
-    ETX_RETURN_IF_ERROR(output_stages_[i].prepare(active, bytes));
-  }
-  for (const size_t i : placement_.direct_outputs()) {
-    data_[output_root(i)] = output_data(i, outputs);
-  }
-  return {};
-}
-
-std::string Executable::describe(const Step& step) const {
-  std::string text;
-  for (const uint32_t node : step.nodes) {
-    text += (text.empty() ? "" : ", ") + blob_.describe(node);
-  }
-  return text;
-}
-
-Status Executable::run_steps(Profiler* profiler) {
-  char* const arena = settings_.workspace->arena();
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    const std::vector<uint32_t>& nodes = plan_.steps[s].nodes;
-    size_t written = s; // steps that have run
-    Status status = guarded([&]() -> Status {
-      const et_timestamp_t start = profiler == nullptr ? 0 : et_pal_current_ticks();
-      if (Status failed = steps_[s].run(arena, prepared_.pool); !failed.ok()) {
-        return std::move(failed).in(describe(plan_.steps[s]));
-      }
-      ++written;
-      if (profiler != nullptr && !steps_[s].is_idle() && !nodes.empty()) {
-        profiler->record(blob_, view(nodes), start, et_pal_current_ticks());
-        return record_results(*profiler, blob_, view(plan_.steps[s].outputs), view(types_), data_);
-      }
-      return {};
-    });
-    if (status.ok()) {
-      continue;
-    }
-    while (written-- > 0) {
-      steps_[written].undo(arena, prepared_.pool);
-    }
-    return status;
-  }
-  return {};
-}
-
-Status Executable::run(Span<const void* const> inputs, Span<void* const> outputs, Profiler* profiler) {
-  if (with_empty_is_next_) {
-    return with_empty_->run(inputs, outputs, profiler);
-  }
-  ETX_RETURN_IF_ERROR(reserve_memory());
-  if (!bound_.is_bound || !std::equal(inputs.begin(), inputs.end(), bound_.inputs.begin()) ||
-      !std::equal(outputs.begin(), outputs.end(), bound_.outputs.begin())) {
-    ETX_RETURN_IF_ERROR(bind(inputs, outputs));
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (input_stages_[i].is_active()) {
-      std::memcpy(input_stages_[i].data(), inputs[i], types_[input_value(i)].bytes());
-    }
-  }
-  ETX_RETURN_IF_ERROR(run_steps(profiler));
-  for (const Placement::CopyOut& copy : placement_.copies_out()) {
-    if (types_[copy.root].bytes() > 0) {
-      std::memmove(output_data(copy.output, outputs), data_[copy.root], types_[copy.root].bytes());
-    }
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (output_stages_[i].is_active()) {
-      std::memcpy(outputs[i], output_stages_[i].data(), types_[output_root(i)].bytes());
-    }
-  }
-  for (const Placement::Update& update : placement_.updates()) {
-    if (types_[update.state].bytes() > 0) {
-      std::memcpy(data_[update.state], data_[update.root], types_[update.state].bytes());
-    }
-  }
   return {};
 }
 

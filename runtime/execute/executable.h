@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,11 @@
 #include "workspace.h"
 
 namespace executorch::backends::et_xnnpack {
+
+template <typename T>
+Span<const T> view(const std::vector<T>& items) {
+  return {items.data(), items.size()};
+}
 
 // A loaded graph. Owns activations and kernels. One thread at a time; different
 // executables share nothing but States and what never changes.
@@ -56,14 +62,28 @@ class Executable : GoesUnlocked<> {
   // blob and PackedFile::damaged() makes one that is.
   Status reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool, Profiler* profiler = nullptr);
 
-  // The type of graph output `i`, physical. REQUIRES: reshape() succeeded
+  // The type of graph output `i`, physical. REQUIRES: reshape() succeeded, and run() if the type is found there
   const TensorType& output_type(size_t i) const {
-    return types_[blob_.graph().outputs()->Get(static_cast<uint32_t>(i))->value()];
+    const Executable& next = with_empty_is_next_ ? *with_empty_ : *this;
+    return next.types_[blob_.graph().outputs()->Get(static_cast<uint32_t>(i))->value()];
+  }
+  // Whether that depends on data, so that it is only known in run().
+  bool finds_output_type(size_t i) const {
+    return (with_empty_is_next_ ? *with_empty_ : *this).placement_.output_wave(i) > 0;
   }
 
+  // Gives output `i`, whose type run() has found, memory.
+  using PrepareOutput = std::function<StatusOr<void*>(size_t i, const TensorType& type)>;
+
   // Computes. Integer arguments have no data. Inputs and outputs may overlap. If it fails
-  // the states are as before.
+  // the states are as before. Outputs whose types are found are asked for when they are.
   // REQUIRES: the last reshape() succeeded; buffers hold tensors of those types
+  Status run(
+      Span<const void* const> inputs,
+      Span<void* const> outputs,
+      const PrepareOutput& prepare_output,
+      Profiler* profiler = nullptr);
+  // The same if there is room for whatever may be found.
   Status run(Span<const void* const> inputs, Span<void* const> outputs, Profiler* profiler = nullptr);
 
   // Bytes of activations at the current sizes.
@@ -120,6 +140,13 @@ class Executable : GoesUnlocked<> {
     size_t num_threads = 0;
   };
 
+  // What is prepared for the size that begins a wave, which is in found_.
+  struct WaveState {
+    bool is_shaped = false;
+    bool is_bound = false; // steps know the addresses of values that are in
+    const char* arena = nullptr;
+  };
+
   // Addresses that the steps know; not if it is not bound.
   struct Bound {
     bool is_bound = false;
@@ -145,23 +172,28 @@ class Executable : GoesUnlocked<> {
   Status verify_packed(pthreadpool_t pool);
   Status load_late_constants();
   Status reshape_to(Span<const ArgumentSize> inputs, bool same_threads);
+  StatusOr<std::vector<TensorType>> first_types(const Sizes& sizes);
   void set_types(std::vector<TensorType> types);
   Status check_inputs(Span<const ArgumentSize> inputs, const Sizes& sizes) const;
-  Status reshape_steps(const Sizes& sizes, bool same_types);
+  Status reshape_steps(const Sizes& sizes, uint32_t wave, bool same_types);
   Status reserve_memory();
 
   Status bind(Span<const void* const> inputs, Span<void* const> outputs);
   Status bind_inputs(Span<const void* const> inputs);
-  Status bind_outputs(Span<const void* const> inputs, Span<void* const> outputs);
+  Status bind_wave(uint32_t wave, size_t first_step);
+  Status bind_outputs(uint32_t wave);
+  bool has_same_outputs(Span<void* const> outputs) const;
   bool overlaps_inputs(const void* data, size_t bytes, Span<const void* const> inputs) const;
-  Status run_steps(Profiler* profiler);
+  Status find_size(size_t s, const PrepareOutput& prepare_output);
+  Status begin_wave(uint32_t wave, size_t s, int64_t found, const PrepareOutput& prepare_output);
+  Status reshape_wave(uint32_t wave);
+  void forget_waves(uint32_t first);
+  Status run_steps(const PrepareOutput& prepare_output, Profiler* profiler);
   std::string describe(const Step& step) const;
 
-  bool is_empty(uint32_t value) const {
-    return types_[value].shape.numel() == 0;
-  }
-  bool needs_plan_with_empty() const;
-  Status plan_with_empty();
+  std::vector<bool> find_empty(const Sizes& sizes) const;
+  bool needs_plan_with_empty(const std::vector<bool>& empty) const;
+  Status plan_with_empty(std::vector<bool> empty);
 
   uint32_t input_value(size_t i) const {
     return blob_.graph().inputs()->Get(static_cast<uint32_t>(i))->value();
@@ -170,8 +202,8 @@ class Executable : GoesUnlocked<> {
     return plan_.root[blob_.graph().outputs()->Get(static_cast<uint32_t>(i))->value()];
   }
   // Where output `i` is written during run().
-  char* output_data(size_t i, Span<void* const> outputs) const {
-    return output_stages_[i].is_active() ? output_stages_[i].data() : static_cast<char*>(outputs[i]);
+  char* output_data(size_t i) const {
+    return output_stages_[i].is_active() ? output_stages_[i].data() : static_cast<char*>(bound_.outputs[i]);
   }
 
   const Blob blob_;
@@ -187,6 +219,8 @@ class Executable : GoesUnlocked<> {
   Prepared prepared_;
   std::vector<TensorType> types_; // by value
   Inference inference_;
+  std::vector<WaveState> waves_; // but the first
+  std::vector<int64_t> found_; // sizes that begin them, in the last call
   size_t most_bytes_ = 0; // of all activations since memory was given back
 
   Bound bound_;

@@ -8,7 +8,12 @@
 namespace executorch::backends::et_xnnpack {
 
 Placement::Placement(const Blob& blob, const Plan& plan, const std::vector<RunnableStep>& steps)
-    : places_(plan.root.size(), Place::Nowhere), offsets_(plan.root.size()) {
+    : places_(plan.root.size(), Place::Nowhere),
+      offsets_(plan.root.size()),
+      arena_bytes_(blob.waves().num_found() + 1) {
+  for (uint32_t id = 0; id < plan.root.size(); ++id) {
+    waves_.push_back(wave_of(plan, blob, id));
+  }
   const auto place_constant = [&](uint32_t root) {
     if (root < blob.num_values() && blob.is_constant(root)) {
       places_[root] = Place::Constant;
@@ -42,9 +47,10 @@ Placement::Placement(const Blob& blob, const Plan& plan, const std::vector<Runna
     }
   }
   for (uint32_t i = 0; i < blob.num_outputs(); ++i) {
-    const uint32_t root = plan.root[blob.graph().outputs()->Get(i)->value()];
+    const uint32_t id = blob.graph().outputs()->Get(i)->value(), root = plan.root[id];
+    output_waves_.push_back(std::max(waves_[id], waves_[root]));
     place_constant(root);
-    if (places_[root] == Place::Arena) {
+    if (places_[root] == Place::Arena && output_waves_.back() == waves_[root]) {
       places_[root] = Place::Output;
       direct_outputs_.push_back(i);
     } else {
@@ -60,6 +66,7 @@ constexpr size_t kNever = SIZE_MAX;
 // When the roots that are in the arena are needed, by root; `first` of all others is kNever.
 std::vector<Lifetime> find_lives(
     const Plan& plan,
+    const std::vector<Placement::CopyOut>& copies_out,
     const std::vector<Placement::Update>& updates,
     const std::vector<TensorType>& types,
     const std::function<bool(uint32_t)>& is_in_arena) {
@@ -78,6 +85,9 @@ std::vector<Lifetime> find_lives(
     for (const uint32_t id : plan.steps[s].outputs) {
       touch(id, s);
     }
+  }
+  for (const Placement::CopyOut& copy : copies_out) {
+    touch(copy.root, plan.steps.size());
   }
   for (const Placement::Update& update : updates) {
     touch(update.root, plan.steps.size());
@@ -107,9 +117,11 @@ uint32_t find_overwritten(const Plan& plan, size_t s, const RunnableStep& step, 
 
 } // namespace
 
-void Placement::lay_out(const Plan& plan, const std::vector<TensorType>& types, std::vector<RunnableStep>& steps) {
-  std::vector<Lifetime> lives =
-      find_lives(plan, updates_, types, [this](uint32_t root) { return places_[root] == Place::Arena; });
+void Placement::lay_out(
+    const Plan& plan, const std::vector<TensorType>& types, std::vector<RunnableStep>& steps, uint32_t wave) {
+  std::vector<Lifetime> lives = find_lives(plan, copies_out_, updates_, types, [this, wave](uint32_t root) {
+    return places_[root] == Place::Arena && waves_[root] == wave;
+  });
   std::vector<uint32_t> owner(lives.size()); // by root: whose memory it has
   std::iota(owner.begin(), owner.end(), 0u);
   for (size_t s = 0; s < steps.size(); ++s) {
@@ -138,18 +150,23 @@ void Placement::lay_out(const Plan& plan, const std::vector<TensorType>& types, 
   }
   std::vector<size_t> scratch_of, undo_of; // by step
   for (size_t s = 0; s < steps.size(); ++s) {
-    const size_t scratch = steps[s].scratch_bytes(), undo = steps[s].undo_bytes();
+    const bool is_here = steps[s].wave() == wave;
+    const size_t scratch = is_here ? steps[s].scratch_bytes() : 0, undo = is_here ? steps[s].undo_bytes() : 0;
     scratch_of.push_back(scratch == 0 ? kNoPiece : add({scratch, s, s}));
     undo_of.push_back(undo == 0 ? kNoPiece : add({undo, s, steps.size()}));
   }
   const ArenaLayout layout = lay_out_arena(pieces);
   const auto offset = [&](size_t piece) { return piece == kNoPiece ? 0 : layout.offsets[piece]; };
-  arena_bytes_ = layout.bytes;
+  arena_bytes_[wave] = layout.bytes;
   for (uint32_t root = 0; root < lives.size(); ++root) {
-    offsets_[root] = offset(piece_of[owner[root]]);
+    if (waves_[root] == wave) {
+      offsets_[root] = offset(piece_of[owner[root]]);
+    }
   }
   for (size_t s = 0; s < steps.size(); ++s) {
-    steps[s].place(offset(scratch_of[s]), offset(undo_of[s]));
+    if (steps[s].wave() == wave) {
+      steps[s].place(offset(scratch_of[s]), offset(undo_of[s]));
+    }
   }
 }
 

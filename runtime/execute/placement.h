@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "runnable_step.h"
@@ -10,7 +11,8 @@
 namespace executorch::backends::et_xnnpack {
 
 // Where the memory of each value of a plan is: in arguments of the call, constants, states, or in the arena. What is said
-// of a value counts for roots (Plan::root).
+// of a value counts for roots (Plan::root). Each wave (Waves) has an arena of its own, which is laid out when sizes in it
+// are known.
 class Placement {
  public:
   enum class Place : uint8_t { Nowhere, Constant, Input, Output, Arena, State };
@@ -46,11 +48,24 @@ class Placement {
     return updates_;
   }
 
-  // Lays the arena out for values of these types and what steps need beside them, which are told where that is.
-  void lay_out(const Plan& plan, const std::vector<TensorType>& types, std::vector<RunnableStep>& steps);
-  // Of the last layout.
+  // When the size of a root is known.
+  uint32_t wave(uint32_t root) const {
+    return waves_[root];
+  }
+  // When output `i` has to be there: its sizes are known, and nobody has written it.
+  uint32_t output_wave(size_t i) const {
+    return output_waves_[i];
+  }
+
+  // Lays the arena of a wave out for values of these types and what steps need beside them, which are told where that is.
+  void lay_out(
+      const Plan& plan, const std::vector<TensorType>& types, std::vector<RunnableStep>& steps, uint32_t wave = 0);
+  // Of the last layout of a wave.
+  size_t arena_bytes(uint32_t wave) const {
+    return arena_bytes_[wave];
+  }
   size_t arena_bytes() const {
-    return arena_bytes_;
+    return std::accumulate(arena_bytes_.begin(), arena_bytes_.end(), size_t{0});
   }
   // REQUIRES: its place is the arena
   size_t arena_offset(uint32_t root) const {
@@ -59,11 +74,12 @@ class Placement {
 
  private:
   std::vector<Place> places_;
+  std::vector<uint32_t> waves_, output_waves_;
   std::vector<size_t> direct_outputs_;
   std::vector<CopyOut> copies_out_;
   std::vector<Update> updates_;
   std::vector<size_t> offsets_;
-  size_t arena_bytes_ = 0;
+  std::vector<size_t> arena_bytes_; // by wave
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -35,12 +35,13 @@ RunnableStep::RunnableStep(const Step& step)
 
 Status RunnableStep::load(
     const PlannedGraph& graph, const std::vector<bool>& empty, Weights& weights, std::vector<PackingTask>& packing) {
+  find_wave(graph);
   switch (step_.kind) {
     case Step::Kind::Kernel:
     case Step::Kind::Led: {
       is_in_xnnpack_ = graph.plan.choices[step_.nodes.front()].kind == Choice::Kind::Xnnpack;
       const auto is_always_empty = [&empty](uint32_t id) { return id < empty.size() && empty[id]; };
-      if (std::all_of(step_.outputs.begin(), step_.outputs.end(), is_always_empty)) {
+      if (!finds_size_ && std::all_of(step_.outputs.begin(), step_.outputs.end(), is_always_empty)) {
         return {};
       }
       if (step_.kind == Step::Kind::Led) {
@@ -61,6 +62,25 @@ Status RunnableStep::load(
     }
   }
   return {};
+}
+
+void RunnableStep::find_wave(const PlannedGraph& graph) {
+  const Blob& blob = graph.blob;
+  const Waves& waves = blob.waves();
+  for (const uint32_t node : step_.nodes) {
+    finds_size_ = finds_size_ || size_to_find(blob.node(node)) != nullptr;
+    wave_ = std::max(wave_, waves.of_node(node));
+    if (wave_ > 0 && waves.finder(wave_) == node) {
+      begun_wave_ = wave_;
+    }
+  }
+  if (begun_wave_ == 0 && !step_.nodes.empty()) {
+    return;
+  }
+  wave_ = 0;
+  for (const uint32_t id : step_.inputs) {
+    wave_ = std::max(wave_, id == kNone ? 0 : wave_of(graph.plan, blob, id));
+  }
 }
 
 Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing) {
@@ -118,8 +138,9 @@ bool RunnableStep::reads(size_t k) const {
 }
 
 Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthreadpool_t pool, size_t num_threads) {
-  is_idle_ = std::all_of(
-      step_.outputs.begin(), step_.outputs.end(), [&graph](uint32_t id) { return graph.types[id].shape.numel() == 0; });
+  is_idle_ = !finds_size_ && std::all_of(step_.outputs.begin(), step_.outputs.end(), [&graph](uint32_t id) {
+    return graph.types[id].shape.numel() == 0;
+  });
   if (is_idle_ || (same_types && !depends_on_sizes_)) {
     return {};
   }
@@ -192,6 +213,15 @@ KernelArguments RunnableStep::arguments(char* arena, pthreadpool_t pool, Status*
       pool,
       status,
       undo_bytes_ == 0 ? nullptr : arena + undo_offset_};
+}
+
+StatusOr<size_t> RunnableStep::find_size(char* arena, pthreadpool_t pool) {
+  Status status;
+  const size_t found = kernel_->find_size(arguments(arena, pool, &status));
+  if (!status.ok()) {
+    return status;
+  }
+  return found;
 }
 
 Status RunnableStep::run(char* arena, pthreadpool_t pool) {

@@ -36,6 +36,19 @@ class RunnableStep {
   Status load(
       const PlannedGraph& graph, const std::vector<bool>& empty, Weights& weights, std::vector<PackingTask>& packing);
 
+  // When the sizes that reshape() needs are known (Waves).
+  uint32_t wave() const {
+    return wave_;
+  }
+  // Whether find_size() has to be called before run().
+  bool finds_size() const {
+    return finds_size_;
+  }
+  // The wave that begins with that size; 0 if the size is known before.
+  uint32_t begun_wave() const {
+    return begun_wave_;
+  }
+
   bool is_in_xnnpack() const {
     return is_in_xnnpack_;
   }
@@ -76,6 +89,8 @@ class RunnableStep {
   // Takes over where all values are.
   void bind(const std::vector<char*>& data);
 
+  // How many rows output 0 will have. REQUIRES: finds_size()
+  StatusOr<size_t> find_size(char* arena, pthreadpool_t pool);
   Status run(char* arena, pthreadpool_t pool);
   // Gives a state that run() has changed its old content.
   void undo(char* arena, pthreadpool_t pool);
@@ -86,6 +101,7 @@ class RunnableStep {
     bool consumed = false; // a constant that the kernel does not read any more
   };
 
+  void find_wave(const PlannedGraph& graph);
   Status load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing);
   std::unique_ptr<FusedElementwise> pass_of(const PlannedGraph& graph) const;
   // Where the inputs of the pass begin among those of the step.
@@ -102,6 +118,8 @@ class RunnableStep {
   std::optional<FloatConversion> conversion_;
   bool is_in_xnnpack_ = false;
   bool writes_state_ = false;
+  bool finds_size_ = false;
+  uint32_t wave_ = 0, begun_wave_ = 0;
   std::vector<Input> inputs_; // like those of the step
 
   bool is_idle_ = false;

@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <vector>
+
 #include "runtime/base/memory.h"
 #include "runtime/base/mutex.h"
 
@@ -13,23 +15,23 @@ class Workspace : GoesUnlocked<> {
   Mutex<LockLevel::Workspace>& mutex() {
     return mutex_;
   }
-  char* arena() const {
-    return arena_.data();
+  // That of a wave (Waves).
+  char* arena(size_t wave = 0) const {
+    return wave < arenas_.size() ? arenas_[wave].data() : nullptr;
   }
-  size_t bytes() const {
-    return arena_.size();
-  }
+  // Of all arenas.
+  size_t bytes() const;
 
-  // Makes the arena that large at least. Its content is lost.
-  Status reserve(size_t bytes);
+  // Makes the arena of a wave that large at least. Its content is lost, that of others stays.
+  Status reserve(size_t bytes, size_t wave = 0);
   // Gives all memory back.
   void release() {
-    arena_ = Buffer();
+    arenas_.clear();
   }
 
  private:
   Mutex<LockLevel::Workspace> mutex_;
-  Buffer arena_;
+  std::vector<Buffer> arenas_;
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -12,25 +12,37 @@ StatusOr<Blob> open_blob(Span<const uint8_t> bytes) {
 namespace {
 
 // As the program says.
-StatusOr<std::vector<TensorType>> declared_types(const Blob& blob, const Sizes& sizes) {
-  std::vector<TensorType> declared(blob.num_values());
-  for (uint32_t id = 0; id < blob.num_values(); ++id) {
-    declared[id].dtype = to_dtype(blob.value(id).dtype());
-    if (blob.value(id).quantization() != nullptr) {
-      declared[id].dtype = DType::Float32;
-      declared[id].quantization = blob.value(id).quantization();
-      declared[id].quantized_dtype = to_dtype(blob.value(id).dtype());
-    } else if (const schema::Constant* constant = blob.value(id).constant(); constant != nullptr) {
-      declared[id].constant_dtype = stored_type(*constant, to_dtype(blob.value(id).dtype()));
-    }
-    StatusOr<Shape> shape = sizes.resolve(blob.value(id).dims());
-    if (!shape.ok()) {
-      return Status(shape.status()).in("value " + std::to_string(id));
-    }
-    declared[id].shape = *shape;
-    ETX_RETURN_IF_ERROR_IN(check_size(declared[id]), "value " + std::to_string(id));
+StatusOr<TensorType> declared_type(const schema::Value& value, const Sizes& sizes) {
+  TensorType declared;
+  declared.dtype = to_dtype(value.dtype());
+  if (value.quantization() != nullptr) {
+    declared.dtype = DType::Float32;
+    declared.quantization = value.quantization();
+    declared.quantized_dtype = to_dtype(value.dtype());
+  } else if (const schema::Constant* constant = value.constant(); constant != nullptr) {
+    declared.constant_dtype = stored_type(*constant, to_dtype(value.dtype()));
   }
+  ETX_ASSIGN_OR_RETURN(declared.shape, sizes.resolve(value.dims()));
+  ETX_RETURN_IF_ERROR(check_size(declared));
   return declared;
+}
+
+constexpr uint32_t kAllWaves = UINT32_MAX;
+
+// Those of one wave.
+Status declare_types(const Blob& blob, const Sizes& sizes, uint32_t wave, std::vector<TensorType>& types) {
+  types.resize(blob.num_values());
+  for (uint32_t id = 0; id < blob.num_values(); ++id) {
+    if (wave != kAllWaves && blob.waves().of_value(id) != wave) {
+      continue;
+    }
+    StatusOr<TensorType> declared = declared_type(blob.value(id), sizes);
+    if (!declared.ok()) {
+      return Status(declared.status()).in("value " + std::to_string(id));
+    }
+    types[id] = *declared;
+  }
+  return {};
 }
 
 bool have_same_shapes(const std::vector<TensorType>& a, const std::vector<TensorType>& b) {
@@ -63,7 +75,8 @@ Status infer_node(
 } // namespace
 
 StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* known) {
-  ETX_ASSIGN_OR_RETURN(std::vector<TensorType> types, declared_types(blob, sizes));
+  std::vector<TensorType> types;
+  ETX_RETURN_IF_ERROR(declare_types(blob, sizes, kAllWaves, types));
   const bool same_shapes = known != nullptr && have_same_shapes(known->types, types);
   std::vector<bool> asks(blob.num_nodes());
   if (same_shapes) {
@@ -82,6 +95,17 @@ StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& siz
     *known = {types, std::move(asks)};
   }
   return types;
+}
+
+Status infer_wave(const Blob& blob, const Sizes& sizes, uint32_t wave, std::vector<TensorType>& types) {
+  ETX_RETURN_IF_ERROR(declare_types(blob, sizes, wave, types));
+  std::vector<TensorType> made;
+  for (size_t i = 0; i < blob.num_nodes(); ++i) {
+    if (blob.waves().of_node(i) == wave) {
+      ETX_RETURN_IF_ERROR_IN(infer_node(blob, i, sizes, types, made), blob.describe(i));
+    }
+  }
+  return {};
 }
 
 BoundNode::BoundNode(const Blob& blob, size_t i, Span<const TensorType> types, const Sizes& sizes)

@@ -23,6 +23,9 @@ struct Inference {
 // answer differently.
 StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* known = nullptr);
 
+// The same of what is in wave `wave` only; other types stay as they are, and those of earlier waves are known.
+Status infer_wave(const Blob& blob, const Sizes& sizes, uint32_t wave, std::vector<TensorType>& types);
+
 // A node of a blob with the types of its operands. Borrows blob, types and sizes.
 class BoundNode {
  public:

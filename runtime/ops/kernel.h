@@ -57,6 +57,12 @@ class Kernel {
     return false;
   }
 
+  // Of an operator that finds the size of its result in data: that size. Called before each run(), which gets the same
+  // inputs and scratch memory; there are no outputs yet.
+  virtual size_t find_size(const KernelArguments&) {
+    return 0;
+  }
+
   // Computes; allocates nothing. If it fails nothing that it got in place has changed.
   virtual void run(const KernelArguments& arguments) = 0;
 

@@ -18,6 +18,7 @@ Aliases::Aliases(
     const Blob& blob, std::vector<Choice>& choices, const std::function<Choice(uint32_t node)>& without_view)
     : blob_(blob), root_(blob.num_values()), users_(blob.num_values()), readers_(blob.num_values()) {
   std::iota(root_.begin(), root_.end(), 0u);
+  order_waves();
   share_views(choices, without_view);
   content_ = root_;
   std::vector<uint32_t> candidates;
@@ -32,6 +33,18 @@ Aliases::Aliases(
   find_kept();
   for (const uint32_t i : candidates) {
     work_in_place(i);
+  }
+}
+
+// Sizes are found in the order of the graph, and before what depends on them.
+void Aliases::order_waves() {
+  const Waves& waves = blob_.waves();
+  for (uint32_t i = 0; waves.num_found() > 0 && i < blob_.num_nodes(); ++i) {
+    const uint32_t wave = waves.of_node(i);
+    const bool finds = wave > 0 && waves.finder(wave) == i;
+    if (wave > (finds ? 1 : 0)) {
+      after_[waves.finder(finds ? wave - 1 : wave)].push_back(i);
+    }
   }
 }
 

@@ -43,6 +43,7 @@ class Aliases {
   std::vector<std::vector<uint32_t>> followers() const;
 
  private:
+  void order_waves();
   void share_views(std::vector<Choice>& choices, const std::function<Choice(uint32_t node)>& without_view);
   void find_kept();
   void work_in_place(uint32_t node);
@@ -56,7 +57,8 @@ class Aliases {
   std::vector<std::vector<uint32_t>> users_; // nodes by value that they read
   std::vector<std::vector<uint32_t>> readers_; // and, but for views, by root
   std::vector<bool> is_kept_; // by root: whether its content matters after all steps
-  // Order beyond that of operands: of a node that reads, those that work in place after it.
+  // Order beyond that of operands: of a node that reads, those that work in place after it; of one that finds a size, those
+  // that depend on that.
   std::unordered_map<uint32_t, std::vector<uint32_t>> after_;
 };
 

@@ -56,7 +56,7 @@ class Planner {
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       const bool alone = !empty.empty() && has_any(i, empty);
       ChoiceOptions choice;
-      choice.xnnpack = !alone;
+      choice.xnnpack = !alone && !may_lack_operand(i);
       choice.float16 = options.float16;
       choice.winograd_tile = options.winograd_tile;
       choice.bfloat16 = options.bfloat16;
@@ -68,6 +68,28 @@ class Planner {
       reads_bfloat16_.push_back(fuses && chosen.reads_bfloat16);
     }
     return can_fuse;
+  }
+
+  // Whether an operand may turn out to be empty, because of a size that is found in data, while the results are not.
+  bool may_lack_operand(uint32_t node) const {
+    bool found = false;
+    for_each_input(blob_, node, [&](uint32_t id) {
+      for (uint32_t k = 0; blob_.waves().of_value(id) > 0 && k < blob_.value(id).dims()->size(); ++k) {
+        const int64_t entry = blob_.value(id).dims()->Get(k)->value();
+        found = found || (blob_.waves().of_size(entry) > 0 && !are_all_of_size(node, entry));
+      }
+    });
+    return found;
+  }
+
+  // Whether each result of a node has an axis of this size.
+  bool are_all_of_size(uint32_t node, int64_t entry) const {
+    const auto& outputs = *blob_.node(node).outputs();
+    return std::all_of(outputs.begin(), outputs.end(), [&](uint32_t id) {
+      const auto* dims = blob_.value(id).dims();
+      return dims != nullptr &&
+          std::any_of(dims->begin(), dims->end(), [&](const schema::Size* size) { return size->value() == entry; });
+    });
   }
 
   // Whether a value is an output or a new state.
@@ -312,6 +334,10 @@ Plan make_plan(
     const PlanOptions& options,
     const std::vector<bool>& empty) {
   return Planner(blob, types, sizes, options, empty).run();
+}
+
+uint32_t wave_of(const Plan& plan, const Blob& blob, uint32_t value) {
+  return blob.waves().of_value(value < blob.num_values() ? value : plan.float16_of[value - blob.num_values()]);
 }
 
 std::string reason_for_no_float16(const Plan& plan) {

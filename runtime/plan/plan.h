@@ -40,6 +40,9 @@ struct Plan {
   std::vector<Choice> choices;
 };
 
+// The wave (Waves) of a value of a plan.
+uint32_t wave_of(const Plan& plan, const Blob& blob, uint32_t value);
+
 struct PlanOptions {
   bool fuse_elementwise = true;
   bool float16 = false; // lets XNNPACK compute in Float16 around products

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kSupportedFeatures = static_cast<uint64_t>(schema::Feature::Core) |
     static_cast<uint64_t>(schema::Feature::ScaledSizes) | static_cast<uint64_t>(schema::Feature::CachedAttention) |
-    static_cast<uint64_t>(schema::Feature::Float64);
+    static_cast<uint64_t>(schema::Feature::Float64) | static_cast<uint64_t>(schema::Feature::FoundSizes);
 constexpr size_t kMaxBlobBytes = size_t{1} << 31; // FlatBuffers offsets are 32 bits
 constexpr uint32_t kMaxDepth = 16;
 constexpr uint32_t kMaxTables = 1 << 22;
@@ -56,6 +56,8 @@ StatusOr<Blob> Blob::open(Span<const uint8_t> bytes, NodeCheck check_nodes) {
       "the blob needs features 0x%" PRIx64 " that this runtime lacks: update the runtime",
       missing);
   ETX_RETURN_IF_ERROR(verify_graph(blob));
+  ETX_ASSIGN_OR_RETURN(Waves waves, Waves::of(blob.graph()));
+  blob.waves_ = std::make_shared<const Waves>(std::move(waves));
   StatusOr<Sizes> sizes = planned_sizes(blob.graph());
   ETX_RETURN_IF_ERROR(as_program_error(sizes.status()));
   ETX_RETURN_IF_ERROR(as_program_error(check_nodes(blob, *sizes)));

@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "sizes.h"
 #include "tensor_type.h"
+#include "waves.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -20,6 +21,7 @@ constexpr uint32_t kNone = 0xFFFFFFFF;
 //  - all sizes, enums, ids, axes and expression operands are in range;
 //  - nodes are in topological order, every value is written once, and what is read is
 //    an input, a constant, the content of a state or written before;
+//  - what depends on a size that a node finds comes after that node;
 //  - graph outputs and updates of states are written by nodes, each is a different value;
 //  - at the planned sizes every node passed its op's `infer` and makes the types declared.
 // Owns a copy of the bytes, so the caller may free them. Immutable, so any thread may
@@ -61,6 +63,9 @@ class Blob {
   const schema::Value& value(uint32_t id) const {
     return *graph_->values()->Get(id);
   }
+  const Waves& waves() const {
+    return *waves_;
+  }
   bool is_constant(uint32_t value_id) const {
     return value(value_id).constant() != nullptr;
   }
@@ -74,6 +79,7 @@ class Blob {
   Blob() = default;
 
   std::shared_ptr<uint8_t[]> bytes_;
+  std::shared_ptr<const Waves> waves_;
   const schema::Graph* graph_ = nullptr;
 };
 

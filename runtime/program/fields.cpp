@@ -55,10 +55,12 @@ size_t alignment(ElementaryType type, const TypeTable* of) {
   return most;
 }
 
+using SizeVisitor = std::function<void(int64_t entry)>;
+
 class FieldChecker {
  public:
-  FieldChecker(size_t num_exprs, const EntryName& entry_name)
-      : num_exprs_(static_cast<int64_t>(num_exprs)), entry_name_(entry_name) {}
+  FieldChecker(size_t num_exprs, const EntryName& entry_name, const SizeVisitor& visit = nullptr)
+      : num_exprs_(static_cast<int64_t>(num_exprs)), entry_name_(entry_name), visit_(visit) {}
 
   Status root(const uint8_t* table, const TypeTable& type) {
     return sequence(table, type, &entry_name_);
@@ -141,6 +143,10 @@ class FieldChecker {
   }
 
   Status size(int64_t entry, const char* name) {
+    if (visit_ != nullptr) {
+      visit_(entry);
+      return {};
+    }
     ETX_CHECK(entry <= kMaxLiteralSize, InvalidProgram, "its %s has a size of %" PRId64 ", above 2^40", name, entry);
     ETX_CHECK(
         entry >= -num_exprs_,
@@ -153,12 +159,18 @@ class FieldChecker {
 
   const int64_t num_exprs_;
   const EntryName& entry_name_;
+  const SizeVisitor visit_;
 };
 
 } // namespace
 
 Status check_fields(const void* table, const TypeTable& type, size_t num_exprs, const EntryName& entry_name) {
   return FieldChecker(num_exprs, entry_name).root(static_cast<const uint8_t*>(table), type);
+}
+
+void for_each_size(const void* table, const TypeTable& type, const SizeVisitor& visit) {
+  const EntryName no_name = [](std::string_view, size_t) { return std::string(); };
+  (void)FieldChecker(0, no_name, visit).root(static_cast<const uint8_t*>(table), type);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -22,4 +22,9 @@ using EntryName = std::function<std::string(std::string_view field, size_t i)>;
 Status check_fields(
     const void* table, const flatbuffers::TypeTable& type, size_t num_exprs, const EntryName& entry_name);
 
+// Calls visit(entry) for each schema::Size in a table and in everything in it.
+// REQUIRES: check_fields() accepted it
+void for_each_size(
+    const void* table, const flatbuffers::TypeTable& type, const std::function<void(int64_t entry)>& visit);
+
 } // namespace executorch::backends::et_xnnpack

@@ -27,6 +27,8 @@ std::string expression(const Blob& blob, int64_t index) {
       return "in" + std::to_string(expr.a()) + "." + std::to_string(expr.b());
     case schema::DimOp::InputInt:
       return "in" + std::to_string(expr.a());
+    case schema::DimOp::FoundSize:
+      return "found by " + blob.name(static_cast<size_t>(expr.a()));
     case schema::DimOp::Scale: {
       char number[32];
       std::snprintf(number, sizeof(number), "%.17g", scale_factor(expr));

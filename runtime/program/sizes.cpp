@@ -25,7 +25,7 @@ Status scale(int64_t a, double factor, int64_t* result) {
   return {};
 }
 
-// Computes one entry from earlier ones. InputDim and InputInt are not handled here.
+// Computes one entry from earlier ones. InputDim, InputInt and FoundSize are not handled here.
 Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, int64_t* result) {
   if (expr.op() == schema::DimOp::Const) {
     *result = expr.a();
@@ -60,6 +60,7 @@ Status compute(const schema::DimExpr& expr, const std::vector<int64_t>& values, 
     case schema::DimOp::InputDim:
     case schema::DimOp::InputInt:
     case schema::DimOp::Scale:
+    case schema::DimOp::FoundSize:
       break;
   }
   ETX_CHECK(!overflow, InvalidArgument, "a size overflows 64 bits");
@@ -92,10 +93,22 @@ StatusOr<Shape> Sizes::resolve(const flatbuffers::Vector<const schema::Size*>* s
 }
 
 StatusOr<Sizes> evaluate_sizes(const schema::Graph& graph, Span<const ArgumentSize> arguments) {
+  ETX_ASSIGN_OR_RETURN(const Waves waves, Waves::of(graph));
+  return evaluate_sizes(graph, arguments, waves, {});
+}
+
+StatusOr<Sizes> evaluate_sizes(
+    const schema::Graph& graph, Span<const ArgumentSize> arguments, const Waves& waves, Span<const int64_t> found) {
   std::vector<int64_t> values(count(graph));
   for (size_t i = 0; i < values.size(); ++i) {
     const schema::DimExpr& expr = *graph.exprs()->Get(static_cast<uint32_t>(i));
-    if (expr.op() == schema::DimOp::InputDim) {
+    const uint32_t wave = waves.of_expr(i);
+    if (wave > found.size()) {
+      continue;
+    }
+    if (expr.op() == schema::DimOp::FoundSize) {
+      values[i] = found[wave - 1];
+    } else if (expr.op() == schema::DimOp::InputDim) {
       const Shape& shape = arguments[static_cast<size_t>(expr.a())].shape;
       values[i] = static_cast<int64_t>(shape[static_cast<size_t>(expr.b())]);
     } else if (expr.op() == schema::DimOp::InputInt) {
@@ -107,10 +120,14 @@ StatusOr<Sizes> evaluate_sizes(const schema::Graph& graph, Span<const ArgumentSi
   if (graph.ranges() != nullptr) {
     for (const schema::DimRange* range : *graph.ranges()) {
       const int64_t value = values[range->expr()];
+      if (waves.of_expr(range->expr()) > found.size()) {
+        continue;
+      }
       ETX_CHECK(
           value >= range->min() && value <= range->max(),
           InvalidArgument,
-          "a dynamic size is %" PRId64 ", but the model was exported for %" PRId64 " to %" PRId64,
+          "%s is %" PRId64 ", but the model was exported for %" PRId64 " to %" PRId64,
+          waves.of_expr(range->expr()) == 0 ? "a dynamic size" : "a size that is found in data",
           value,
           range->min(),
           range->max());
@@ -131,7 +148,8 @@ StatusOr<Sizes> planned_sizes(const schema::Graph& graph) {
   for (size_t i = 0; i < values.size(); ++i) {
     const schema::DimExpr& expr = *graph.exprs()->Get(static_cast<uint32_t>(i));
     // An argument without a range only serves to compute an entry that has one.
-    const bool argument = expr.op() == schema::DimOp::InputDim || expr.op() == schema::DimOp::InputInt;
+    const bool argument = expr.op() == schema::DimOp::InputDim || expr.op() == schema::DimOp::InputInt ||
+        expr.op() == schema::DimOp::FoundSize;
     if (!planned[i] && !argument) {
       ETX_RETURN_IF_ERROR(compute(expr, values, &values[i]));
     }

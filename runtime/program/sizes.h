@@ -8,6 +8,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include "tensor_type.h"
+#include "waves.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -60,8 +61,12 @@ struct ArgumentSize {
   }
 };
 
-// Evaluates exprs for the given arguments and checks every range.
+// Evaluates exprs for the given arguments and the sizes that are found so far, and checks every range of these; those of
+// later waves are 0.
 // REQUIRES: the graph passed the structural part of Blob::open
+StatusOr<Sizes> evaluate_sizes(
+    const schema::Graph& graph, Span<const ArgumentSize> arguments, const Waves& waves, Span<const int64_t> found);
+// The same when none is found yet.
 StatusOr<Sizes> evaluate_sizes(const schema::Graph& graph, Span<const ArgumentSize> arguments);
 
 // Evaluates exprs for the sizes that the graph is planned for.

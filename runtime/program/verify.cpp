@@ -285,6 +285,8 @@ class GraphVerifier {
             expr.b());
         return {};
       }
+      case schema::DimOp::FoundSize:
+        return found_size(expr.a(), index);
       case schema::DimOp::Add:
       case schema::DimOp::Mul:
       case schema::DimOp::FloorDiv:
@@ -310,6 +312,21 @@ class GraphVerifier {
     return {};
   }
 
+  Status found_size(int64_t node, int64_t index) {
+    ETX_CHECK(
+        node >= 0 && node < static_cast<int64_t>(blob_.num_nodes()),
+        InvalidProgram,
+        "node %" PRId64 " does not exist",
+        node);
+    const schema::Size* size = size_to_find(blob_.node(static_cast<size_t>(node)));
+    ETX_CHECK(
+        size != nullptr && size->value() == -1 - index,
+        InvalidProgram,
+        "node %" PRId64 " does not find this size",
+        node);
+    return {};
+  }
+
   Status ranges() {
     std::vector<bool> seen(length(graph().exprs()));
     for (uint32_t i = 0; i < length(graph().ranges()); ++i) {
@@ -326,6 +343,13 @@ class GraphVerifier {
               range.max() <= kMaxLiteralSize,
           InvalidProgram,
           "range %u is not ordered: 0 <= min <= planned <= max <= 2^40 must hold",
+          i);
+    }
+    for (uint32_t i = 0; i < seen.size(); ++i) {
+      ETX_CHECK(
+          seen[i] || graph().exprs()->Get(i)->op() != schema::DimOp::FoundSize,
+          InvalidProgram,
+          "size expression %u is found in data, but has no range",
           i);
     }
     return {};

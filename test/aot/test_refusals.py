@@ -6,7 +6,10 @@ import math
 import harness
 import pytest
 import torch
-from samples import ANY_OPERATOR, HEIGHT, Argument, Sample, integers, rand
+from samples import ANY_OPERATOR, HEIGHT, Argument, Sample, bools, integers, rand
+from samples.find import define_nms
+
+define_nms()
 
 
 def of_type(dtype, *shape):
@@ -20,9 +23,15 @@ REFUSALS = [
         "et_xnnpack does not support this operator",
     ),
     (
-        Sample("run_time_size", torch.nonzero, rand(3, 4)),
-        "aten.nonzero.default",
-        "how large its result is is known at run time only",
+        Sample("run_time_size", lambda b, s: torch.ops.torchvision.nms(b, s, 0.5), rand(3, 4), rand(3)),
+        "torchvision.nms.default",
+        "how large a result is is known at run time only, and without a bound ExecuTorch cannot hold it; "
+        "torch._check(size <= bound) says one",
+    ),
+    (
+        Sample("mask_and_index", lambda x, m, i: x[m, i].sum(), rand(3, 4), bools(3), integers(1, low=0, high=4)),
+        "aten.index.Tensor",
+        "a mask cannot be combined with other indices",
     ),
     (
         Sample("shift", lambda x: x << 31, integers(3, dtype=torch.int32), config=ANY_OPERATOR),

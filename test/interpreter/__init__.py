@@ -9,11 +9,28 @@ import sympy
 import torch
 from executorch.backends.et_xnnpack.aot.ir import Graph
 
-from . import attention, conv, elementwise, fft, image, index, linear, norm, pool, quantize, recurrent, reduce, shape
+from . import (
+    attention,
+    conv,
+    elementwise,
+    fft,
+    find,
+    image,
+    index,
+    linear,
+    norm,
+    pool,
+    quantize,
+    recurrent,
+    reduce,
+    shape,
+)
 from .quantize import stored
 from .tensors import tensor, torch_dtype
 
-_FAMILIES = (attention, conv, elementwise, fft, image, index, linear, norm, pool, quantize, recurrent, reduce, shape)
+_FAMILIES = (
+    *(attention, conv, elementwise, fft, find, image, index, linear, norm, pool, quantize, recurrent, reduce, shape),
+)
 
 #: By member of the schema's union: a function of its attributes and its operands, which gives one result or several.
 OPERATORS = {name: function for family in _FAMILIES for name, function in family.OPERATORS.items()}
@@ -54,7 +71,8 @@ def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) 
     symbols = _solve(graph, arguments)
 
     def number(d):
-        return int(d.subs(symbols)) if isinstance(d, sympy.Expr) else d
+        d = d.subs(symbols) if isinstance(d, sympy.Expr) else d
+        return d if isinstance(d, sympy.Symbol) else int(d) if isinstance(d, sympy.Expr) else d
 
     def numbers(x):
         return tuple(numbers(d) for d in x) if type(x) is tuple else number(x)
@@ -87,6 +105,8 @@ def run(graph: Graph, arguments, states: dict[str, torch.Tensor] | None = None) 
             results = results[: len(node.outputs)]
         else:
             results = (results,)
+        if node.found is not None:
+            symbols.setdefault(node.found, results[0].shape[0])
         for output, result in zip(node.outputs, results, strict=True):
             env[output] = check(output, stored(graph.values[output].quantization, result))
     results = []

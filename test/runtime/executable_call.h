@@ -30,16 +30,26 @@ inline Results run(Executable& executable, const GraphCall& call, pthreadpool_t 
   std::vector<std::unique_ptr<GuardedBuffer>> buffers;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
+  const auto prepare = [&](size_t i, const TensorType& type) -> StatusOr<void*> {
+    buffers.push_back(std::make_unique<GuardedBuffer>(type.bytes(), at_end));
+    return outputs[i] = buffers.back()->data();
+  };
   for (const std::vector<uint8_t>& content : call.inputs) {
     buffers.push_back(std::make_unique<GuardedBuffer>(content.size(), at_end));
     std::copy(content.begin(), content.end(), buffers.back()->data());
     inputs.push_back(buffers.back()->data());
   }
   for (size_t i = 0; i < executable.blob().num_outputs(); ++i) {
-    buffers.push_back(std::make_unique<GuardedBuffer>(executable.output_type(i).bytes(), at_end));
-    outputs.push_back(buffers.back()->data());
+    outputs.push_back(nullptr);
+    if (!executable.finds_output_type(i)) {
+      (void)prepare(i, executable.output_type(i));
+    }
   }
-  results.status = executable.run({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+  const std::vector<void*> known = outputs;
+  results.status = executable.run({inputs.data(), inputs.size()}, {known.data(), known.size()}, prepare);
+  if (!results.status.ok()) {
+    return results;
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto* data = static_cast<const uint8_t*>(outputs[i]);
     results.outputs.emplace_back(data, data + executable.output_type(i).bytes());

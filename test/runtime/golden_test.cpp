@@ -172,7 +172,9 @@ TEST_P(GoldenTest, ComputesWhatItDid) {
     }
     ASSERT_EQ(call.outputs.size(), (*executable)->blob().num_outputs());
     for (size_t i = 0; i < call.outputs.size(); ++i) {
-      ASSERT_EQ((*executable)->output_type(i), call.outputs[i].type);
+      if (!(*executable)->finds_output_type(i)) {
+        ASSERT_EQ((*executable)->output_type(i), call.outputs[i].type);
+      }
       results.emplace_back(call.outputs[i].bytes.size() + XNN_EXTRA_BYTES);
     }
     std::vector<const void*> inputs;
@@ -186,6 +188,7 @@ TEST_P(GoldenTest, ComputesWhatItDid) {
     status = (*executable)->run({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
     ASSERT_TRUE(status.ok()) << status.message();
     for (size_t i = 0; i < results.size(); ++i) {
+      ASSERT_EQ((*executable)->output_type(i), call.outputs[i].type);
       results[i].resize(call.outputs[i].bytes.size());
       compare(golden, call.outputs[i], results[i]);
     }

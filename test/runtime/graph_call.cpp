@@ -47,6 +47,9 @@ GraphCall make_call(const Blob& blob, std::mt19937* random) {
   for (uint32_t i = 0; graph.ranges() != nullptr && i < graph.ranges()->size(); ++i) {
     const schema::DimRange& range = *graph.ranges()->Get(i);
     const schema::DimExpr& expr = *graph.exprs()->Get(range.expr());
+    if (expr.op() == DimOp::FoundSize) {
+      continue;
+    }
     int64_t value = range.planned();
     if (random != nullptr) {
       value = range.min() + static_cast<int64_t>((*random)() % static_cast<uint64_t>(range.max() - range.min() + 1));

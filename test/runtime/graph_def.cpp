@@ -337,6 +337,19 @@ AttributesDef iota(int64_t size) {
   return attributes([size = schema::Size(size)](FlatBufferBuilder& b) { return schema::CreateIota(b, &size); });
 }
 
+AttributesDef nonzero(int64_t size) {
+  return attributes([size = schema::Size(size)](FlatBufferBuilder& b) { return schema::CreateNonzero(b, &size); });
+}
+AttributesDef repeat_indices(int64_t size) {
+  return attributes(
+      [size = schema::Size(size)](FlatBufferBuilder& b) { return schema::CreateRepeatIndices(b, &size); });
+}
+AttributesDef non_max_suppression(double threshold, int64_t size) {
+  return attributes([threshold, size = schema::Size(size)](FlatBufferBuilder& b) {
+    return schema::CreateNonMaxSuppression(b, threshold, &size);
+  });
+}
+
 AttributesDef size_value(int64_t size) {
   return attributes([size = schema::Size(size)](FlatBufferBuilder& b) { return schema::CreateSizeValue(b, &size); });
 }

@@ -236,6 +236,34 @@ GraphDef orders() {
   return g;
 }
 
+// Sizes that are found in data, one after the other, and what depends on them.
+GraphDef found_sizes() {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 9, 4);
+  const int64_t kept = g.ranged(DimOp::FoundSize, 1, 0, 0, 9, 4);
+  const int64_t repeated = g.ranged(DimOp::FoundSize, 5, 0, 0, 9, 4);
+  const int64_t apart = g.ranged(DimOp::FoundSize, 8, 0, 0, 9, 4);
+  const uint32_t boxes = g.input({rows, 4});
+  const uint32_t scores = g.input({rows});
+  const uint32_t zero = g.constant({}, {0});
+  const uint32_t mask = g.node(compare(schema::CompareKind::GreaterEqual), {scores, zero}, {rows}, DType::Bool);
+  const uint32_t found = g.node(nonzero(kept), {mask}, {kept, 1}, DType::Int64);
+  const uint32_t places = g.node(reshape({kept}), {found}, {kept}, DType::Int64);
+  const uint32_t picked = g.node(index(0), {scores, places}, {kept});
+  const uint32_t once = g.node(cast(DType::Int64), {mask}, {rows}, DType::Int64);
+  const uint32_t each = g.node(repeat_indices(repeated), {once}, {repeated}, DType::Int64);
+  const uint32_t some = g.node(index(0), {boxes, each}, {repeated, 4});
+  const uint32_t some_scores = g.node(index(0), {scores, each}, {repeated});
+  g.output(g.node(non_max_suppression(0.5, apart), {some, some_scores}, {apart}, DType::Int64));
+  g.output(g.node(unary(UnaryKind::Neg), {picked}, {kept}));
+  g.output(g.node(reduce(schema::ReduceKind::Sum, {0}), {some}, {4}));
+  const uint32_t turned = g.node(transpose({1, 0}), {some}, {4, repeated});
+  g.output(g.node(batch_matmul(), {turned, some}, {4, 4}));
+  const uint32_t counted = g.node(iota(apart), {}, {apart}, DType::Int64);
+  g.output(g.node(cast(DType::Float32), {counted}, {apart}));
+  return g;
+}
+
 GraphDef quantization() {
   GraphDef g;
   const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 0, 9, 4);
@@ -331,6 +359,7 @@ std::vector<SampleGraph> sample_graphs() {
       {"integers", integers()},
       {"writes", writes()},
       {"orders", orders()},
+      {"found_sizes", found_sizes()},
       {"quantization", quantization()},
       {"quantized_images", quantized_images()},
       {"dynamic_quantization", dynamic_quantization()},

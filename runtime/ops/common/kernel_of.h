@@ -22,6 +22,8 @@ namespace executorch::backends::et_xnnpack {
 //   static std::optional<std::string> packed_layout(const Parameters&, size_t i);
 //   static size_t packed_bytes(const Parameters&, size_t i);
 //   static Status pack(const Parameters&, size_t i, const void* original, void* packed);
+// if it finds the size of its result in data
+//   size_t find_size(const KernelArguments&);
 // if it can give its output to a Tail
 //   size_t tail_bytes(size_t num_threads) const;  of scratch memory, behind those that reshape() asks for
 //   void run_into(const KernelArguments&, void* tail_scratch, const Tail&);
@@ -61,6 +63,12 @@ class KernelOf final : public Kernel {
     scratch_ = scratch.ok() ? round_up_to_alignment(*scratch) : 0;
     return scratch;
   }
+  size_t find_size(const KernelArguments& arguments) override {
+    if constexpr (Finds<Plain>::value) {
+      return plain_.find_size(arguments);
+    }
+    return Kernel::find_size(arguments);
+  }
   void run(const KernelArguments& arguments) override {
     plain_.run(arguments);
   }
@@ -94,6 +102,11 @@ class KernelOf final : public Kernel {
   struct Packs : std::false_type {};
   template <typename T>
   struct Packs<T, std::void_t<decltype(&T::pack)>> : std::true_type {};
+
+  template <typename T, typename = void>
+  struct Finds : std::false_type {};
+  template <typename T>
+  struct Finds<T, std::void_t<decltype(&T::find_size)>> : std::true_type {};
 
   template <typename T, typename = void>
   struct Leads : std::false_type {};

@@ -120,4 +120,17 @@ MaskedScatterParameters masked_scatter_parameters(const NodeContext& node) {
   return {node.output().shape.numel(), node.input(2).shape.numel(), element_size(node.output().dtype)};
 }
 
+Shape nonzero_shape(const NodeContext& node) {
+  return node.input(0).shape;
+}
+
+RepeatIndicesParameters repeat_indices_parameters(const NodeContext& node) {
+  return {node.input(0).shape.numel(), node.input(0).dtype};
+}
+
+NonMaxSuppressionParameters non_max_suppression_parameters(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::NonMaxSuppression>();
+  return {node.input(1).shape.numel(), attributes.threshold(), node.input(1).dtype};
+}
+
 } // namespace executorch::backends::et_xnnpack

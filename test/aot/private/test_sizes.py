@@ -111,3 +111,23 @@ def test_bounds_of_expressions():
     symbols, expr = sizes.Symbols(size), sizes.expression(size)
     bounds = sizes.bounds_of(expr, {s: symbols.bounds(s) for s in expr.free_symbols})
     assert (bounds.lower, bounds.upper) == (1, 13)
+
+
+class _Found(torch.nn.Module):
+    def forward(self, x):
+        found = torch.nonzero(x)
+        torch._check(found.shape[0] <= 9)
+        return found
+
+
+def test_sizes_that_are_found_in_data():
+    """A node that finds one has the symbol in its result, and a check of it has a condition."""
+    exported = torch.export.export(_Found(), (torch.rand(12),)).run_decompositions({})
+    found = {node: sizes.symbols_found_by(node) for node in exported.graph.nodes}
+    ((node, symbols),) = ((node, symbols) for node, symbols in found.items() if symbols)
+    assert node.target == torch.ops.aten.nonzero.default
+    assert symbols == {sizes.expression(node.meta["val"].shape[0])}
+    conditions = [n.meta["val"] for n in exported.graph.nodes if isinstance(n.meta.get("val"), torch.SymBool)]
+    assert conditions
+    assert all(sizes.symbols_of(condition) == symbols for condition in conditions)
+    assert sizes.symbols_of(True) == set()

@@ -180,11 +180,17 @@ class Attempted {
     }
     planned_ = std::move(*types);
     trial_.end = Trial::End::TooLarge;
-    if (bytes_of(planned_) > kMaxBytes) {
+    if (bytes_of(planned_) > kMaxBytes || may_find_much(*blob)) {
       return false;
     }
     blob_ = std::make_unique<Blob>(std::move(*blob));
     return true;
+  }
+
+  static bool may_find_much(const Blob& blob) {
+    const auto* ranges = blob.graph().ranges();
+    return blob.waves().num_found() > 0 &&
+        std::any_of(ranges->begin(), ranges->end(), [](const schema::DimRange* range) { return range->max() > 4096; });
   }
 
   // Data for every key, as much as the largest constant that names it declares.
@@ -231,12 +237,19 @@ class Attempted {
     return arguments;
   }
 
+  // Those that do not depend on data.
+  StatusOr<std::vector<TensorType>> first_types(const Sizes& sizes) const {
+    std::vector<TensorType> types;
+    ETX_RETURN_IF_ERROR(infer_wave(*blob_, sizes, /*wave=*/0, types));
+    return types;
+  }
+
   void call(bool planned) {
     const std::vector<ArgumentSize> arguments = sizes(planned);
     const Span<const ArgumentSize> inputs(arguments.data(), arguments.size());
     StatusOr<Sizes> evaluated = evaluate_sizes(blob_->graph(), inputs);
     StatusOr<std::vector<TensorType>> types =
-        evaluated.ok() ? infer_types(*blob_, *evaluated) : StatusOr<std::vector<TensorType>>(evaluated.status());
+        evaluated.ok() ? first_types(*evaluated) : StatusOr<std::vector<TensorType>>(evaluated.status());
     if (types.ok() && bytes_of(*types) > kMaxBytes) {
       trial_.end = Trial::End::TooLarge;
       return;
@@ -270,13 +283,19 @@ class Attempted {
     }
     std::vector<uint8_t> first;
     for (const uint8_t before : {uint8_t{0}, uint8_t{0xff}}) {
-      std::vector<void*> outputs;
+      std::vector<void*> outputs(blob_->num_outputs());
+      const auto prepare = [&](size_t i, const TensorType& type) -> StatusOr<void*> {
+        outputs[i] = memory.add(type.bytes());
+        std::fill_n(static_cast<uint8_t*>(outputs[i]), type.bytes(), before);
+        return outputs[i];
+      };
       for (size_t i = 0; i < blob_->num_outputs(); ++i) {
-        const size_t bytes = executable_->output_type(i).bytes();
-        outputs.push_back(memory.add(bytes));
-        std::fill_n(static_cast<uint8_t*>(outputs.back()), bytes, before);
+        if (!executable_->finds_output_type(i)) {
+          (void)prepare(i, executable_->output_type(i));
+        }
       }
-      ETX_RETURN_IF_ERROR(executable_->run({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}));
+      const std::vector<void*> known = outputs;
+      ETX_RETURN_IF_ERROR(executable_->run({inputs.data(), inputs.size()}, {known.data(), known.size()}, prepare));
       std::vector<uint8_t> result;
       for (size_t i = 0; i < outputs.size(); ++i) {
         const auto* data = static_cast<const uint8_t*>(outputs[i]);

@@ -49,8 +49,8 @@ TEST(VerifyTest, RefusesInputDimOrderThatIsNoPermutation) {
 
 TEST(VerifyTest, RefusesUnknownDimOp) {
   GraphDef g = small_graph();
-  g.exprs[2] = schema::DimExpr(static_cast<DimOp>(10), 0, 0);
-  EXPECT_TRUE(refuses(g, {"size expression 2", "unknown op 10"}));
+  g.exprs[2] = schema::DimExpr(static_cast<DimOp>(11), 0, 0);
+  EXPECT_TRUE(refuses(g, {"size expression 2", "unknown op 11"}));
 }
 
 TEST(VerifyTest, RefusesExpressionOfUnknownInput) {

@@ -117,10 +117,21 @@ class TestedPlain final : public TestedKernel {
     return plain_.reshape(parameters_, num_threads);
   }
   void run(const KernelArguments& arguments) override {
+    if constexpr (Finds<Plain>::value) {
+      (void)plain_.find_size(arguments);
+      if (!arguments.status->ok()) {
+        return;
+      }
+    }
     plain_.run(arguments);
   }
 
  private:
+  template <typename T, typename = void>
+  struct Finds : std::false_type {};
+  template <typename T>
+  struct Finds<T, std::void_t<decltype(&T::find_size)>> : std::true_type {};
+
   template <typename T, typename = void>
   struct Packs : std::false_type {};
   template <typename T>

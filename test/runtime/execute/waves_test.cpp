@@ -1,0 +1,174 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Sizes that are found in data while a graph runs.
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+#include <xnnpack.h>
+
+#include "delegate.h"
+#include "executable_call.h"
+#include "graph_def.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::BinaryKind;
+using schema::DimOp;
+
+// Where x is positive; x there, times w, which XNNPACK computes; and how often each place was positive.
+GraphDef positive_rows() {
+  GraphDef g;
+  const int64_t found = g.ranged(DimOp::FoundSize, 1, 0, 0, 5, 5);
+  const uint32_t x = g.input({8});
+  const uint32_t zero = g.constant({}, {0});
+  const uint32_t mask = g.node(compare(schema::CompareKind::Greater), {x, zero}, {8}, DType::Bool);
+  const uint32_t at = g.node(nonzero(found), {mask}, {found, 1}, DType::Int64);
+  const uint32_t places = g.node(reshape({found}), {at}, {found}, DType::Int64);
+  const uint32_t picked = g.node(index(0), {x, places}, {found});
+  const uint32_t column = g.node(reshape({found, 1}), {picked}, {found, 1});
+  const uint32_t w = g.constant({2, 1}, {1, -2});
+  g.output(g.node(linear(), {column, w}, {found, 2}));
+  g.output(places);
+  const uint32_t sum = g.node(reduce(schema::ReduceKind::Sum, {0}), {picked}, {});
+  g.output(sum);
+  return g;
+}
+
+GraphCall call_with(const std::vector<float>& x) {
+  GraphCall call;
+  call.sizes = {{{x.size()}, 0}};
+  call.inputs.emplace_back(x.size() * sizeof(float));
+  std::memcpy(call.inputs[0].data(), x.data(), call.inputs[0].size());
+  return call;
+}
+
+template <typename T>
+std::vector<T> as(const std::vector<uint8_t>& bytes) {
+  std::vector<T> numbers(bytes.size() / sizeof(T));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+class WavesTest : public ::testing::Test {
+ protected:
+  void load(const GraphDef& g) {
+    ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+    StatusOr<Blob> blob = open_blob(span(g.build()));
+    ASSERT_TRUE(blob.ok()) << blob.status().message();
+    StatusOr<std::unique_ptr<Executable>> loaded = Executable::create(std::move(*blob), nullptr);
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    executable_ = std::move(*loaded);
+  }
+
+  void expect_found(const std::vector<float>& x) {
+    const Results results = run(*executable_, call_with(x));
+    ASSERT_TRUE(results.status.ok()) << results.status.message();
+    std::vector<float> product;
+    std::vector<int64_t> places;
+    float sum = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i] > 0) {
+        product.insert(product.end(), {x[i], -2 * x[i]});
+        places.push_back(static_cast<int64_t>(i));
+        sum += x[i];
+      }
+    }
+    EXPECT_EQ(as<float>(results.outputs[0]), product);
+    EXPECT_EQ(as<int64_t>(results.outputs[1]), places);
+    EXPECT_EQ(as<float>(results.outputs[2]), std::vector<float>{sum});
+  }
+
+  std::unique_ptr<Executable> executable_;
+};
+
+const std::vector<float> kThree{1, -1, -1, 2, -1, -1, 3, -1}, kOthers{-1, 5, 6, 7, -1, -1, -1, -1};
+const std::vector<float> kNone8(8, -1), kOne{-1, -1, -1, -1, -1, -1, -1, 4}, kFive{1, 2, 3, 4, -1, 5, -1, -1};
+
+TEST_F(WavesTest, SizesFollowTheData) {
+  load(positive_rows());
+  for (const auto& x : {kThree, kOthers, kFive, kNone8, kNone8, kOne, kFive, kThree}) {
+    expect_found(x);
+  }
+}
+
+TEST_F(WavesTest, RefusesMoreThanTheBound) {
+  load(positive_rows());
+  expect_found(kThree);
+  const std::vector<float> six{1, 2, 3, 4, 5, 6, -1, -1};
+  const Results results = run(*executable_, call_with(six));
+  EXPECT_EQ(results.status.code(), Error::InvalidArgument);
+  EXPECT_NE(results.status.message().find("node 1 Nonzero"), std::string::npos) << results.status.message();
+  EXPECT_NE(results.status.message().find("is 6, but the model was exported for 0 to 5"), std::string::npos)
+      << results.status.message();
+  expect_found(kThree);
+  expect_found(kFive);
+}
+
+// A size that is known before has to be the one that is found.
+TEST_F(WavesTest, RefusesAnotherSizeThanTheOneItKnows) {
+  GraphDef g;
+  const uint32_t mask = g.input({4}, DType::Bool);
+  g.output(g.node(nonzero(2), {mask}, {2, 1}, DType::Int64));
+  load(g);
+  GraphCall call;
+  call.sizes = {{{4}, 0}};
+  call.inputs = {{1, 0, 0, 1}};
+  Results results = run(*executable_, call);
+  ASSERT_TRUE(results.status.ok()) << results.status.message();
+  EXPECT_EQ(as<int64_t>(results.outputs[0]), (std::vector<int64_t>{0, 3}));
+  call.inputs = {{1, 1, 0, 1}};
+  results = run(*executable_, call);
+  EXPECT_EQ(results.status.code(), Error::InvalidArgument);
+  EXPECT_NE(results.status.message().find("it finds 3 elements"), std::string::npos) << results.status.message();
+}
+
+// What a step has done to a state is undone if a size that is found later is refused.
+TEST_F(WavesTest, UndoesStatesWhereTooMuchIsFound) {
+  GraphDef g;
+  const int64_t found = g.ranged(DimOp::FoundSize, 0, 0, 0, 2, 2);
+  const uint32_t mask = g.input({4}, DType::Bool);
+  const uint32_t index_of = g.input({1}, DType::Int64);
+  const uint32_t state = g.state("counts", {4}, {0, 0, 0, 0});
+  const uint32_t one = g.constant({1}, {1});
+  g.output(g.node(nonzero(found), {mask}, {found, 1}, DType::Int64));
+  const uint32_t put = g.node(index_put(0, schema::UpdateKind::Add), {state, one, index_of}, {4});
+  g.states.back().update = put;
+  g.output(g.node(unary(schema::UnaryKind::Neg), {put}, {4}));
+  load(g);
+  GraphCall call;
+  call.sizes = {{{4}, 0}, {{1}, 0}};
+  call.inputs = {{1, 0, 0, 1}, std::vector<uint8_t>(8)};
+  for (int count = 1; count < 4; ++count) {
+    call.inputs[0] = {1, 1, 1, 1};
+    EXPECT_EQ(run(*executable_, call).status.code(), Error::InvalidArgument);
+    call.inputs[0] = {1, 0, 0, 1};
+    const Results results = run(*executable_, call);
+    ASSERT_TRUE(results.status.ok()) << results.status.message();
+    EXPECT_EQ(as<float>(results.outputs[1])[0], static_cast<float>(-count));
+  }
+}
+
+TEST_F(WavesTest, ResizesOutputsOfExecuTorch) {
+  EtXnnpackBackend backend;
+  const std::vector<uint8_t> bytes = positive_rows().build();
+  Method method(backend, bytes);
+  ASSERT_EQ(method.error, Error::Ok);
+  StatusOr<Blob> blob = open_blob(span(bytes));
+  ASSERT_TRUE(blob.ok());
+  Call call(*blob);
+  for (const auto& x : {kThree, kNone8, kFive, kOthers}) {
+    std::copy(x.begin(), x.end(), call.tensors[0]->data<float>());
+    ASSERT_EQ(method.execute(call.values), Error::Ok) << backend.last_error();
+    const auto positive = std::count_if(x.begin(), x.end(), [](float number) { return number > 0; });
+    EXPECT_EQ(call.values[1]->toTensor().sizes()[0], positive);
+    EXPECT_EQ(call.values[2]->toTensor().sizes()[0], positive);
+    for (const auto& tensor : call.tensors) {
+      EXPECT_TRUE(tensor->intact());
+    }
+  }
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
