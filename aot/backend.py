@@ -12,6 +12,7 @@ from ..serialization.arrays import DTYPES, REDUCED_FLOATS, convert
 from ..serialization.schema import DType
 from ..serialization.serialize import serialize, stored, weight_key
 from . import progress
+from .collector import no_full_collections
 from .lowering import lower
 from .lowering.dtypes import array_of
 from .passes import optimize
@@ -42,7 +43,7 @@ class EtXnnpackBackend(BackendDetails):
         """
         check_compile_specs(compile_specs)
         float_fallbacks = []
-        with progress.work("et_xnnpack lowers"):
+        with progress.work("et_xnnpack lowers"), no_full_collections():
             graph = optimize(lower(edge_program), float_fallbacks)
             progress.step("serialize")
             serialized = serialize(graph)

@@ -18,6 +18,7 @@ from torch.fx import Node as FxNode
 
 from . import ops, progress
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
+from .collector import no_full_collections
 from .custom_ops import custom_op, needs_custom_op
 from .float64_numbers import keep_float64_numbers
 from .fold_float64 import fold_float64
@@ -287,7 +288,7 @@ class EtXnnpackPartitioner(Partitioner):
         keep_ranges(exported_program.graph_module)
         computing = [node for node in exported_program.graph.nodes if node.op == "call_function" and _computes(node)]
         method = method_being_lowered() or "forward"
-        with progress.work(f"et_xnnpack partitions {method}"):
+        with progress.work(f"et_xnnpack partitions {method}"), no_full_collections():
             progress.step(f"{len(computing)} nodes")
             groups, reasons = self._stable_groups(exported_program, computing)
         grouped = {node for group in groups for node in group}

@@ -49,10 +49,21 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
             _to_correction(node)
         elif node.target is torch.sym_float:
             _to_quotient(node)
+        elif node.target is _aten.empty.memory_format:
+            _to_zeros(node)
     module.recompile()
     prepared = take_complex_apart(with_module(program, module, signature, state, constants))
     return_tuples(prepared)
     return prepared
+
+
+def _to_zeros(node: FxNode) -> None:
+    """Memory of dynamic sizes: ExecuTorch's own operator takes the sizes of the example for it, for every call."""
+    sizes, layout = node.args[0], node.kwargs.get("memory_format")
+    if all(isinstance(size, int) for size in sizes) or layout not in (None, torch.contiguous_format):
+        return
+    dtype = node.meta["val"].dtype
+    node.target, node.args, node.kwargs = _aten.full.default, (sizes, 0), {"dtype": dtype}
 
 
 def _name_results(graph: Graph, signature: ExportGraphSignature) -> None:

@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The work of lowering grows as the program does. Work is counted in calls: time differs from run to run."""
 
+import gc
 import sys
 
 import pytest
@@ -192,3 +193,39 @@ def test_four_times_the_program_is_four_times_the_work(kind, count, monkeypatch)
     few, many = (calls_to_lower(kind, n, monkeypatch) for n in (count, 4 * count))
     print(f"{kind.__name__}: {few} calls, {many}, {many / few:.2f}")
     assert many < 4 * few
+
+
+def test_the_collector_looks_at_young_objects_only(monkeypatch):
+    """A full collection visits all that torch.export has made, too, and a large program has many of them."""
+    inside, full = [], []
+
+    def watched(function):
+        def call(*args, **kwargs):
+            inside.append(function)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                inside.pop()
+
+        return call
+
+    def collects(phase, information):
+        if phase == "start" and information["generation"] == 2:
+            full.append(tuple(inside))
+
+    monkeypatch.setattr(EtXnnpackBackend, "preprocess", staticmethod(watched(EtXnnpackBackend.preprocess)))
+    monkeypatch.setattr(EtXnnpackPartitioner, "_stable_groups", watched(EtXnnpackPartitioner._stable_groups))
+    exported = torch.export.export(Transformer(1).eval(), (Transformer.x,))
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.collect()  # of nothing: a full collection comes when a quarter of what the last one saw is new
+    gc.callbacks.append(collects)
+    gc.set_threshold(20, 2, 0)
+    try:
+        to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()])
+        assert gc.get_threshold() == (20, 2, 0)
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(collects)
+        gc.unfreeze()
+    assert full and not any(full)

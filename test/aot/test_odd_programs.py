@@ -54,6 +54,23 @@ class WritesToAnInput(nn.Module):
         return (x * 2).exp()
 
 
+class WritesToNewMemory(nn.Module):
+    def forward(self, x):
+        return torch.empty(x.shape).copy_(x) * 2, torch.empty((2, *x.shape), dtype=torch.bool).fill_(True)
+
+
+def test_new_memory_has_the_sizes_of_the_call():
+    """ExecuTorch took those of the example for all calls, so that others were refused."""
+    model, sizes = WritesToNewMemory(), {0: torch.export.Dim("n", max=6)}
+    exported = torch.export.export(model, (torch.rand(6, 3),), dynamic_shapes=(sizes,))
+    lowered = harness.lower_exported(exported)
+    assert lowered.outside == [], str(lowered.report)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for n in (6, 1, 4, 0):
+        inputs = (torch.rand(n, 3),)
+        torch.testing.assert_close(method.execute(inputs), list(model(*inputs)))
+
+
 @pytest.mark.parametrize("model", (ChecksAfterTheResult(), TwoCallsAndChecks()), ids=lambda m: type(m).__name__)
 def test_checks_of_integers_may_come_last(model):
     inputs = (torch.rand(2, 3) - 0.4,)

@@ -2,6 +2,7 @@
 """Random programs as Python source, each line of which eager PyTorch can compute for every call."""
 
 import dataclasses
+import re
 import textwrap
 
 import torch
@@ -90,6 +91,19 @@ class Program:
 
     def module(self) -> torch.nn.Module:
         return build(self.source)
+
+    def only(self, i: int) -> "Program":
+        """What result ``i`` needs; states that others write to stay as they are."""
+        head, _, forward = self.source.partition("forward(")
+        arguments, *lines, results = forward.splitlines()
+        name = results.split("return ")[1].rstrip(",").split(", ")[i]
+        wanted, kept = {name}, []
+        for line in reversed(lines):
+            if line.split(" = ")[0].strip() in wanted:
+                wanted |= set(re.findall(r"\bv\d+\b", line))
+                kept.insert(0, line)
+        source = "\n".join([f"{head}forward({arguments}", *kept, f"        return {name},"]) + "\n"
+        return dataclasses.replace(self, source=source, epsilons=(self.epsilons[i],), exact=(self.exact[i],))
 
     def arguments(self, call: tuple[int, int]) -> tuple[torch.Tensor, ...]:
         return tuple(x.tensor(call, seed) for seed, x in enumerate(self.inputs))

@@ -83,7 +83,7 @@ Item read_field(const Table& table, const Field& field) {
   switch (type) {
     case reflection::String: {
       Item item{type, index, &field, 0, {}, {}};
-      item.text = flatbuffers::GetFieldS(table, field)->str();
+      item.text = flatbuffers::GetFieldS(table, field)->string_view();
       return item;
     }
     case reflection::Vector:
@@ -137,14 +137,14 @@ Offset<void> write_table(const Item& item, FlatBufferBuilder& builder);
 Offset<void> write_vector(const Item& item, FlatBufferBuilder& builder) {
   const BaseType type = item.element();
   if (type == reflection::Obj && !object(item.index).is_struct()) {
-    std::vector<Offset<void>> tables;
+    ScratchVector<Offset<void>> tables;
     for (const Item& element : item.items) {
       tables.push_back(write_table(element, builder));
     }
-    return builder.CreateVector(tables).Union();
+    return builder.CreateVector(tables.data(), tables.size()).Union();
   }
   const size_t size = inline_size(type, item.index);
-  std::vector<uint8_t> bytes(size * item.items.size());
+  ScratchVector<uint8_t> bytes(size * item.items.size());
   for (size_t i = 0; i < item.items.size(); ++i) {
     write_inline(item.items[i], bytes.data() + i * size);
   }
@@ -157,7 +157,7 @@ Offset<void> write_vector(const Item& item, FlatBufferBuilder& builder) {
 Offset<void> write_outside(const Item& item, FlatBufferBuilder& builder) {
   switch (item.type) {
     case reflection::String:
-      return builder.CreateString(item.text).Union();
+      return builder.CreateString(item.text.data(), item.text.size()).Union();
     case reflection::Vector:
       return write_vector(item, builder);
     case reflection::Union:
@@ -168,7 +168,7 @@ Offset<void> write_outside(const Item& item, FlatBufferBuilder& builder) {
 }
 
 Offset<void> write_table(const Item& item, FlatBufferBuilder& builder) {
-  std::vector<Offset<void>> outside;
+  ScratchVector<Offset<void>> outside;
   for (const Item& field : item.items) {
     outside.push_back(write_outside(field, builder));
   }
@@ -177,7 +177,7 @@ Offset<void> write_table(const Item& item, FlatBufferBuilder& builder) {
     const Item& field = item.items[i];
     const uint16_t offset = field.field->offset();
     if (field.is_scalar() || is_struct(field.type, field.index)) {
-      std::vector<uint8_t> bytes(inline_size(field.type, field.index));
+      ScratchVector<uint8_t> bytes(inline_size(field.type, field.index));
       write_inline(field, bytes.data());
       builder.Align(alignment(field.type, field.index));
       builder.PushBytes(bytes.data(), bytes.size());
@@ -254,7 +254,7 @@ Item new_member(const Item& of_union, uint64_t member) {
 
 std::optional<Item> read_blob(const uint8_t* bytes, size_t size) {
   // In memory of its own, aligned for what it holds.
-  std::vector<uint64_t> aligned(size / sizeof(uint64_t) + 1);
+  ScratchVector<uint64_t> aligned(size / sizeof(uint64_t) + 1);
   std::copy(bytes, bytes + size, reinterpret_cast<uint8_t*>(aligned.data()));
   const auto* begin = reinterpret_cast<const uint8_t*>(aligned.data());
   // Not by reflection, whose verifier reads the types of unions before it has checked where they are.

@@ -2,7 +2,8 @@
 #pragma once
 
 // A blob taken apart into plain data that may be changed in any way, and put together again. What is in it
-// is known from the schema alone (FlatBuffers' reflection), so a new operator needs nothing here.
+// is known from the schema alone (FlatBuffers' reflection), so a new operator needs nothing here. All of it lives as long
+// as a Scratch.
 
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include <flatbuffers/reflection.h>
+
+#include "scratch.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 
@@ -21,9 +24,9 @@ struct Item {
   int32_t index = -1; // of the table, struct, enum or union in the schema
   const reflection::Field* field = nullptr; // which this is, or is an element of; null: the root
   uint64_t bits = 0; // of a scalar; the member of a union
-  std::string text; // of a string
+  std::basic_string<char, std::char_traits<char>, ScratchAllocator<char>> text; // of a string
   // Fields of a struct, fields of a table that are there, elements of a vector, the table of a union.
-  std::vector<Item> items;
+  ScratchVector<Item> items;
 
   bool is_scalar() const {
     return flatbuffers::IsScalar(type);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -132,8 +133,18 @@ class Mutation {
 
   // All that is in it, by place in the schema and by kind.
   void list(Item& item) {
-    by_place_[{item.field, kind_of(item)}].push_back(&item);
-    by_kind_[kind_of(item)].push_back(&item);
+    const Kind kind = kind_of(item);
+    by_place_[{item.field, kind}].push_back(&item);
+    by_kind_[kind].push_back(&item);
+    if (item.type == reflection::Vector && !item.items.empty() && item.items[0].is_scalar()) {
+      const Kind of_elements = kind_of(item.items[0]); // a constant has many
+      auto &place = by_place_[{item.field, of_elements}], &alike = by_kind_[of_elements];
+      for (Item& element : item.items) {
+        place.push_back(&element);
+        alike.push_back(&element);
+      }
+      return;
+    }
     for (Item& inner : item.items) {
       list(inner);
     }
@@ -300,13 +311,17 @@ class Mutation {
   }
 
   std::mt19937& random_;
-  std::map<std::pair<const Field*, Kind>, std::vector<Item*>> by_place_;
-  std::map<Kind, std::vector<Item*>> by_kind_;
+  template <typename Key>
+  using ItemsBy =
+      std::map<Key, ScratchVector<Item*>, std::less<>, ScratchAllocator<std::pair<const Key, ScratchVector<Item*>>>>;
+  ItemsBy<std::pair<const Field*, Kind>> by_place_;
+  ItemsBy<Kind> by_kind_;
 };
 
 } // namespace
 
 std::vector<uint8_t> mutate_blob(const std::vector<uint8_t>& blob, std::mt19937& random) {
+  const Scratch scratch;
   std::optional<Item> root = read_blob(blob.data(), blob.size());
   if (!root) {
     return blob;
@@ -319,6 +334,7 @@ std::vector<uint8_t> mutate_blob(const std::vector<uint8_t>& blob, std::mt19937&
 
 std::vector<uint8_t> cross_blobs(
     const std::vector<uint8_t>& blob, const std::vector<uint8_t>& other, std::mt19937& random) {
+  const Scratch scratch;
   std::optional<Item> root = read_blob(blob.data(), blob.size()), from = read_blob(other.data(), other.size());
   if (!root || !from) {
     return blob;
