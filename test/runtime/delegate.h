@@ -101,8 +101,12 @@ class TensorArgument {
 // Arguments of the planned sizes, or of others.
 struct Call {
   explicit Call(const Blob& blob) : Call(blob, *planned_sizes(blob.graph())) {}
-  Call(const Blob& blob, const Sizes& sizes) : num_inputs(blob.num_inputs()) {
+  // With room for results of these shapes, where sizes are found in data.
+  Call(const Blob& blob, const Sizes& sizes, const std::vector<Shape>& results = {}) : num_inputs(blob.num_inputs()) {
     StatusOr<std::vector<TensorType>> types = infer_types(blob, sizes);
+    for (size_t i = 0; i < results.size(); ++i) {
+      (*types)[blob.graph().outputs()->Get(static_cast<uint32_t>(i))->value()].shape = results[i];
+    }
     const auto add = [&](uint32_t id, const flatbuffers::Vector<uint8_t>* order) {
       if (id == kNone) {
         integers.push_back(std::make_unique<EValue>(int64_t{1}));

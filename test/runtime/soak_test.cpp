@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "delegate.h"
+#include "executable_call.h"
 #include "graph_call.h"
 #include "sample_graphs.h"
 
@@ -41,6 +42,7 @@ struct Program {
   Blob blob;
   std::vector<GraphCall> calls;
   std::vector<std::vector<std::string>> results;
+  std::vector<std::vector<Shape>> shapes; // of these
 };
 
 void add_weights(DataMap& weights) {
@@ -57,29 +59,16 @@ void compute_results(Program& program) {
   std::mt19937 random(7);
   for (int i = 0; i < kCalls; ++i) {
     program.calls.push_back(make_call(program.blob, i == 0 ? nullptr : &random));
-    const GraphCall& call = program.calls.back();
-    Status status = (*executable)->reshape({call.sizes.data(), call.sizes.size()}, nullptr);
-    ASSERT_TRUE(status.ok()) << status.message();
-    std::vector<std::vector<uint8_t>> memory = call.inputs;
+    const Results computed = run(**executable, program.calls.back());
+    ASSERT_TRUE(computed.status.ok()) << computed.status.message();
     std::vector<std::string> results;
-    std::vector<const void*> inputs;
-    std::vector<void*> outputs;
-    for (std::vector<uint8_t>& input : memory) {
-      input.resize(input.size() + XNN_EXTRA_BYTES);
-      inputs.push_back(input.data());
-    }
-    for (size_t k = 0; k < program.blob.num_outputs(); ++k) {
-      results.emplace_back((*executable)->output_type(k).bytes() + XNN_EXTRA_BYTES, '\0');
-    }
-    for (std::string& result : results) {
-      outputs.push_back(result.data());
-    }
-    status = (*executable)->run({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
-    ASSERT_TRUE(status.ok()) << status.message();
-    for (std::string& result : results) {
-      result.resize(result.size() - XNN_EXTRA_BYTES);
+    std::vector<Shape> shapes;
+    for (size_t k = 0; k < computed.outputs.size(); ++k) {
+      results.emplace_back(computed.outputs[k].begin(), computed.outputs[k].end());
+      shapes.push_back((*executable)->output_type(k).shape);
     }
     program.results.push_back(std::move(results));
+    program.shapes.push_back(std::move(shapes));
   }
 }
 
@@ -87,7 +76,7 @@ std::vector<Program> programs() {
   std::vector<Program> result;
   for (const SampleGraph& sample : sample_graphs()) {
     const std::vector<uint8_t> bytes = sample.def.build();
-    result.push_back({bytes, *open_blob(span(bytes)), {}, {}});
+    result.push_back({bytes, *open_blob(span(bytes)), {}, {}, {}});
     compute_results(result.back());
   }
   return result;
@@ -153,7 +142,7 @@ class Worker {
     const GraphCall& graph_call = program.calls[i];
     StatusOr<Sizes> sizes = evaluate_sizes(program.blob.graph(), {graph_call.sizes.data(), graph_call.sizes.size()});
     ASSERT_TRUE(sizes.ok()) << sizes.status().message();
-    Call arguments(program.blob, *sizes);
+    Call arguments(program.blob, *sizes, program.shapes[i]);
     for (size_t k = 0; k < graph_call.inputs.size(); ++k) {
       EValue& value = *arguments.values[k];
       if (value.isTensor()) {

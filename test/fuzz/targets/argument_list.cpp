@@ -239,7 +239,8 @@ Verdict ArgumentList::verdict() {
       std::all_of(arguments_.begin(), arguments_.end(), [](const Argument& argument) { return argument.has_zeros; });
   Verdict verdict = has_zeros ? Verdict::Good : Verdict::Either; // any number may be an index
   for (size_t i = blob_.num_inputs(); i < count(); ++i) {
-    const Verdict one = verdict_of_output(i, (*types)[value_id(i)].shape);
+    const bool is_found = blob_.waves().of_value(value_id(i)) > 0; // the size of the result is one of the data
+    const Verdict one = is_found ? Verdict::Either : verdict_of_output(i, (*types)[value_id(i)].shape);
     if (one == Verdict::Bad) {
       return one;
     }
