@@ -28,7 +28,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (r"type .*(Float64|complex)", "compute in float32: .float() on what it reads"),
     (
-        r"has type|have type|of type|arithmetic on|types? ",
+        r"has type|have type|of type|arithmetic on|types? |are not both",
         "convert its operands before: .float(), .int() or .to(torch.int64)",
     ),
     ("must be a constant|is not a constant", "make it a parameter or a buffer of the module instead of an input"),
@@ -43,6 +43,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("is used, which the delegate does not compute", "compute that result with another operator"),
     ("needs a batch axis", "add one: x.unsqueeze(0), and squeeze(0) behind it"),
     ("-D convolution", "a 3-D convolution is a sum of 2-D ones over its first kernel axis"),
+    ("distinct slices", "find the distinct elements of a tensor with one axis"),
     ("as_strided", "use reshape, permute, slices or unfold instead of as_strided"),
     ("grouped query attention|number of heads|same sizes|higher rank", _SHAPE),
     (r"rank|shape|axis|axes|scalar|sizes|block", _SHAPE),

@@ -126,8 +126,8 @@ StatusOr<Sizes> evaluate_sizes(
       ETX_CHECK(
           value >= range->min() && value <= range->max(),
           InvalidArgument,
-          "%s is %" PRId64 ", but the model was exported for %" PRId64 " to %" PRId64,
-          waves.of_expr(range->expr()) == 0 ? "a dynamic size" : "a size that is found in data",
+          "%s %" PRId64 ", but the model was exported for %" PRId64 " to %" PRId64,
+          waves.of_expr(range->expr()) == 0 ? "a dynamic size is" : "a size that is found in data is",
           value,
           range->min(),
           range->max());

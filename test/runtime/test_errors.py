@@ -142,7 +142,7 @@ def test_what_executorch_lets_pass_the_delegate_refuses(lowered, capfd):
     x, y = inputs()
     with pytest.raises(RuntimeError):
         method.execute((x, y[:2]))
-    assert "et_xnnpack: cannot execute: input 1 has sizes [2, 16]" in capfd.readouterr().err
+    assert "et_xnnpack: cannot execute: input 1 of the delegate has sizes [2, 16]" in capfd.readouterr().err
     check(method)
 
 

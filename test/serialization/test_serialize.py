@@ -21,8 +21,8 @@ def read(blob):
     return schema_generated.GraphT.InitFromPackedBuf(blob, 0)
 
 
-def evaluate(root, sizes):
-    """The values of Graph.exprs for arguments of these physical sizes."""
+def evaluate(root, sizes, found):
+    """The values of Graph.exprs for arguments of these physical sizes, with the size that each node finds."""
     operations = {
         DimOp.Add: lambda a, b: a + b,
         DimOp.Mul: lambda a, b: a * b,
@@ -37,6 +37,8 @@ def evaluate(root, sizes):
             values.append(e.a)
         elif e.op == DimOp.InputDim:
             values.append(sizes[e.a][e.b])
+        elif e.op == DimOp.FoundSize:
+            values.append(found[e.a])
         elif e.op == DimOp.Scale:
             values.append(int(values[e.a] * struct.unpack("<d", struct.pack("<q", e.b))[0]))
         else:
@@ -53,7 +55,8 @@ def test_sizes_are_those_of_the_graph(sample):
         for offset in range(3):
             symbols = {name: 2 * (r.min or 2) + 2 * offset for name, r in graph.ranges.items()}
             sizes = [[dims.evaluate(d, symbols) for d in graph.values[i.value].shape] for i in graph.inputs]
-            exprs = evaluate(root, sizes)
+            finds = {i: dims.evaluate(n.found, symbols) for i, n in enumerate(graph.nodes) if n.found is not None}
+            exprs = evaluate(root, sizes, finds)
             for value, written in zip(graph.values.values(), root.values, strict=True):
                 entries = [size.value for size in written.dims or ()]
                 found = [e if e >= 0 else exprs[-1 - e] for e in entries]

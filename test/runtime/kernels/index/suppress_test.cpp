@@ -15,8 +15,11 @@ template <typename T>
 std::vector<int64_t> kept(const std::vector<T>& boxes, const std::vector<T>& scores, double threshold) {
   std::vector<int64_t> order(scores.size()), result;
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+  const auto comes_first = [&](int64_t a, int64_t b) {
     return std::isnan(scores[a]) ? !std::isnan(scores[b]) : scores[a] > scores[b];
+  };
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return comes_first(a, b) || (!comes_first(b, a) && a < b);
   });
   const auto area = [&](const T* box) { return (box[2] - box[0]) * (box[3] - box[1]); };
   for (const int64_t i : order) {
