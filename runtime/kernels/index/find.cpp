@@ -108,8 +108,8 @@ size_t RepeatIndices::find_size(const KernelArguments& arguments) const {
       *arguments.status = failure(Error::InvalidArgument, "index %zu is to be repeated %" PRId64 " times", i, of_index);
       return 0;
     }
-    sum += of_index;
-    if (of_index > kMaxRows || sum > kMaxRows) {
+    sum += std::min(of_index, kMaxRows + 1);
+    if (sum > kMaxRows) {
       *arguments.status = failure(Error::InvalidArgument, "the repeats are more than 2^40 together");
       return 0;
     }
