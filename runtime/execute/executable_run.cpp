@@ -37,6 +37,9 @@ Status Executable::reserve_memory() {
 
 Status Executable::bind(Span<const void* const> inputs, Span<void* const> outputs) {
   bound_.is_bound = false;
+  for (WaveState& wave : waves_) {
+    wave.is_bound = false; // what inputs overlap may have changed
+  }
   bound_.inputs.assign(inputs.begin(), inputs.end());
   bound_.outputs.assign(outputs.begin(), outputs.end());
   ETX_RETURN_IF_ERROR(bind_inputs(inputs));

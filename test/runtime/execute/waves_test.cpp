@@ -2,6 +2,7 @@
 
 // Sizes that are found in data while a graph runs.
 
+#include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -104,6 +105,35 @@ TEST_F(WavesTest, RefusesMoreThanTheBound) {
       << results.status.message();
   expect_found(kThree);
   expect_found(kFive);
+}
+
+// An output stays where it was, but now an input lies there, too, that is read after the output is written.
+TEST_F(WavesTest, InputsMoveToOutputs) {
+  GraphDef g;
+  const int64_t found = g.ranged(DimOp::FoundSize, 1, 0, 0, 4, 4);
+  const uint32_t x = g.input({4}), y = g.input({4});
+  const uint32_t zero = g.constant({}, {0});
+  const uint32_t mask = g.node(compare(schema::CompareKind::Greater), {x, zero}, {4}, DType::Bool);
+  const uint32_t at = g.node(nonzero(found), {mask}, {found, 1}, DType::Int64);
+  const uint32_t places = g.node(reshape({found}), {at}, {found}, DType::Int64);
+  g.output(g.node(index(0), {x, places}, {found}));
+  g.output(g.node(index(0), {y, places}, {found}));
+  load(g);
+  const ArgumentSize four{Shape{4}, 0};
+  const ArgumentSize sizes[] = {four, four};
+  float first[20] = {1, 2, 3, 4}, second[20] = {5, 6, 7, 8}, a[20] = {}, b[20] = {};
+  void* const outputs[] = {a, b};
+  const auto call = [&](float* second_input) {
+    const void* const inputs[] = {first, second_input};
+    ASSERT_TRUE(executable_->reshape({sizes, 2}, nullptr).ok());
+    ASSERT_TRUE(executable_->run({inputs, 2}, {outputs, 2}).ok());
+    EXPECT_EQ(std::vector<float>(a, a + 4), (std::vector<float>{1, 2, 3, 4}));
+    EXPECT_EQ(std::vector<float>(b, b + 4), (std::vector<float>{5, 6, 7, 8}));
+  };
+  call(second);
+  std::copy_n(second, 4, a);
+  call(a);
+  call(second);
 }
 
 // A size that is known before has to be the one that is found.
