@@ -206,9 +206,8 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads
   set_types(std::move(*types));
   forget_waves(1);
   with_empty_is_next_ = false;
-  std::vector<bool> empty = find_empty(sizes);
-  if (needs_plan_with_empty(empty)) {
-    ETX_RETURN_IF_ERROR(plan_with_empty(std::move(empty)));
+  if (needs_plan_with_empty(sizes)) {
+    ETX_RETURN_IF_ERROR(plan_with_empty(sizes));
     ETX_RETURN_IF_ERROR(with_empty_->reshape(inputs, prepared_.pool));
     with_empty_is_next_ = true;
     return {};
@@ -261,27 +260,22 @@ Status Executable::reshape_steps(const Sizes& sizes, uint32_t wave, bool same_ty
   return {};
 }
 
-// The values that have no elements whatever sizes are found.
-std::vector<bool> Executable::find_empty(const Sizes& sizes) const {
-  std::vector<bool> empty(types_.size());
-  for (uint32_t id = 0; id < empty.size(); ++id) {
-    if (wave_of(plan_, blob_, id) == 0) {
-      empty[id] = types_[id].shape.numel() == 0;
-      continue;
-    }
-    const uint32_t value = id < blob_.num_values() ? id : plan_.float16_of[id - blob_.num_values()];
-    const auto& dims = *blob_.value(value).dims();
-    empty[id] = std::any_of(dims.begin(), dims.end(), [&](const schema::Size* size) {
-      return blob_.waves().of_size(size->value()) == 0 && sizes.resolve(size) == 0;
-    });
+// Whether a value has no elements whatever sizes are found.
+bool Executable::is_empty(uint32_t id, const Sizes& sizes) const {
+  if (wave_of(plan_, blob_, id) == 0) {
+    return types_[id].shape.numel() == 0;
   }
-  return empty;
+  const uint32_t value = id < blob_.num_values() ? id : plan_.float16_of[id - blob_.num_values()];
+  const auto& dims = *blob_.value(value).dims();
+  return std::any_of(dims.begin(), dims.end(), [&](const schema::Size* size) {
+    return blob_.waves().of_size(size->value()) == 0 && sizes.resolve(size) == 0;
+  });
 }
 
-// Whether a node in XNNPACK that has something to compute has operands or results that are empty. `empty`, by value,
-// are those that are in any case; others never are where it matters (see make_plan).
-bool Executable::needs_plan_with_empty(const std::vector<bool>& is_empty) const {
-  const auto empty = [&is_empty](uint32_t id) { return id != kNone && is_empty[id]; };
+// Whether a node in XNNPACK that has something to compute has operands or results that are empty in any case; others
+// never are where it matters (see make_plan).
+bool Executable::needs_plan_with_empty(const Sizes& sizes) const {
+  const auto empty = [&](uint32_t id) { return id != kNone && is_empty(id, sizes); };
   for (size_t s = 0; s < steps_.size(); ++s) {
     const std::vector<uint32_t>&inputs = plan_.steps[s].inputs, &outputs = plan_.steps[s].outputs;
     if (steps_[s].is_in_xnnpack() && !std::all_of(outputs.begin(), outputs.end(), empty) &&
@@ -293,8 +287,11 @@ bool Executable::needs_plan_with_empty(const std::vector<bool>& is_empty) const 
 }
 
 // Has with_empty_ know which values are empty now. It shares all memory, and packs no weights.
-Status Executable::plan_with_empty(std::vector<bool> empty) {
-  empty.resize(blob_.num_values());
+Status Executable::plan_with_empty(const Sizes& sizes) {
+  std::vector<bool> empty(blob_.num_values());
+  for (uint32_t id = 0; id < empty.size(); ++id) {
+    empty[id] = is_empty(id, sizes);
+  }
   if (with_empty_ != nullptr && with_empty_->empty_ == empty) {
     return {};
   }

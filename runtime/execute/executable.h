@@ -191,9 +191,9 @@ class Executable : GoesUnlocked<> {
   Status run_steps(const PrepareOutput& prepare_output, Profiler* profiler);
   std::string describe(const Step& step) const;
 
-  std::vector<bool> find_empty(const Sizes& sizes) const;
-  bool needs_plan_with_empty(const std::vector<bool>& empty) const;
-  Status plan_with_empty(std::vector<bool> empty);
+  bool is_empty(uint32_t id, const Sizes& sizes) const;
+  bool needs_plan_with_empty(const Sizes& sizes) const;
+  Status plan_with_empty(const Sizes& sizes);
 
   uint32_t input_value(size_t i) const {
     return blob_.graph().inputs()->Get(static_cast<uint32_t>(i))->value();

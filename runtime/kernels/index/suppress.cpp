@@ -131,7 +131,7 @@ size_t NonMaxSuppression::find(const KernelArguments& arguments) const {
   return kept;
 }
 
-size_t NonMaxSuppression::find_size(const KernelArguments& arguments) const {
+size_t NonMaxSuppression::find_size(const KernelArguments& arguments) {
   kept_ = parameters_.dtype == DType::Float64 ? find<double>(arguments) : find<float>(arguments);
   return kept_;
 }

@@ -19,7 +19,7 @@ struct NonMaxSuppressionParameters {
 class NonMaxSuppression {
  public:
   size_t reshape(const NonMaxSuppressionParameters& parameters, size_t num_threads);
-  size_t find_size(const KernelArguments& arguments) const;
+  size_t find_size(const KernelArguments& arguments);
   void run(const KernelArguments& arguments) const;
 
  private:
@@ -27,7 +27,7 @@ class NonMaxSuppression {
   size_t find(const KernelArguments& arguments) const;
 
   NonMaxSuppressionParameters parameters_;
-  mutable size_t kept_ = 0;
+  size_t kept_ = 0;
 };
 
 } // namespace executorch::backends::et_xnnpack
