@@ -204,10 +204,6 @@ def _cos(x):
     return joined(torch.cos(real) * torch.cosh(imag), -(torch.sin(real) * torch.sinh(imag)))
 
 
-def _sinh(real, imag):
-    return torch.sinh(real) * torch.cos(imag), torch.cosh(real) * torch.sin(imag)
-
-
 def _tanh(real, imag):
     """Beyond 20 the real part is 1 and the imaginary one 0, where squares would become infinite."""
     real = torch.clamp(real, -20, 20)
@@ -217,8 +213,9 @@ def _tanh(real, imag):
 
 
 @rule(_aten.sinh.default)
-def _sinh_rule(x):
-    return joined(*_sinh(*parts_of(x)))
+def _sinh(x):
+    real, imag = parts_of(x)
+    return joined(torch.sinh(real) * torch.cos(imag), torch.cosh(real) * torch.sin(imag))
 
 
 @rule(_aten.cosh.default)
@@ -248,9 +245,11 @@ def _expm1(x):
 
 @rule(_aten.log1p.default)
 def _log1p(x):
-    """|1 + x|^2 is 1 plus what log1p takes, which keeps the digits of small numbers."""
+    """|1 + x|^2 is 1 plus what log1p takes, which keeps the digits of small numbers; of others log does."""
     real, imag = parts_of(x)
-    return joined(torch.log1p(real * (real + 2) + imag * imag) * 0.5, torch.atan2(imag, real + 1))
+    small = torch.log1p(real * (real + 2) + imag * imag) * 0.5
+    shifted = x + 1
+    return joined(torch.where(_abs(x) < 0.5, small, torch.log(_abs(shifted))), _angle(shifted))
 
 
 @rule(_aten.log2.default)
@@ -265,8 +264,10 @@ def _log10(x):
 
 @rule(_aten.sigmoid.default)
 def _sigmoid(x):
-    """(1 + tanh(x / 2)) / 2."""
-    return torch.tanh(x * 0.5) * 0.5 + 0.5
+    """1 / (1 + exp(-x)), and left of 0 the same with exp(x), which does not become infinite."""
+    is_left = parts_of(x)[0] < 0
+    power = torch.exp(torch.where(is_left, x, -x))
+    return torch.where(is_left, power, torch.ones_like(power)) / (power + 1)
 
 
 @rule(_aten.rsqrt.default)
@@ -276,7 +277,9 @@ def _rsqrt(x):
 
 @rule(_aten.pow.Tensor_Tensor)
 def _pow_of_tensors(x, exponent):
-    return torch.exp(torch.log(x) * exponent)
+    """0 to a power with a positive real part is 0, though its logarithm is infinite."""
+    power = torch.exp(torch.log(x) * exponent)
+    return torch.where((x == 0) & (parts_of(exponent)[0] > 0), torch.zeros_like(power), power)
 
 
 @rule(_aten.pow.Scalar)
@@ -309,7 +312,7 @@ def _vector_norm(x, *args, **kwargs):
 @rule(_aten.pow.Tensor_Scalar)
 def _pow(x, exponent):
     if isinstance(exponent, complex):
-        return torch.exp(torch.log(x) * exponent)
+        return _pow_of_tensors(x, torch.full_like(x, exponent))
     if exponent in (1, 2, 3, 4):
         result = x
         for _ in range(int(exponent) - 1):
