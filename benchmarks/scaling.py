@@ -144,8 +144,8 @@ def report(found: dict[int, dict]) -> str:
             worst.append(
                 [str(threads), str(i), name, str(len(items)), f"{1e6 * max(items):.0f}", f"{1e6 * seconds:.0f}"]
             )
-    header = ["threads", "loops", "of 1 item", "of fewer items than threads", "ms on one thread", "in no loop", "bound"]
-    header.append("uneven cores in use")
+    header = ["threads", "loops", "of 1 item", "of fewer items than threads", "ms on one thread", "in no loop"]
+    header += ["bound", "uneven cores in use"]
     loss = ["threads", "loop", "kind", "items", "us of the longest item", "us lost"]
     return table(header, rows) + "\n\nThe loops that lose most:\n\n" + table(loss, worst)
 
