@@ -25,6 +25,8 @@ _UNBIASED = {
     _aten.std_mean.dim: _aten.std_mean.correction,
     _aten.var_mean.dim: _aten.var_mean.correction,
 }
+#: With the argument that says the sizes.
+_EMPTY = {_aten.empty.memory_format: 0, _aten.new_empty.default: 1}
 
 
 def prepare(program: ExportedProgram) -> ExportedProgram:
@@ -49,7 +51,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
             _to_correction(node)
         elif node.target is torch.sym_float:
             _to_quotient(node)
-        elif node.target is _aten.empty.memory_format:
+        elif node.target in _EMPTY:
             _to_zeros(node)
     module.recompile()
     prepared = take_complex_apart(with_module(program, module, signature, state, constants))
@@ -59,7 +61,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
 
 def _to_zeros(node: FxNode) -> None:
     """Memory of dynamic sizes: ExecuTorch's own operator takes the sizes of the example for it, for every call."""
-    sizes, layout = node.args[0], node.kwargs.get("memory_format")
+    sizes, layout = node.args[_EMPTY[node.target]], node.kwargs.get("memory_format")
     if all(isinstance(size, int) for size in sizes) or layout not in (None, torch.contiguous_format):
         return
     dtype = node.meta["val"].dtype

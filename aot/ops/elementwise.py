@@ -86,7 +86,7 @@ _integer_unary(
 )
 _integer_unary(UnaryKind.Ceil, _itself, "aten.ceil.default")
 _integer_unary(UnaryKind.Floor, _itself, "aten.floor.default")
-_integer_unary(UnaryKind.Neg, _negated, "aten.neg.default", int8=Int8.OWN)
+_integer_unary(UnaryKind.Neg, _negated, "aten.neg.default", "aten._neg_view_copy.default", int8=Int8.OWN)
 _integer_unary(UnaryKind.Round, _itself, "aten.round.default")
 _integer_unary(UnaryKind.Sign, _sign, "aten.sign.default")
 _integer_unary(UnaryKind.Square, lambda c, x: binary(c, BinaryKind.Mul, x, x), "aten.square.default", preserve=True)

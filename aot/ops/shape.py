@@ -127,15 +127,18 @@ _MODES = {
 
 def _pad(c, x, amounts, mode, value=0):
     """``amounts`` before and after the last axis, the one before it, ...; negative ones cut off."""
-    for amount in amounts:
-        c.require_static(amount, "each amount of padding")
     pairs = [(0, 0)] * (x.rank - len(amounts) // 2)
     pairs += [tuple(amounts[i : i + 2]) for i in range(0, len(amounts), 2)][::-1]
-    cuts = any(amount < 0 for amount in amounts)
-    c.require(not cuts or mode != PadMode.Circular, "circular padding must not be negative")
     if x.dtype not in FLOATS and mode == PadMode.Constant:
         whole = abs(value) <= 2**24 and int(value) == value
         c.require(whole, f"{value} is no number of type {x.dtype.name} that padding can have")
+    if mode == PadMode.Constant and not dims.is_static(amounts):
+        c.require(x.quantization is None, "the padding of a quantized tensor must not depend on an input size")
+        return _pad_by_sizes(c, x, pairs, value)
+    for amount in amounts:
+        c.require_static(amount, "each amount of padding that is not constant")
+    cuts = any(amount < 0 for amount in amounts)
+    c.require(not cuts or mode != PadMode.Circular, "circular padding must not be negative")
     before, after = (tuple(max(p[side], 0) for p in pairs) for side in (0, 1))
     unchanged = x
     if mode == PadMode.Constant:  # what is cut off is not read
@@ -150,6 +153,21 @@ def _pad(c, x, amounts, mode, value=0):
     return x if mode == PadMode.Constant else _cut(c, x, pairs)
 
 
+def _pad_by_sizes(c, x, pairs, value):
+    """Amounts that a call knows, and which may be negative in one and not in another."""
+    cut = [tuple(dims.simplify(sympy.Min(amount, 0)) for amount in pair) for pair in pairs]
+    before = tuple(dims.simplify(sympy.Max(first, 0)) for first, _ in pairs)
+    border = _expand(c, c.operand(_number_of(x.dtype, value), x.dtype), c.out.shape)
+    attributes = schema.SliceScatter(start=before, step=(1,) * x.rank)
+    return c.node(attributes, border, _cut(c, x, cut), shape=c.out.shape)
+
+
+def _number_of(dtype, value):
+    if dtype == DType.Bool:
+        return bool(value)
+    return float(value) if dtype in (*FLOATS, DType.Float64) else int(value)
+
+
 def _is_float32(value) -> bool:
     """Whether ``Pad`` can hold the number."""
     with np.errstate(over="ignore"):
@@ -158,8 +176,9 @@ def _is_float32(value) -> bool:
 
 def _cut(c, x, pairs):
     for axis, (first, last) in enumerate(pairs):
-        first, last = min(first, 0), min(last, 0)
-        if first or last:
+        if isinstance(first, int) and isinstance(last, int):
+            first, last = min(first, 0), min(last, 0)
+        if first != 0 or last != 0:
             x = slice_axis(c, x, axis, -first, x.shape[axis] + first + last)
     return x
 

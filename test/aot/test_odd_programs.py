@@ -56,7 +56,8 @@ class WritesToAnInput(nn.Module):
 
 class WritesToNewMemory(nn.Module):
     def forward(self, x):
-        return torch.empty(x.shape).copy_(x) * 2, torch.empty((2, *x.shape), dtype=torch.bool).fill_(True)
+        new = x.new_empty(x.shape).copy_(x) + 1
+        return torch.empty(x.shape).copy_(x) * 2, torch.empty((2, *x.shape), dtype=torch.bool).fill_(True), new
 
 
 def test_new_memory_has_the_sizes_of_the_call():

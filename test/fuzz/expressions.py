@@ -47,7 +47,7 @@ torch.zeros_like({x}) + {x}
 torch.full_like({x}, 0.75) | torch.full(({x}.shape[0], 2), 1.25) | torch.empty_like({x}).copy_({x})
 {x} + torch.scalar_tensor(2.0)
 torch.empty({x}.shape).copy_({x}) | torch.empty_permuted({x}.shape, tuple(range({x}.dim()))).copy_({x})
-torch.sub({x}, 2, alpha=2)
+torch.sub({x}, 2, alpha=2) | {x}.new_empty({x}.shape).copy_({x}) | {x}.new_full(({x}.shape[-1],), 2.0)
 """
 #: Jump, so that a last bit would matter.
 JUMPS = """
@@ -219,6 +219,7 @@ def join(writer):
         form = writer.form(
             """
             torch.cat([{0}, {1}], {axis}) | torch.stack([{0}, {1}], {axis}) | torch.cat([{0}, {1}, {0}], -1)
+            torch.cat([torch.empty({0}.shape[0], 0), {0}], 1) | torch.ops.aten.copy({0}, {1})
             """
         )
         writer.add(form.format(x.name, y.name, axis=axis), (x, y), True)
@@ -336,3 +337,22 @@ def reduce_logic(writer):
         form = writer.pick("{x}.any({a})", "{x}.all({a}, keepdim=True)", "{x}.any()", "{x}.sum({a})", "{x}.cumsum({a})")
         form = writer.pick(form, "{x}.all()", "{x}.any((0, -1))", "{x}.all((0, -1))")
         writer.add(form.format(x=x.name, a=writer.axis(x)), (x,), True)
+
+
+@expression
+def frequencies(writer):
+    """Complex numbers, which no line returns: ExecuTorch's portable operators have few of them."""
+    x = writer.value(lambda v: v.dtype in (torch.float32, torch.float64) and v.rank)
+    y = x and writer.value(lambda v: v.dtype == x.dtype and v.rank == x.rank)
+    if x:
+        form = writer.form(
+            """
+            torch.fft.rfft({x}, dim={a}).abs() | torch.fft.irfft(torch.fft.rfft({x}, dim={a}), n=14, dim={a})
+            torch.fft.fft({x}, dim={a}).imag | torch.fft.ifft(torch.fft.rfft({x}, dim={a}), dim={a}).real
+            torch.view_as_real(torch.complex({x}, {y}) * torch.complex({y}, {x})) | torch.polar({x}.abs(), {y}).real
+            (torch.complex({x}, {y}) / (torch.complex({y}, {x}) + 20)).imag | torch.complex({x}, {y}).conj().imag
+            torch.exp(torch.complex({x}.clamp(-3, 3), {y})).real | torch.angle(torch.complex({x}.abs() + 0.5, {y}))
+            torch.view_as_real(torch.fft.rfft({x}, dim={a})).sum({a})
+            """
+        )
+        writer.add(form.format(x=x.name, y=y.name, a=writer.axis(x)), (x, y), False)

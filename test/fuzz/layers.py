@@ -16,6 +16,19 @@ def norm(writer):
 
 
 @expression
+def norm_operators(writer):
+    """What other tools write where PyTorch has modules."""
+    if x := writer.value(lambda v: is_float32(v) and v.rank in (2, 3, 4) and v.size(-1)):
+        form = writer.form(
+            """
+            torch.ops.aten._fused_rms_norm({x}, [{n}], None, 1e-5)[0]
+            torch.ops.aten._native_batch_norm_legit.no_stats({x}, None, None, True, 0.1, 1e-5)[0]
+            """
+        )
+        writer.add(form.format(x=x.name, n=x.size(-1)), (x,), False)
+
+
+@expression
 def channel_norm(writer):
     x = writer.value(lambda v: is_float32(v) and v.rank in (3, 4) and v.size(1))
     if x:
@@ -183,7 +196,13 @@ def bag(writer):
         name = writer.attribute(
             f"nn.EmbeddingBag(7, {writer.number(1, 5)}, mode='{writer.pick('sum', 'mean', 'max')}')"
         )
-        writer.add(f"{name}({i.name} % 7)", (i,), False)
+        form = writer.form(
+            """
+            {bag}({i} % 7)
+            torch.ops.aten._embedding_bag_forward_only({bag}.weight.detach(), {i}.flatten() % 7, torch.arange(2))[0]
+            """
+        )
+        writer.add(form.format(bag=name, i=i.name), (i,), False)
 
 
 @expression

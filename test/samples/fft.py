@@ -206,6 +206,7 @@ SAMPLES = [
     Sample("rfft2", lambda x: torch.view_as_real(torch.fft.rfft2(x)), rand(BATCH, 6, 5)),
     Sample("irfft2", _pairs(torch.fft.irfft2), rand(BATCH, 6, 5, 2)),
     Sample("fftn", lambda x: torch.fft.fftn(x).real, rand(3, 4, 5)),
+    Sample("conj_imag", lambda x: torch.complex(x, x + 1).conj().imag, rand(BATCH, 10)),
     Sample("ihfft", lambda x: torch.view_as_real(torch.fft.ihfft(x).resolve_conj()), rand(BATCH, 10)),
     Sample("stft", new(_Stft, 16, 4), rand(2, 100)),
     Sample("stft_dynamic", new(_Stft, 16, 4), rand(BATCH, _SAMPLES)),
