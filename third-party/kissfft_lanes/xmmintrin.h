@@ -10,7 +10,7 @@ typedef float etx_kissfft_lanes __attribute__((vector_size(ET_XNNPACK_KISSFFT_LA
 // A scalar is added to each lane.
 #define _mm_set1_ps(x) ((etx_kissfft_lanes){0} + (float)(x))
 
-// Memory is ours, aligned to 64 bytes.
+// Memory is ours, aligned to 64 bytes, but for what a call takes from its stack (alloca.h).
 #define KISS_FFT_MALLOC(bytes) NULL
 #define KISS_FFT_FREE(pointer)
 #define KISS_FFT_ALIGN_CHECK(pointer)

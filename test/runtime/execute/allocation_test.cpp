@@ -124,7 +124,7 @@ TEST(MemoryTest, OfALoadedProgramIsThatOfItsPackedWeights) {
   ASSERT_EQ(method.error, Error::Ok);
   constexpr size_t kPacked = kLayers * kColumns * (kDepth / 2 + kGroups * 2 + 4);
   EXPECT_GT(bytes_in_use() - before, kPacked);
-  EXPECT_LT(bytes_in_use() - before, kPacked + kPacked / 40);
+  EXPECT_LT(bytes_in_use() - before, kPacked + kPacked / 32);
 }
 
 } // namespace
