@@ -2,11 +2,14 @@
 """Reductions over axes, and what is found along one axis: indices, running totals, order."""
 
 import functools
+import math
 
 import numpy as np
+import sympy
 
 from ...serialization import schema
 from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
+from ..ir import dims
 from .registry import WIDE_FLOATS, Int8, op
 from .shape import expand_to, slice_axis
 
@@ -219,8 +222,16 @@ def _distances(c, a, b, leading, size):
 
 @_any("aten.median.default")
 def median_all(c, self):
-    flat = c.reshape(self, [functools.reduce(lambda a, b: a * b, self.shape, 1)])
+    size = dims.numel(self.shape)
+    flat = c.reshape(self, (size,))
+    if not isinstance(size, int) or size == 0:  # of no elements it is what eager PyTorch says
+        missing = dims.simplify(sympy.Max(1 - size, 0))
+        filler = expand_to(c, c.operand(_OF_NOTHING.get(self.dtype, math.nan), self.dtype), (missing,))
+        flat = c.node(schema.Concat(axis=0), flat, filler, shape=(dims.simplify(size + missing),))
     return c.reshape(_median(c, flat, 0)[0], ())
+
+
+_OF_NOTHING = {DType.Int8: 0, DType.UInt8: 0, DType.Int32: -(2**31), DType.Int64: -(2**63)}
 
 
 @_any("aten.median.dim")
