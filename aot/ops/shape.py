@@ -268,10 +268,21 @@ def diagonal(c, self, offset, dim1, dim2):
     """Every (columns + 1)-th element of a matrix."""
     first, second = c.axis(dim1, self.rank), c.axis(dim2, self.rank)
     rest = [i for i in range(self.rank) if i not in (first, second)]
-    columns = c.require_static(self.shape[second], "the size of the diagonal")
-    rows = c.require_static(self.shape[first], "the size of the diagonal")
+    rows, columns = self.shape[first], self.shape[second]
     count = c.out.shape[-1]
-    matrices = c.transpose(self, (*rest, first, second)) if self.rank > 1 else self
+    matrices = c.transpose(self, (*rest, first, second))
+    if not dims.is_static((rows, columns)):
+        return _gather_diagonal(c, matrices, max(-offset, 0), max(offset, 0), count)
     flat = c.reshape(matrices, (*matrices.shape[:-2], rows * columns))
     start = offset if offset >= 0 else -offset * columns
     return slice_axis(c, flat, flat.rank - 1, start if count else 0, count, columns + 1)
+
+
+def _gather_diagonal(c, matrices, row, column, count):
+    """The same from ``row`` and ``column`` on, where the step between elements is known at a call only."""
+    rank = matrices.rank
+    row, column = (dims.simplify(sympy.Min(i, n)) for i, n in zip((row, column), matrices.shape[-2:], strict=True))
+    square = slice_axis(c, slice_axis(c, matrices, rank - 2, row, count), rank - 1, column, count)
+    index = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
+    index = expand_to(c, c.reshape(index, (count, 1)), (*matrices.shape[:-2], count, 1))
+    return c.reshape(c.node(schema.Gather(axis=rank - 1), square, index, shape=index.shape), c.out.shape)
