@@ -178,9 +178,9 @@ def calls_to_lower(kind, count, monkeypatch):
     "kind, count",
     [
         (Transformer, 2),
-        (HalfTransformer, 2),
-        (DynamicTransformer, 2),
-        (Recurrent, 2),
+        pytest.param(HalfTransformer, 2, marks=pytest.mark.large),
+        pytest.param(DynamicTransformer, 2, marks=pytest.mark.large),
+        pytest.param(Recurrent, 2, marks=pytest.mark.large),
         (States, 12),
         (Positions, 12),
         (Cut, 6),

@@ -180,6 +180,7 @@ def test_nothing_changes(name):
     _assert_as_before(exported, before)
 
 
+@pytest.mark.sampled(of=3)
 @all_programs
 def test_programs_lower_again_to_the_same(name):
     exported = _export(name)
@@ -187,6 +188,7 @@ def test_programs_lower_again_to_the_same(name):
     assert _lower(exported, [EtXnnpackPartitioner()]) == first
 
 
+@pytest.mark.sampled(of=3)
 @portable_programs
 def test_another_partitioner_finds_the_program_as_it_was(name):
     alone, exported = _export(name), _export(name)
@@ -194,6 +196,7 @@ def test_another_partitioner_finds_the_program_as_it_was(name):
     assert _lower(exported, [XnnpackPartitioner()]) == _lower(alone, [XnnpackPartitioner()])
 
 
+@pytest.mark.sampled(of=3)
 @edge_programs
 def test_an_edge_program_stays_as_it_was(name):
     """And so does that which it was made of, whose sizes it shares."""
@@ -205,6 +208,7 @@ def test_an_edge_program_stays_as_it_was(name):
     _assert_as_before(edge.exported_program(), before_edge)
 
 
+@pytest.mark.sampled(of=3)
 @edge_programs
 def test_a_program_of_the_lower_interface_stays_as_it_was(name):
     edge = to_edge(_export(name)).exported_program()

@@ -150,7 +150,10 @@ def _skips(x):
     return layers[-1]
 
 
-@pytest.mark.parametrize("function, nodes", [(_chain, 5000), (_fan_out, 1500), (_skips, 1500)])
+@pytest.mark.parametrize(
+    "function, nodes",
+    [pytest.param(_chain, 5000, marks=pytest.mark.large), (_chain, 1500), (_fan_out, 1500), (_skips, 1500)],
+)
 def test_thousands_of_nodes_take_seconds(function, nodes):
     class Module(nn.Module):
         def forward(self, x):

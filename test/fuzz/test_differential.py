@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compi
 def test_random_programs_equal_eager():
     compared = []
 
-    @settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(programs(), min_size=1, max_size=2))
     def compare(methods):
         try:
@@ -27,7 +27,7 @@ def test_random_programs_equal_eager():
         compared.append(methods)
 
     compare()
-    assert len(compared) >= 20
+    assert len(compared) >= 8
 
 
 def test_a_result_alone_is_that_of_the_program():

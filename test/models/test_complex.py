@@ -179,6 +179,7 @@ MODELS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("is_dynamic", (False, True), ids=("static", "dynamic"))
 @pytest.mark.parametrize("name", MODELS)
 def test_is_one_delegate_call(name, is_dynamic):

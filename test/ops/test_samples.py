@@ -14,7 +14,7 @@ needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the co
 
 
 def _param(name):
-    return pytest.param(name, marks=() if name in FIRST else pytest.mark.sampled(case=name))
+    return pytest.param(name, marks=() if name in FIRST else pytest.mark.sampled(case=name, of=6))
 
 
 @pytest.fixture(params=map(_param, SAMPLES), scope="module")  # all tests of one sample in a row

@@ -237,6 +237,7 @@ NETWORKS = {
 OUTPUT_IS_IMAGE = (UNet, SegFormer)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 def test_images(network, dynamic):
@@ -254,6 +255,7 @@ def test_images_of_any_size(network):
     assert ops["Transpose"] == 1, ops
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("network", NETWORKS)
 def test_channels_last_images(network):
     image = torch.randn(IMAGE).to(memory_format=torch.channels_last)
