@@ -100,7 +100,13 @@ def _check_calls(program: Program, module, original: ExportedProgram, methods) -
             continue
         called.append(inputs)
         with torch.no_grad():
-            expected = module(*inputs)
+            try:
+                expected = module(*inputs)
+            except RuntimeError:  # the observers of dynamic quantization take no empty tensors
+                if program.quantization != "dynamic" or all(x.numel() for x in inputs):
+                    raise
+                called.pop()
+                continue
         for method in methods:
             actual = method.execute(inputs)
             types = [x.dtype for x in actual]
