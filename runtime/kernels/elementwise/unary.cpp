@@ -80,7 +80,7 @@ ETX_UNARY(Abs) {
   return hn::Abs(x);
 }
 ETX_UNARY(Ceil) {
-  return hn::Ceil(x);
+  return hn::CopySign(hn::Ceil(x), x); // -0 stays, and 0
 }
 ETX_UNARY(Clamp) {
   return clamped(x, p.low, p.high);
@@ -99,11 +99,7 @@ ETX_UNARY(Exp) {
   return exponential(x);
 }
 ETX_UNARY(Floor) {
-#if HWY_TARGET & (HWY_SCALAR | HWY_EMU128)
-  return hn::CopySign(hn::Floor(x), x); // without a vector -0 would become 0
-#else
-  return hn::Floor(x);
-#endif
+  return hn::CopySign(hn::Floor(x), x); // -0 stays
 }
 // The normal distribution's share above x: exp(-a^2 / 2) times a polynomial in 1 / (1 + 0.3 a).
 // There is nothing left above 20. REQUIRES: x >= 0
