@@ -269,11 +269,12 @@ configure_sanitizer = @$(if $(SANITIZED_BY),clang="$$(tools/system-packages --cl
   $(if $(SANITIZED_BY),$(by_clang) -DET_XNNPACK_BUILD_FUZZERS=$(if $(filter asan,$(sanitizer)),ON,OFF)) \
   > build/$(sanitizer).log || { cat build/$(sanitizer).log; exit 1; }
 asan tsan: sanitizer = $@
+tsan: chosen = -R '$(TSAN_TESTS)'
 asan tsan: build
 	$(call say,C++ tests with $@)
 	$(configure_sanitizer)
 	@cmake --build $(folder) | tools/progress
-	@ctest --test-dir $(folder) --output-on-failure --no-tests=error --progress -j 2 -LE large $(if $(filter tsan,$@),-R '$(TSAN_TESTS)')
+	@ctest --test-dir $(folder) --output-on-failure --no-tests=error --progress -j 2 -LE large $(chosen)
 
 # The reference for all vectors: loops over one number at a time.
 scalar: build

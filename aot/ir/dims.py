@@ -46,6 +46,14 @@ def simplify(dim: Dim) -> Dim:
     return dim
 
 
+def minimum(a: Dim, b: Dim) -> Dim:
+    return simplify(sympy.Min(a, b))
+
+
+def maximum(a: Dim, b: Dim) -> Dim:
+    return simplify(sympy.Max(a, b))
+
+
 def floordiv(a: Dim, b: Dim) -> Dim:
     if isinstance(a, int) and isinstance(b, int):
         return a // b

@@ -1,8 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Matrix products."""
 
-import sympy
-
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType, ReduceKind
 from ..ir import dims
@@ -160,8 +158,8 @@ def int_mm(c, self, mat2):
     """In Float32 as many products of 8-bit integers as it can sum up exactly; such sums as integers."""
     depth, total = self.shape[1], None
     for begin in range(0, max(c.largest(depth, "the size that is summed over"), 1), _EXACT_DEPTH):
-        start = dims.simplify(sympy.Min(begin, depth))
-        size = dims.simplify(sympy.Min(_EXACT_DEPTH, depth - start))
+        start = dims.minimum(begin, depth)
+        size = dims.minimum(_EXACT_DEPTH, depth - start)
         a, b = (x if size == depth else slice_axis(c, x, axis, start, size) for x, axis in ((self, 1), (mat2, 0)))
         product = _matmul(c, c.cast(a, DType.Float32), c.cast(b, DType.Float32), c.out.shape)
         part = c.cast(product, DType.Int32)

@@ -5,7 +5,6 @@ import functools
 import math
 
 import numpy as np
-import sympy
 
 from ...serialization import schema
 from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
@@ -92,7 +91,7 @@ for _name, _kind in {"max": ReduceKind.Max, "min": ReduceKind.Min}.items():
     @_any(f"aten.arg{_name}.default")
     def argmax(c, self, dim, keepdim, arg=_arg):
         if dim is None:
-            flat = c.reshape(self, [functools.reduce(lambda a, b: a * b, self.shape, 1)])
+            flat = c.reshape(self, (dims.numel(self.shape),))
             return c.reshape(_arg_reduce(c, arg, flat, 0, False), c.out.shape)
         return _arg_reduce(c, arg, self, dim, keepdim)
 
@@ -136,7 +135,7 @@ def _moments(c, x, dim, correction, keepdim):
     mean = reduce(c, ReduceKind.Mean, x, dim, True)
     squares = c.node(schema.Binary(kind=BinaryKind.SquaredDifference), x, mean, shape=x.shape)
     total = reduce(c, ReduceKind.Sum, squares, dim, keepdim)
-    count = functools.reduce(lambda a, b: a * b, (x.shape[a] for a in _axes(c, x, dim)), 1)
+    count = dims.numel(tuple(x.shape[a] for a in _axes(c, x, dim)))
     if c.is_symbolic(count):
         c.require(float(correction) == int(correction), "the correction must be an integer if sizes depend on inputs")
         divisor = _not_negative(c, c.operand(count - int(correction), x.dtype))
@@ -220,18 +219,19 @@ def _distances(c, a, b, leading, size):
     return c.node(schema.Unary(kind=UnaryKind.Sqrt), _not_negative(c, y), shape=c.out.shape)
 
 
+#: The median of no integers, for eager PyTorch; of no floats it is NaN.
+_MEDIAN_OF_NOTHING = {DType.Int8: 0, DType.UInt8: 0, DType.Int32: -(2**31), DType.Int64: -(2**63)}
+
+
 @_any("aten.median.default")
 def median_all(c, self):
     size = dims.numel(self.shape)
     flat = c.reshape(self, (size,))
-    if not isinstance(size, int) or size == 0:  # of no elements it is what eager PyTorch says
-        missing = dims.simplify(sympy.Max(1 - size, 0))
-        filler = expand_to(c, c.operand(_OF_NOTHING.get(self.dtype, math.nan), self.dtype), (missing,))
+    if size == 0 or c.is_symbolic(size):
+        missing = dims.maximum(1 - size, 0)
+        filler = expand_to(c, c.operand(_MEDIAN_OF_NOTHING.get(self.dtype, math.nan), self.dtype), (missing,))
         flat = c.node(schema.Concat(axis=0), flat, filler, shape=(dims.simplify(size + missing),))
     return c.reshape(_median(c, flat, 0)[0], ())
-
-
-_OF_NOTHING = {DType.Int8: 0, DType.UInt8: 0, DType.Int32: -(2**31), DType.Int64: -(2**63)}
 
 
 @_any("aten.median.dim")

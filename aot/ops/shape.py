@@ -134,7 +134,8 @@ def _pad(c, x, amounts, mode, value=0):
         c.require(whole, f"{value} is no number of type {x.dtype.name} that padding can have")
     if mode == PadMode.Constant and not dims.is_static(amounts):
         c.require(x.quantization is None, "the padding of a quantized tensor must not depend on an input size")
-        return _pad_by_sizes(c, x, pairs, value)
+        before = tuple(dims.maximum(first, 0) for first, _ in pairs)
+        return _framed(c, _cut(c, x, pairs), before, c.out.shape, value)
     for amount in amounts:
         c.require_static(amount, "each amount of padding that is not constant")
     cuts = any(amount < 0 for amount in amounts)
@@ -146,26 +147,17 @@ def _pad(c, x, amounts, mode, value=0):
     if any(before) or any(after) or x is unchanged and not cuts:
         shape = tuple(b + d + a for b, d, a in zip(before, x.shape, after, strict=True))
         if x.dtype == DType.Float64 and mode == PadMode.Constant and not _is_float32(value):
-            border = _expand(c, c.operand(float(value), x.dtype), shape)
-            return c.node(schema.SliceScatter(start=before, step=(1,) * x.rank), border, x, shape=shape)
+            return _framed(c, x, before, shape, value)
         attributes = schema.Pad(before=before, after=after, value=float(value), mode=mode)
         x = c.node(attributes, x, shape=shape)
     return x if mode == PadMode.Constant else _cut(c, x, pairs)
 
 
-def _pad_by_sizes(c, x, pairs, value):
-    """Amounts that a call knows, and which may be negative in one and not in another."""
-    cut = [tuple(dims.simplify(sympy.Min(amount, 0)) for amount in pair) for pair in pairs]
-    before = tuple(dims.simplify(sympy.Max(first, 0)) for first, _ in pairs)
-    border = _expand(c, c.operand(_number_of(x.dtype, value), x.dtype), c.out.shape)
-    attributes = schema.SliceScatter(start=before, step=(1,) * x.rank)
-    return c.node(attributes, border, _cut(c, x, cut), shape=c.out.shape)
-
-
-def _number_of(dtype, value):
-    if dtype == DType.Bool:
-        return bool(value)
-    return float(value) if dtype in (*FLOATS, DType.Float64) else int(value)
+def _framed(c, x, before, shape, value):
+    """``x`` from ``before`` on in a tensor of ``shape`` that is ``value`` elsewhere: what ``Pad`` cannot say."""
+    number = {DType.Bool: bool}.get(x.dtype, float if x.dtype in FLOATS else int)(value)
+    frame = _expand(c, c.operand(number, x.dtype), shape)
+    return c.node(schema.SliceScatter(start=before, step=(1,) * x.rank), frame, x, shape=shape)
 
 
 def _is_float32(value) -> bool:
@@ -176,8 +168,7 @@ def _is_float32(value) -> bool:
 
 def _cut(c, x, pairs):
     for axis, (first, last) in enumerate(pairs):
-        if isinstance(first, int) and isinstance(last, int):
-            first, last = min(first, 0), min(last, 0)
+        first, last = dims.minimum(first, 0), dims.minimum(last, 0)
         if first != 0 or last != 0:
             x = slice_axis(c, x, axis, -first, x.shape[axis] + first + last)
     return x
@@ -281,8 +272,9 @@ def diagonal(c, self, offset, dim1, dim2):
 def _gather_diagonal(c, matrices, row, column, count):
     """The same from ``row`` and ``column`` on, where the step between elements is known at a call only."""
     rank = matrices.rank
-    row, column = (dims.simplify(sympy.Min(i, n)) for i, n in zip((row, column), matrices.shape[-2:], strict=True))
-    square = slice_axis(c, slice_axis(c, matrices, rank - 2, row, count), rank - 1, column, count)
+    rows, columns = matrices.shape[-2:]
+    square = slice_axis(c, matrices, rank - 2, dims.minimum(row, rows), count)
+    square = slice_axis(c, square, rank - 1, dims.minimum(column, columns), count)
     index = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
     index = expand_to(c, c.reshape(index, (count, 1)), (*matrices.shape[:-2], count, 1))
     return c.reshape(c.node(schema.Gather(axis=rank - 1), square, index, shape=index.shape), c.out.shape)

@@ -111,6 +111,11 @@ SAMPLES = [
         integers(LENGTH),
         bools(LENGTH),
     ),
+    Sample(
+        "pad_to_a_multiple_channels_last",
+        lambda x: F.pad(x, (0, -x.shape[3] % 4, -x.shape[2] % 2, 1)),
+        rand(BATCH, 3, HEIGHT, WIDTH, channels_last=True),
+    ),
     Sample("pad_integers", lambda x: F.pad(x, (1, 2), value=3), integers(2, 3)),
     Sample("pad_bools", lambda x: F.pad(x, (1, 2, 0, 1), value=True), bools(2, 3)),
     Sample("pad_decomposed", lambda x: F.pad(x, (1, 2), value=3) * 2, rand(2, 3), preserve=False),

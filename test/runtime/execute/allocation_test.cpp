@@ -122,6 +122,7 @@ TEST(MemoryTest, OfALoadedProgramIsThatOfItsPackedWeights) {
   const size_t before = bytes_in_use();
   Method method(backend, bytes, &weights);
   ASSERT_EQ(method.error, Error::Ok);
+  // Beside them XNNPACK's operators, and what it pads packed weights with: 2 % on x86, 2.4 to 2.6 % on ARM.
   constexpr size_t kPacked = kLayers * kColumns * (kDepth / 2 + kGroups * 2 + 4);
   EXPECT_GT(bytes_in_use() - before, kPacked);
   EXPECT_LT(bytes_in_use() - before, kPacked + kPacked / 32);

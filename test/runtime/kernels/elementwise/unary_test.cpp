@@ -105,6 +105,19 @@ TEST(UnaryRow, SpecialValues) {
   }
 }
 
+TEST(UnaryRow, RoundingKeepsSigns) {
+  const Tensor x = repeated({40}, {0.0f, -0.0f, 0.25f, -0.25f, 0.75f, -0.75f, 1e-45f, -1e-45f, 3.0f, -3.0f});
+  for (const char* function : {"Ceil", "Floor", "Round", "Trunc"}) {
+    for_each_isa([&] {
+      const Tensor y = run_kernel(row_case([=] { return unary_row({function}); }, {x}, x.type));
+      for (size_t i = 0; i < x.numel(); ++i) {
+        EXPECT_EQ(std::signbit(y.data<float>()[i]), std::signbit(references().at(function)(x.data<float>()[i])))
+            << function << " of " << x.data<float>()[i] << ", " << isa_name();
+      }
+    });
+  }
+}
+
 TEST(UnaryRow, RoundsHalfToEven) {
   check_unary("Round", floats({9}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 4194304.5f, 1e30f, -1e30f, 0.2f}), {});
 }
