@@ -291,13 +291,13 @@ clang: build
 	@cmake --build --preset clang | tools/progress
 	@ctest --preset clang --progress
 
-# The same up to the point where code would be generated, which takes a tenth of the time. CLANG_CHECK is how the paths begin.
+# The same up to the point where code would be generated, which takes a tenth of the time. CLANG_CHECK is how the paths begin, as TIDY below.
 CLANG_CHECK ?=
 clang-check: build
 	$(call say,What Clang objects to)
 	@if tools/system-packages --clang > /dev/null; then $(configure_clang); \
 	  cmake --build --preset clang --target et_xnnpack_schema_files et_xnnpack_packing_hash | tools/progress; \
-	  tools/clang-check build/clang $(CLANG_CHECK); \
+	  tools/clang-check build/clang '$(CLANG_CHECK)'; \
 	  tools/clang-check build/clang --android; \
 	elif [ -n "$(REQUIRE_CLANG)" ]; then exit 1; \
 	else echo "NOT CHECKED: there is no Clang here (the lines above say how to get it)"; fi
