@@ -19,6 +19,10 @@ from .errors import runtime_log
 
 _NAMES = {value: name for name, value in vars(generated.Attributes).items() if isinstance(value, int)}
 _DIM_OPS = {value: name for name, value in vars(generated.DimOp).items() if isinstance(value, int)}
+#: Sizes that are not computed from others.
+_LEAVES = ("Const", "InputDim", "InputInt", "FoundSize")
+#: Operators that read no more of their first operand than they write.
+_PICKS = (schema.Slice, schema.Index, schema.Gather)
 _PLAN = "plan for this CPU:"
 _FUSED = "row of a pass with the others of this step"
 _STEP = re.compile(r"step (\d+)(?:: (to \w+))?$")
@@ -29,7 +33,7 @@ _CHOICE = re.compile(r"(?:  )?node (\d+) (\w+): ([^.]*)\. ?(.*)$")
 class Value:
     id: int
     dtype: str
-    sizes: tuple[int, ...]  #: those that the runtime plans for: of dynamic ones the largest
+    sizes: tuple[int, ...]  #: those of a call, else those that the runtime plans for: of dynamic ones the largest
     is_dynamic: bool
     bytes: int  #: in memory
     key: str | None = None  #: of a weight in the named data
@@ -140,14 +144,18 @@ class Blob:
         return found
 
 
-def read_blob(data: bytes, named: Mapping[str, int]) -> Blob:
-    """Raises ValueError unless the runtime takes the blob; where there is no runtime the plan is left out."""
+def read_blob(data: bytes, named: Mapping[str, int], given: Mapping[int, tuple[int, ...]] | None = None) -> Blob:
+    """Where there is no runtime the plan is left out.
+
+    given: the sizes of inputs in a call, by index, in the order that the caller has their axes in.
+    Raises ValueError unless the runtime takes the blob.
+    """
     from ... import inspect, is_available
 
     with runtime_log():  # it writes there what it raises
         text = inspect(data) if is_available() else None
     graph = generated.GraphT.InitFromObj(generated.Graph.GetRootAs(data))
-    sizes = _Sizes(graph)
+    sizes = _Sizes(graph, given or {})
     values = tuple(_value(i, value, sizes, named) for i, value in enumerate(graph.values or []))
     lines = [] if text is None else text.splitlines()
     plan_at = lines.index(_PLAN) if _PLAN in lines else len(lines)
@@ -179,13 +187,24 @@ def _list(vector) -> list:
 
 
 class _Sizes:
-    """The numbers that sizes have where the runtime plans."""
+    """The numbers that sizes have in a call; what does not follow from its inputs, where the runtime plans."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, given: Mapping[int, tuple[int, ...]]):
         planned = {r.expr: r.planned for r in graph.ranges or []}
         values: list[int] = []
+        known: set[int] = set()  # of these what the call says
         for i, expr in enumerate(graph.exprs or []):
-            values.append(planned[i] if i in planned else self._compute(graph, expr, values))
+            op = _DIM_OPS[expr.op]
+            if op == "InputDim" and expr.a in given:
+                order = _list(graph.inputs[expr.a].dimOrder)
+                values.append(given[expr.a][order[expr.b] if order else expr.b])
+                known.add(i)
+                continue
+            if op not in _LEAVES and {expr.a, *([] if op == "Scale" else [expr.b])} <= known:
+                known.add(i)
+            elif op == "Const":
+                known.add(i)
+            values.append(planned[i] if i in planned and i not in known else self._compute(graph, expr, values))
         self._values = values
 
     def __call__(self, size: int) -> int:
@@ -254,10 +273,13 @@ def _cost(op: str, attributes, inputs, outputs, values: tuple[Value, ...]) -> Co
     def shape(k: int) -> tuple[int, ...]:
         return values[inputs[k]].sizes
 
-    moved = sum(values[i].stored_bytes if values[i].is_constant else values[i].bytes for i in inputs if i is not None)
-    moved += sum(values[i].bytes for i in outputs)
-    out = math.prod(values[outputs[0]].sizes)
     kind = schema.ATTRIBUTES[op]
+    read = [values[i].stored_bytes if values[i].is_constant else values[i].bytes for i in inputs if i is not None]
+    written = sum(values[i].bytes for i in outputs)
+    if kind in _PICKS:
+        read[0] = min(read[0], written)
+    moved = sum(read) + written
+    out = math.prod(values[outputs[0]].sizes)
     if kind in (schema.Linear, schema.QuantizedLinear, schema.BatchMatMul):
         flop = 2 * out * shape(0)[-1]
     elif kind is schema.Conv2d:

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..cost import Cost
+from .blob import Blob
 from .program import Method
+from .tensors import load
 
 CALLS = 20  #: of which the median is taken
 
@@ -33,11 +35,11 @@ def take(worker, path: str, method: Method, folder: str, **arguments) -> list[Ev
     worker.load(path, method.name, operators=list(method.operators), etdump=True, **arguments)
     etdump = str(Path(folder, "etdump"))
     worker.profile(CALLS, etdump)
-    return read(etdump, method)
+    return read(etdump, method, [tuple(x.shape) if hasattr(x, "shape") else None for x in load(arguments["inputs"])])
 
 
-def read(path: str, method: Method) -> list[Event]:
-    """Those of a method in their order, with costs where the delegate is ours."""
+def read(path: str, method: Method, shapes: Sequence[tuple[int, ...] | None]) -> list[Event]:
+    """Those of a method in their order, with costs of a call with inputs of these shapes where the delegate is ours."""
     from executorch.devtools import Inspector
 
     inspector = Inspector(etdump_path=path)
@@ -57,7 +59,8 @@ def read(path: str, method: Method) -> list[Event]:
                 inside, call = [], call + 1
             elif event.name not in _FRAMES:
                 events.append(Event(event.name.removeprefix("native_call_"), None, (), milliseconds))
-    return [_with_cost(event, method) for event in events]
+    blobs = method.blobs_of_calls(shapes)
+    return [_with_cost(event, blobs) for event in events]
 
 
 def node_times(events: Sequence[Event], method: Method) -> dict[tuple[int, int], float]:
@@ -82,13 +85,11 @@ def _nodes(event) -> tuple[int, ...]:
     return tuple(int(match[1]) for match in matches if match)
 
 
-def _with_cost(event: Event, method: Method) -> Event:
-    if event.delegate is None or not event.nodes:
+def _with_cost(event: Event, blobs: Sequence[Blob | None]) -> Event:
+    """``blobs``: those of the delegate calls."""
+    if event.delegate is None or not event.nodes or event.delegate >= len(blobs):
         return event
-    delegates = [i.delegate for i in method.instructions if i.kind == "delegate"]
-    if event.delegate >= len(delegates):
-        return event
-    blob = method.delegates[delegates[event.delegate]].blob
+    blob = blobs[event.delegate]
     if blob is None or max(event.nodes) >= len(blob.nodes):
         return event
     result = blob.values[blob.nodes[event.nodes[-1]].outputs[0]]

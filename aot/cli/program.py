@@ -5,7 +5,7 @@ import collections
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -62,6 +62,10 @@ class Delegate:
     def blob(self) -> Blob | None:
         """Of ours alone. Raises ValueError if the runtime does not take it."""
         return read_blob(self.data, self.named) if self.backend == OURS else None
+
+    def blob_of_call(self, sizes: Mapping[int, tuple[int, ...]]) -> Blob | None:
+        """With the sizes that it has where its inputs have these, by index."""
+        return read_blob(self.data, self.named, sizes) if self.backend == OURS else None
 
     @property
     def inputs(self) -> int | None:
@@ -121,6 +125,18 @@ class Method:
             written.update(results)
             lies |= {self._place(i): i for i in results}
         return [*found, Flow(reads(self.outputs), ())]
+
+    def blobs_of_calls(self, shapes: Sequence[tuple[int, ...] | None]) -> list[Blob | None]:
+        """Of each delegate call, where the inputs of the method have these shapes; None is for what is no tensor.
+        What operators outside make counts with the largest sizes."""
+        given = {i: shape for i, shape in zip(self.inputs, shapes, strict=True) if shape is not None}
+        found = []
+        for instruction, flow in zip(self.instructions, self.flow[:-1], strict=True):
+            if instruction.delegate is not None:
+                read = [flow.reads.get(i) for i in instruction.arguments]
+                sizes = {k: given[i] for k, i in enumerate(read) if i in given}
+                found.append(self.delegates[instruction.delegate].blob_of_call(sizes))
+        return found
 
     def _place(self, value: int) -> tuple[int | None, ...]:
         info = self.values[value]

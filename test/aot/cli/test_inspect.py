@@ -4,7 +4,9 @@
 import hashlib
 import re
 
+import harness
 import pytest
+import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli import inspect as inspect_command
 from executorch.backends.et_xnnpack.aot.cli import program as programs
@@ -164,3 +166,38 @@ def test_a_pass_of_several_nodes_reads_and_writes_less(folder):
     together, apart = blob.cost_together((unary.index, add.index)), unary.cost + add.cost
     assert together.flop == apart.flop
     assert together.bytes == apart.bytes - 2 * blob.values[unary.outputs[0]].bytes
+
+
+class Dynamic(torch.nn.Module):
+    """An embedding, a convolution and a product whose sizes follow from those of two inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(1000, 8)
+        self.linear = torch.nn.Linear(8, 4)
+        self.conv = torch.nn.Conv2d(3, 5, 3, padding=1)
+
+    def forward(self, tokens, image):
+        return self.linear(self.embedding(tokens).repeat(2, 1)), self.conv(image)
+
+
+def test_costs_are_those_of_the_sizes_of_a_call(tmp_path):
+    inputs = (torch.arange(64), torch.rand(1, 3, 16, 32))
+    n, height, width = (torch.export.Dim(name, max=most) for name, most in (("n", 64), ("h", 16), ("w", 32)))
+    exported = torch.export.export(Dynamic().eval(), inputs, dynamic_shapes=({0: n}, {2: height, 3: width}))
+    (tmp_path / "dynamic.pte").write_bytes(harness.lower_exported(exported).buffer)
+    method = programs.read(tmp_path / "dynamic.pte").methods[0]
+
+    def cost(op, *shapes):
+        (blob,) = method.blobs_of_calls(shapes)
+        return next(node.cost for node in blob.nodes if node.op == op)
+
+    largest, smaller = ((64,), (1, 3, 16, 32)), ((3,), (1, 3, 5, 7))
+    assert cost("Linear", *largest).flop == 2 * (2 * 64) * 8 * 4
+    assert cost("Linear", *smaller).flop == 2 * (2 * 3) * 8 * 4
+    assert cost("Conv2d", *largest).flop == 2 * (16 * 32) * 5 * (3 * 3 * 3)
+    assert cost("Conv2d", *smaller).flop == 2 * (5 * 7) * 5 * (3 * 3 * 3)
+    assert cost("Conv2d", (3,), None).flop == cost("Conv2d", *largest).flop, "what is not known is the largest"
+    assert cost("Index", *smaller).bytes == 3 * 8 + 2 * (3 * 8 * 4), "of a table only the rows that are looked up"
+    by_default = method.delegates[0].blob
+    assert by_default.values == method.blobs_of_calls(largest)[0].values
