@@ -6,6 +6,15 @@
 #include "runtime/ops/infer.h"
 
 namespace executorch::backends::et_xnnpack {
+namespace {
+
+// What inference says of the sizes of a call: the blob is good, so it is the call that is not.
+Status of_call(const Status& status) {
+  return status.ok() ? Status() : Status(Error::InvalidArgument, status.message());
+}
+
+} // namespace
+
 StatusOr<std::unique_ptr<Executable>> Executable::create(Blob blob, const NamedDataMap* named_data, Settings settings) {
   if (settings.states == nullptr) {
     settings.states = std::make_shared<States>();
@@ -197,11 +206,16 @@ Status Executable::load_late_constants() {
 Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads) {
   ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs, blob_.waves(), {}));
   ETX_RETURN_IF_ERROR(check_inputs(inputs, sizes));
-  StatusOr<std::vector<TensorType>> types = first_types(sizes);
-  if (!types.ok()) {
-    // The blob is good, so it is the call that is not.
-    return Status(Error::InvalidArgument, types.status().message());
+  if (same_threads) {
+    StatusOr<bool> same_types = infer_again(blob_, sizes, inference_, types_);
+    ETX_RETURN_IF_ERROR(of_call(same_types.status()));
+    if (*same_types) {
+      return with_empty_is_next_ ? with_empty_->reshape(inputs, prepared_.pool)
+                                 : reshape_steps(sizes, /*wave=*/0, /*same_types=*/true);
+    }
   }
+  StatusOr<std::vector<TensorType>> types = first_types(sizes);
+  ETX_RETURN_IF_ERROR(of_call(types.status()));
   const bool same_types = same_threads && std::equal(types->begin(), types->end(), types_.begin());
   set_types(std::move(*types));
   forget_waves(1);

@@ -45,56 +45,86 @@ Status declare_types(const Blob& blob, const Sizes& sizes, uint32_t wave, std::v
   return {};
 }
 
-bool have_same_shapes(const std::vector<TensorType>& a, const std::vector<TensorType>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TensorType& x, const TensorType& y) {
-    return x.shape == y.shape;
-  });
-}
-
-// Compares what node `i` makes with `types`, and completes these. `made` is memory to use again.
-Status infer_node(
-    const Blob& blob, size_t i, const Sizes& sizes, std::vector<TensorType>& types, std::vector<TensorType>& made) {
+// Compares what node `i` makes, which `made` then holds, with `types`.
+Status check_node(
+    const Blob& blob,
+    size_t i,
+    const Sizes& sizes,
+    const std::vector<TensorType>& types,
+    std::vector<TensorType>& made) {
   const BoundNode bound(blob, i, {types.data(), types.size()}, sizes);
   made.assign(blob.node(i).outputs()->size(), {});
   const OpImpl& op = op_impl(blob.node(i).attributes_type());
   ETX_RETURN_IF_ERROR(check_quantized(op, bound.context()));
   ETX_RETURN_IF_ERROR(op.infer(bound.context(), {made.data(), made.size()}));
   for (uint32_t k = 0; k < made.size(); ++k) {
-    TensorType& expected = types[blob.node(i).outputs()->Get(k)];
+    const TensorType& expected = types[blob.node(i).outputs()->Get(k)];
     ETX_CHECK(
         made[k] == expected,
         InvalidProgram,
         "it makes %s, but the program declares %s",
         made[k].to_string().c_str(),
         expected.to_string().c_str());
-    expected.exact_in = made[k].exact_in;
   }
   return {};
 }
 
+// The same, and completes `types`. `made` is memory to use again.
+Status infer_node(
+    const Blob& blob, size_t i, const Sizes& sizes, std::vector<TensorType>& types, std::vector<TensorType>& made) {
+  ETX_RETURN_IF_ERROR(check_node(blob, i, sizes, types, made));
+  for (uint32_t k = 0; k < made.size(); ++k) {
+    types[blob.node(i).outputs()->Get(k)].exact_in = made[k].exact_in;
+  }
+  return {};
+}
+
+bool is_dynamic(const schema::Value& value) {
+  const auto* const dims = value.dims();
+  return dims != nullptr &&
+      std::any_of(dims->begin(), dims->end(), [](const schema::Size* size) { return entry_of(size) < 0; });
+}
+
 } // namespace
 
-StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* known) {
-  std::vector<TensorType> types;
+StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* found) {
+  std::vector<TensorType> types, made;
   ETX_RETURN_IF_ERROR(declare_types(blob, sizes, kAllWaves, types));
-  const bool same_shapes = known != nullptr && have_same_shapes(known->types, types);
   std::vector<bool> asks(blob.num_nodes());
-  if (same_shapes) {
-    types = known->types;
-    asks = known->asks;
-  }
-  std::vector<TensorType> made;
   for (size_t i = 0; i < blob.num_nodes(); ++i) {
-    if (!same_shapes || asks[i]) {
-      (void)sizes.take_asked();
-      ETX_RETURN_IF_ERROR_IN(infer_node(blob, i, sizes, types, made), blob.describe(i));
-      asks[i] = sizes.take_asked();
+    (void)sizes.take_asked();
+    ETX_RETURN_IF_ERROR_IN(infer_node(blob, i, sizes, types, made), blob.describe(i));
+    asks[i] = sizes.take_asked();
+  }
+  if (found != nullptr) {
+    *found = {std::move(asks), {}};
+    for (uint32_t id = 0; id < blob.num_values(); ++id) {
+      if (is_dynamic(blob.value(id))) {
+        found->dynamic.push_back(id);
+      }
     }
   }
-  if (known != nullptr && !same_shapes) {
-    *known = {types, std::move(asks)};
-  }
   return types;
+}
+
+StatusOr<bool> infer_again(
+    const Blob& blob, const Sizes& sizes, const Inference& known, const std::vector<TensorType>& types) {
+  if (known.asks.empty()) {
+    return false;
+  }
+  for (const uint32_t id : known.dynamic) {
+    StatusOr<Shape> shape = sizes.resolve(blob.value(id).dims());
+    if (!shape.ok() || *shape != types[id].shape) {
+      return false;
+    }
+  }
+  std::vector<TensorType> made;
+  for (size_t i = 0; i < known.asks.size(); ++i) {
+    if (known.asks[i]) {
+      ETX_RETURN_IF_ERROR_IN(check_node(blob, i, sizes, types, made), blob.describe(i));
+    }
+  }
+  return true;
 }
 
 Status infer_wave(const Blob& blob, const Sizes& sizes, uint32_t wave, std::vector<TensorType>& types) {

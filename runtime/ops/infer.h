@@ -12,16 +12,20 @@ namespace executorch::backends::et_xnnpack {
 // Opens a blob whose nodes their operators accept at the planned sizes. Fails as Blob::open does.
 StatusOr<Blob> open_blob(Span<const uint8_t> bytes);
 
-// What is known of a blob from earlier sizes.
+// What is known of a blob once its types are.
 struct Inference {
-  std::vector<TensorType> types; // without any if nothing is known
-  std::vector<bool> asks; // by node: whether `infer` asks for more than the types of operands
+  std::vector<bool> asks; // by node: whether `infer` asks for more than the types of operands; without any if not known
+  std::vector<uint32_t> dynamic; // values whose shapes depend on the call
 };
 
 // The types of all values at these sizes, through `infer` of every node. Fails if a node does not accept its operands or
-// makes another type than declared. With `known`, which it brings up to date, only those nodes are asked again that can
-// answer differently.
-StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* known = nullptr);
+// makes another type than declared.
+StatusOr<std::vector<TensorType>> infer_types(const Blob& blob, const Sizes& sizes, Inference* found = nullptr);
+
+// Whether all values have the shapes that they have in `types`, which came with `known`; false if nothing is known. If so,
+// those nodes are asked again that can answer differently. Fails as infer_types does.
+StatusOr<bool> infer_again(
+    const Blob& blob, const Sizes& sizes, const Inference& known, const std::vector<TensorType>& types);
 
 // The same of what is in wave `wave` only; other types stay as they are, and those of earlier waves are known.
 Status infer_wave(const Blob& blob, const Sizes& sizes, uint32_t wave, std::vector<TensorType>& types);
