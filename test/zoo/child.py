@@ -4,13 +4,12 @@
 import resource
 import signal
 import time
-from collections.abc import Sequence
 
 from .registry import architectures
 
 
-def work(name: str, seconds: float, gigabytes: float, left_out: Sequence[str], pipe) -> None:
-    """Sends the record of an architecture; ends by SIGXCPU after ``seconds`` of processor time."""
+def work(name: str, part: str, seconds: float, gigabytes: float, pipe) -> None:
+    """Sends what a part of the record of an architecture says; ends by SIGXCPU after ``seconds`` of processor time."""
     from . import measure
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
@@ -18,9 +17,9 @@ def work(name: str, seconds: float, gigabytes: float, left_out: Sequence[str], p
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
     try:
-        record = measure.measure(next(a for a in architectures() if a.name == name), left_out)
+        found = measure.measure(next(a for a in architectures() if a.name == name), part)
     except MemoryError:
-        record = {"error": f"takes more than {gigabytes:g} GB"}
+        found = {"error": f"it takes more than {gigabytes:g} GB"}
     except Exception as error:
-        record = {"error": measure.first_line(error)}
-    pipe.send({**record, "processor_seconds": round(time.process_time(), 1)})
+        found = {"error": measure.first_line(error)}
+    pipe.send({**found, "processor_seconds": round(time.process_time(), 1)})

@@ -5,7 +5,6 @@ import contextlib
 import copy
 import inspect
 import time
-from collections.abc import Sequence
 
 import torch
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner, count_delegation
@@ -21,15 +20,11 @@ from .registry import Architecture, Dynamic, Size
 ROUNDING = 1e-5
 
 
-def measure(architecture: Architecture, left_out: Sequence[str] = ()) -> dict:
-    """What a line of the results says. Exceptions of the model, of exporting and of lowering are in it as text.
+def measure(architecture: Architecture, part: str) -> dict:
+    """What a line of the results says of a part. Exceptions of exporting and of lowering are in it as text.
 
-    left_out: "dynamic" sizes, the "official" delegate.
+    part: one of ``PARTS``.
     """
-    record = {"name": architecture.name, "family": architecture.family}
-    left_out = [part for part in left_out if part != "dynamic" or architecture.dynamic]
-    if left_out:
-        record["left_out"] = left_out
     torch.manual_seed(0)
     torch.set_num_threads(1)
     try:
@@ -37,12 +32,13 @@ def measure(architecture: Architecture, left_out: Sequence[str] = ()) -> dict:
         with torch.no_grad():
             copy.deepcopy(module)(*inputs)
     except Exception as error:
-        return {**record, "error": f"cannot be built: {first_line(error)}"}
-    record["parameters"] = sum(p.numel() for p in module.parameters())
-    record["static"] = _variant(architecture, module, inputs, {}, official="official" not in left_out)
-    if architecture.dynamic and "dynamic" not in left_out and "export_error" not in record["static"]:
-        record["dynamic"] = _dynamic(architecture, module, inputs)
-    return record
+        return {"build_error": first_line(error)}
+    if part == "dynamic":
+        return _dynamic(architecture, module, inputs)
+    if part == "official":
+        return _official(architecture, module, inputs)
+    parameters = sum(p.numel() for p in module.parameters())
+    return {"parameters": parameters, **_variant(architecture, module, inputs, {})}
 
 
 def first_line(error: BaseException) -> str:
@@ -73,15 +69,9 @@ def _only(dynamic: Dynamic, wanted) -> Dynamic:
     return {i: dims for i, dims in kept.items() if dims}
 
 
-def _variant(architecture: Architecture, module, inputs, dynamic: Dynamic, official: bool = False) -> dict:
+def _variant(architecture: Architecture, module, inputs, dynamic: Dynamic) -> dict:
     try:
-        with torch.no_grad():
-            program = torch.export.export(
-                copy.deepcopy(module),
-                inputs,
-                dynamic_shapes=_shapes(module, inputs, dynamic) if dynamic else None,
-                strict=architecture.strict,
-            )
+        program = _export(architecture, module, inputs, dynamic)
     except Exception as error:
         return {"export_error": first_line(error)}
     found = {"nodes": sum(n.op == "call_function" for n in program.graph.nodes)}
@@ -95,16 +85,21 @@ def _variant(architecture: Architecture, module, inputs, dynamic: Dynamic, offic
             found["calls_compared"] += _compare(module, program, buffer, sized, found)
     except Exception as error:
         found["run_error"] = first_line(error)
-    if official:
-        try:
-            manager = to_edge_transform_and_lower(
-                copy.deepcopy(program), partitioner=[XnnpackPartitioner()], compile_config=_unchecked()
-            )
-            found["official_delegates"], outside = count_delegation(manager.exported_program())
-            found["official_outside"] = sum(outside.values())
-        except Exception as error:
-            found["official_error"] = first_line(error)
     return found
+
+
+def _export(architecture: Architecture, module, inputs, dynamic: Dynamic) -> torch.export.ExportedProgram:
+    shapes = _shapes(module, inputs, dynamic) if dynamic else None
+    with torch.no_grad():
+        return torch.export.export(copy.deepcopy(module), inputs, dynamic_shapes=shapes, strict=architecture.strict)
+
+
+def _official(architecture: Architecture, module, inputs) -> dict:
+    """What ExecuTorch's XNNPACK delegate makes of it."""
+    program = _export(architecture, module, inputs, {})
+    manager = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()], compile_config=_unchecked())
+    delegates, outside = count_delegation(manager.exported_program())
+    return {"delegates": delegates, "outside": sum(outside.values())}
 
 
 def _unchecked() -> EdgeCompileConfig:
@@ -112,7 +107,7 @@ def _unchecked() -> EdgeCompileConfig:
 
 
 def _lower(program, found: dict) -> bytes:
-    config, started = EdgeCompileConfig(), time.perf_counter()
+    config, started = EdgeCompileConfig(), time.process_time()
     with _own_time() as own:
         try:
             partitioner = EtXnnpackPartitioner()
@@ -122,11 +117,11 @@ def _lower(program, found: dict) -> bytes:
             buffer = None
         except Exception as error:
             found["default_config_error"] = first_line(error)
-            own[0], started, partitioner = 0.0, time.perf_counter(), EtXnnpackPartitioner()
+            own[0], started, partitioner = 0.0, time.process_time(), EtXnnpackPartitioner()
             manager = to_edge_transform_and_lower(
                 copy.deepcopy(program), partitioner=[partitioner], compile_config=_unchecked()
             )
-    found["seconds"], found["own_seconds"] = round(time.perf_counter() - started, 2), round(own[0], 2)
+    found["seconds"], found["own_seconds"] = round(time.process_time() - started, 2), round(own[0], 2)
     found["delegates"], outside = count_delegation(manager.exported_program())
     found["outside"] = outside
     reasons = {}
@@ -141,16 +136,16 @@ def _lower(program, found: dict) -> bytes:
 
 @contextlib.contextmanager
 def _own_time():
-    """The seconds that what ExecuTorch calls of ours takes."""
+    """The seconds of processor time that what ExecuTorch calls of ours takes."""
     seconds, kept = [0.0], []
 
     def timed(function):
         def call(*arguments, **named):
-            started = time.perf_counter()
+            started = time.process_time()
             try:
                 return function(*arguments, **named)
             finally:
-                seconds[0] += time.perf_counter() - started
+                seconds[0] += time.process_time() - started
 
         return call
 

@@ -20,6 +20,10 @@ class Size:
 BATCH = Size("batch", 4)
 LENGTH = Size("length", 16)
 
+#: What is run of an architecture, each in a process of its own: as exported, with dynamic sizes, and what ExecuTorch's
+#: XNNPACK delegate makes of it.
+PARTS = ("static", "dynamic", "official")
+
 #: By input: which of its dimensions are dynamic.
 Dynamic = dict[int, dict[int, Size]]
 

@@ -2,8 +2,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Lowers published architectures and compares them with eager PyTorch: ``make zoo``.
 
-Each runs in a process of its own; families take turns, so that a run that ends early has some of each. What the file of
-results has already is not run again. setup.md has more.
+Each part of each runs in a process of its own; families take turns, so that a run that ends early has some of each.
+Parts that the file of results has already are not run again. setup.md has more.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from rich.progress import Progress  # noqa: E402
 
 from zoo import libraries, table  # noqa: E402
 from zoo.child import work  # noqa: E402
-from zoo.registry import architectures, in_turns, select  # noqa: E402
+from zoo.registry import PARTS, Architecture, architectures, in_turns, select  # noqa: E402
 
 PAGE = ROOT / "docs" / "zoo.md"
 
@@ -35,7 +35,7 @@ RESULTS = ROOT / "test" / "zoo" / "results.jsonl"
 
 
 class Limits:
-    """For one architecture: seconds of processor time, memory, and seconds that its process may do nothing."""
+    """For a part of one architecture: seconds of processor time, memory, and seconds that its process may sleep."""
 
     def __init__(self, seconds: float = 300, gigabytes: float = 8, idle: float = 120):
         self.seconds, self.gigabytes, self.idle = seconds, gigabytes, idle
@@ -54,37 +54,45 @@ def start(packages: bool = True) -> multiprocessing.context.ForkServerContext:
     return context
 
 
-def run_one(context, name: str, limits: Limits, left_out: Sequence[str] = ()) -> dict:
-    """The record of one architecture, also of one whose process ended."""
+def run_parts(context, architecture: Architecture, limits: Limits, parts: Sequence[str], known: dict) -> dict:
+    """The record of an architecture: what is ``known``, with these parts anew."""
+    record = {"name": architecture.name, "family": architecture.family}
+    record.update((part, known[part]) for part in PARTS if part in known)
+    for part in parts:
+        if part in table.possible(record, architecture):
+            record[part] = run_part(context, architecture.name, part, limits)
+    for part in set(PARTS) - set(table.possible(record, architecture)):
+        record.pop(part, None)
+    return record
+
+
+def run_part(context, name: str, part: str, limits: Limits) -> dict:
+    """What there is to say of a part, also if its process ended."""
     pipe, far = context.Pipe(duplex=False)
-    arguments = (name, limits.seconds, limits.gigabytes, tuple(left_out), far)
-    process = context.Process(target=work, args=arguments, daemon=True)
-    started = time.perf_counter()
+    process = context.Process(target=work, args=(name, part, limits.seconds, limits.gigabytes, far), daemon=True)
     process.start()
     far.close()
     try:
-        record = pipe.recv() if _wait(pipe, process.pid, limits.idle) else {"error": "waits for something"}
+        found = pipe.recv() if _wait(pipe, process.pid, limits.idle) else {"error": "it waits for something"}
     except EOFError:
         process.join()
-        record = {"error": f"its process ended with {process.exitcode}"}
+        found = {"error": f"its process ended with {process.exitcode}"}
         if process.exitcode == -signal.SIGXCPU:
-            record = {"error": f"is not done after {limits.seconds:g} s of processor time"}
+            found = {"error": f"it is not done after {limits.seconds:g} s of processor time"}
     finally:
         process.kill()
         process.join()
         pipe.close()
-    found = next(a for a in architectures() if a.name == name)
-    record["day"] = datetime.date.today().isoformat()
-    return {"name": name, "family": found.family, **record, "process_seconds": round(time.perf_counter() - started, 1)}
+    return {**found, "day": datetime.date.today().isoformat()}
 
 
 def _wait(pipe, pid: int, idle: float) -> bool:
-    """False if the process takes no processor time for ``idle`` seconds: others may keep a machine busy for hours."""
+    """False if the process sleeps for ``idle`` seconds: others may keep a machine busy for hours, or freeze it."""
     used = None
     while not pipe.poll(idle):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         before, used = used, fields[11:13]
-        if used == before:
+        if used == before and fields[0] == "S":
             return False
     return True
 
@@ -95,7 +103,7 @@ def check(known: dict[str, dict], seed: str, seconds: float, console: Console) -
     context, worse = start(packages=False), 0
     for architecture in chosen:
         before = known[architecture.name]
-        record = run_one(context, architecture.name, Limits(), ("official", *before.get("left_out", ())))
+        record = run_parts(context, architecture, Limits(), [p for p in table.VARIANTS if p in before], {})
         console.print(f"{architecture.name}: {table.outcome(record)}", markup=False, highlight=False)
         for text in table.worse(before, record):
             console.print(f"  WORSE: {text}", markup=False, highlight=False)
@@ -112,15 +120,15 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--output", type=Path, default=RESULTS, help="the results (%(default)s)")
     parser.add_argument("--again", action="store_true", help="also what the results have already")
-    parser.add_argument("--seconds", type=float, default=300, help="processor time for one architecture (%(default)s)")
-    parser.add_argument("--gigabytes", type=float, default=8, help="memory for one architecture (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=300, help="processor time for a part of one (%(default)s)")
+    parser.add_argument("--gigabytes", type=float, default=8, help="memory for a part of one (%(default)s)")
     parser.add_argument("--minutes", type=float, help="start none after this time")
     parser.add_argument(
         "--leave-out",
-        choices=["dynamic", "official"],
+        choices=PARTS,
         nargs="+",
         default=[],
-        help="dynamic sizes, which take two thirds of the time, or the official delegate",
+        help="parts: as exported, with dynamic sizes, which take two thirds of the time, or the official delegate",
     )
     parser.add_argument(
         "--check",
@@ -153,8 +161,9 @@ def main() -> int:
     if not chosen:
         console.print(f"no architecture is called {arguments.only}", markup=False)
         return 2
-    done = {name for name, r in known.items() if not set(r.get("left_out", ())) - set(arguments.leave_out)}
-    waiting = [a for a in chosen if arguments.again or a.name not in done]
+    wanted = [part for part in PARTS if part not in arguments.leave_out]
+    missing = {a.name: wanted if arguments.again else table.missing(known.get(a.name, {}), a, wanted) for a in chosen}
+    waiting = [a for a in chosen if missing[a.name]]
     try:
         context = start() if waiting else None
     except RuntimeError as error:
@@ -164,15 +173,16 @@ def main() -> int:
     limits = Limits(arguments.seconds, arguments.gigabytes)
     until = time.monotonic() + (arguments.minutes or 1e9) * 60
     try:
-        with Progress(console=console) as progress, arguments.output.open("a") as results:
+        with Progress(console=console) as progress:
             task = progress.add_task("", total=len(waiting))
             for architecture in waiting:
                 if time.monotonic() > until:
                     break
                 progress.update(task, description=architecture.name)
-                record = run_one(context, architecture.name, limits, arguments.leave_out)
-                results.write(json.dumps(record) + "\n")
-                results.flush()
+                before = known.get(architecture.name, {})
+                record = run_parts(context, architecture, limits, missing[architecture.name], before)
+                with arguments.output.open("a") as results:  # each time: --page may have replaced the file
+                    results.write(json.dumps(record) + "\n")
                 known[architecture.name] = record
                 progress.console.print(f"{architecture.name}: {table.outcome(record)}", markup=False, highlight=False)
                 progress.advance(task)

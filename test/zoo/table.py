@@ -3,8 +3,10 @@
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+from .registry import PARTS, Architecture
 
 #: A difference of more than this is not rounding, where eager PyTorch cannot be compared with float64.
 LARGE = 1e-4
@@ -13,8 +15,15 @@ SMALL = 1e-5
 #: How much farther than eager PyTorch from float64 other orders of summation may lead.
 TIMES_EAGER = 20
 
+#: Parts of a record that say what our delegate makes of an architecture.
+VARIANTS = ("static", "dynamic")
+
 _BAD = ("error", "**differs**", "not exported")
+#: Errors without which there is a program.
+_BEFORE = ("error", "build_error", "export_error")
 _ERRORS = {
+    "error": "error",
+    "build_error": "building or running it",
     "export_error": "torch.export",
     "lowering_error": "lowering",
     "run_error": "running",
@@ -32,8 +41,8 @@ Published architectures at small sizes with random weights, each lowered, run an
 - **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below
   and at the maximum. Empty where the registry has none, or where they were left out (`--leave-out dynamic`).
 - **Difference** is the largest of all calls, from eager PyTorch, relative to the largest number of the result.
-- **Time** is that of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch as the tests
-  have it (`test/faster_export.py`); other work shared the machine, so compare neither with those of another run.
+- **Time** is the processor time of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch
+  as the tests have it (`test/faster_export.py`).
 - **Official** is the number of calls of ExecuTorch's XNNPACK delegate, and of operators outside them.
 """
 
@@ -58,12 +67,25 @@ def write(path: Path, records: Mapping[str, Mapping], known: Iterable) -> None:
     whole.replace(path)
 
 
+def possible(record: Mapping, architecture: Architecture) -> list[str]:
+    """The parts that a record can have: without a program there are no others."""
+    if not exported(record.get("static")):
+        return ["static"]
+    return [part for part in PARTS if part != "dynamic" or architecture.dynamic]
+
+
+def missing(record: Mapping, architecture: Architecture, wanted: Sequence[str]) -> list[str]:
+    """The parts of those ``wanted`` that a record has not, and can have."""
+    can = possible(record, architecture) if "static" in record else PARTS
+    return [part for part in wanted if part in can and part not in record]
+
+
 def affordable(records: Mapping[str, Mapping], known: Iterable, seed: str, seconds: float) -> list:
     """Of what is known and right, some that took no more than ``seconds`` of processor time together."""
-    chosen = [a for a in known if not is_wrong(records.get(a.name, {"error": "was not run"}))]
+    chosen = [a for a in known if "static" in records.get(a.name, {}) and not is_wrong(records[a.name])]
     found, left = [], seconds
     for architecture in random.Random(seed).sample(chosen, len(chosen)):
-        cost = records[architecture.name].get("processor_seconds", seconds + 1)
+        cost = sum(variant["processor_seconds"] for variant in variants(records[architecture.name]))
         if cost <= left:
             left -= cost
             found.append(architecture)
@@ -72,10 +94,10 @@ def affordable(records: Mapping[str, Mapping], known: Iterable, seed: str, secon
 
 def worse(before: Mapping, now: Mapping) -> list[str]:
     """What was right in one record of an architecture and is not in another."""
-    found = [f"was run, and now {now['error']}"] if "error" in now and "error" not in before else []
-    for kind in ("static", "dynamic"):
+    found = []
+    for kind in VARIANTS:
         old, new = before.get(kind), now.get(kind)
-        if not exported(old) or new is None:
+        if not exported(old) or new is None or "build_error" in new:  # another version of its package
             continue
         if _short(old) == "one call" != _short(new) or (_short(new) in _BAD and _short(old) not in _BAD):
             found.append(f"{kind} was {_outcome_of(old)}, and is {_outcome_of(new)}")
@@ -83,11 +105,11 @@ def worse(before: Mapping, now: Mapping) -> list[str]:
 
 
 def variants(record: Mapping) -> list[Mapping]:
-    return [record[kind] for kind in ("static", "dynamic") if kind in record]
+    return [record[kind] for kind in VARIANTS if kind in record]
 
 
 def exported(variant: Mapping | None) -> bool:
-    return variant is not None and "export_error" not in variant
+    return variant is not None and not any(error in variant for error in _BEFORE)
 
 
 def is_one_call(variant: Mapping) -> bool:
@@ -103,25 +125,19 @@ def differs(variant: Mapping) -> bool:
 
 def is_wrong(record: Mapping) -> bool:
     """Whether there is anything to mend: an error after exporting, or another result."""
-    errors = ("lowering_error", "run_error", "default_config_error")
-    return "error" in record or any(differs(v) or any(e in v for e in errors) for v in variants(record))
+    errors = ("error", "build_error", "lowering_error", "run_error", "default_config_error")
+    return any(differs(v) or any(e in v for e in errors) for v in variants(record))
 
 
 def outcome(record: Mapping) -> str:
     """One architecture in a line."""
-    if "error" in record:
-        return record["error"]
-    texts = []
-    for kind in ("static", "dynamic"):
-        if kind in record:
-            texts.append(f"{kind} {_outcome_of(record[kind])}")
-    return "; ".join(texts)
+    return "; ".join(f"{kind} {_outcome_of(record[kind])}" for kind in VARIANTS if kind in record)
 
 
 def _outcome_of(variant: Mapping) -> str:
-    for error in ("export_error", "lowering_error"):
+    for error in (*_BEFORE, "lowering_error"):
         if error in variant:
-            return f"{error.partition('_')[0]}: {variant[error]}"
+            return f"{error.removesuffix('_error')}: {variant[error]}"
     parts = ["one call" if is_one_call(variant) else f"{variant['delegates']} calls, outside {variant['outside']}"]
     parts += [variant[e] for e in ("run_error", "default_config_error", "eager_error", "wrong") if e in variant]
     if "difference" in variant:
@@ -168,11 +184,8 @@ def page(records: Mapping[str, Mapping], known: Iterable) -> str:
 
 
 def _row(record: Mapping) -> str:
-    cells = [f"`{record['name']}`"]
-    if "error" in record:
-        return "| " + " | ".join([*cells, "error", "", "", "", ""]) + " |"
     static = record["static"]
-    cells.append(_short(static))
+    cells = [f"`{record['name']}`", _short(static)]
     dynamic = record.get("dynamic")
     sizes = f" ({dynamic['sizes']})" if dynamic and "sizes" in dynamic else ""
     cells.append(_short(dynamic) + sizes if dynamic else "")
@@ -183,15 +196,15 @@ def _row(record: Mapping) -> str:
         if "seconds" in static
         else ""
     )
-    official = static.get("official_delegates")
-    cells.append(f"{official}, {static['official_outside']}" if official is not None else "")
+    official = record.get("official", {})
+    cells.append("error" if "error" in official else "{delegates}, {outside}".format(**official) if official else "")
     return "| " + " | ".join(cells) + " |"
 
 
 def _short(variant: Mapping) -> str:
     if "export_error" in variant:
         return "not exported"
-    if "lowering_error" in variant or "run_error" in variant:
+    if any(error in variant for error in ("error", "build_error", "lowering_error", "run_error")):
         return "error"
     if differs(variant):
         return "**differs**"
@@ -201,10 +214,8 @@ def _short(variant: Mapping) -> str:
 
 
 def _reasons(record: Mapping) -> list[str]:
-    if "error" in record:
-        return [record["error"]]
     found = []
-    for kind in ("static", "dynamic"):
+    for kind in VARIANTS:
         variant = record.get(kind, {})
         for error in (*_ERRORS, "wrong"):
             if error in variant:
@@ -216,6 +227,8 @@ def _reasons(record: Mapping) -> list[str]:
             found.append(f"{kind}: {variant['ties']} places differ where scores tie")
         if "delegates" in variant and not is_one_call(variant):
             found += [f"{kind}, {count} times {text}" for text, count in variant.get("reasons", {}).items()]
+    if "error" in record.get("official", {}):
+        found.append(f"ExecuTorch's XNNPACK delegate: {record['official']['error']}")
     return found
 
 

@@ -15,7 +15,7 @@ def context():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("name", [a.name for a in select(architectures(), None, SEED)])
-def test_runs_like_eager(context, name):
-    record = run.run_one(context, name, run.Limits())
+@pytest.mark.parametrize("architecture", select(architectures(), None, SEED), ids=lambda a: a.name)
+def test_runs_like_eager(context, architecture):
+    record = run.run_parts(context, architecture, run.Limits(), table.VARIANTS, {})
     assert not table.is_wrong(record), table.outcome(record)

@@ -14,7 +14,7 @@ import torch
 
 from zoo import libraries, run, table
 from zoo.compare import compare, scores_of
-from zoo.registry import architectures, in_turns, select
+from zoo.registry import PARTS, architectures, in_turns, select
 
 KNOWN = architectures()
 
@@ -152,9 +152,10 @@ def _record(name, **static):
         "difference": 1e-6,
         "seconds": 2.0,
         "own_seconds": 0.5,
+        "processor_seconds": 40,
         **static,
     }
-    return {"name": name, "family": "one", "static": {**static, "official_delegates": 3, "official_outside": 4}}
+    return {"name": name, "family": "one", "static": static, "official": {"delegates": 3, "outside": 4}}
 
 
 def test_page_lists_what_was_run_and_why_something_is_outside():
@@ -176,7 +177,7 @@ def test_large_differences_are_wrong_unless_eager_has_them():
     assert table.is_wrong(_record("a", difference=1e-3))
     assert not table.is_wrong(_record("a", difference=1e-3, eager_difference=1e-3))
     assert table.is_wrong(_record("a", wrong="1 of 4 integers of result 0 differ"))
-    assert table.is_wrong({"name": "a", "error": "its process ended with -11"})
+    assert table.is_wrong({"name": "a", "static": {"error": "its process ended with -11"}})
     assert table.is_wrong(_record("a", difference=5e-5, eager_difference=1e-6))
     assert not table.is_wrong(_record("a", difference=5e-5))
     assert not table.is_wrong(_record("a", eager_error="E: no"))
@@ -197,19 +198,19 @@ def test_page_is_that_of_the_results():
 
 def test_check_takes_what_was_right_and_says_what_is_worse():
     known = [SimpleNamespace(name=name) for name in "abcd"]
-    records = {name: {**_record(name), "processor_seconds": 40} for name in "abc"}
+    records = {name: _record(name) for name in "abc"}
     records["b"]["static"]["wrong"] = "1 of 4 integers of result 0 differ"
     assert sorted(a.name for a in table.affordable(records, known, "x", 100)) == ["a", "c"]
     assert len(table.affordable(records, known, "x", 79)) == 1
-    del records["a"]["processor_seconds"]
+    records["a"]["dynamic"] = {**records["a"]["static"], "processor_seconds": 70}
     assert [a.name for a in table.affordable(records, known, "x", 100)] == ["c"]
     assert table.worse(_record("a"), _record("a", difference=2e-6)) == []
     assert "one call" in table.worse(_record("a"), _record("a", delegates=2))[0]
     assert "wrong result" in table.worse(_record("a", delegates=2), _record("a", delegates=2, wrong="wrong result"))[0]
     assert table.worse(_record("a", delegates=2), _record("a", delegates=1)) == []
-    assert table.worse(_record("a"), {"name": "a", "error": "its process ended with -6"}) == [
-        "was run, and now its process ended with -6"
-    ]
+    failed = {"name": "a", "static": {"error": "its process ended with -6"}}
+    assert table.worse(_record("a"), failed)[0].endswith("error: its process ended with -6")
+    assert table.worse(_record("a"), {"name": "a", "static": {"build_error": "E: another version"}}) == []
     static = {"name": "a", "static": {"export_error": "E: no"}}
     assert "E: no" in table.worse(_record("a"), static)[0] and table.worse(static, _record("a")) == []
 
@@ -231,13 +232,35 @@ def _busy(*_):
     "work,error",
     [
         (lambda *_: os._exit(3), "its process ended with 3"),
-        (lambda *_: time.sleep(60), "waits for something"),
+        (lambda *_: time.sleep(60), "it waits for something"),
         (_busy, "worked"),
-        (lambda *a: a[-1].send({"error": "takes more than 8 GB"}), "takes more than 8 GB"),
+        (lambda *a: a[-1].send({"error": "it takes more than 8 GB"}), "it takes more than 8 GB"),
     ],
 )
 def test_process_that_fails_is_a_record(monkeypatch, work, error):
     monkeypatch.setattr(run, "work", work)
     context = multiprocessing.get_context("fork")
-    record = run.run_one(context, "transformers/bert", run.Limits(idle=1 if "waits" in error else 5))
-    assert record["error"] == error and (record["name"], record["family"]) == ("transformers/bert", "encoders")
+    found = run.run_part(context, "transformers/bert", "static", run.Limits(idle=1 if "waits" in error else 5))
+    assert found["error"] == error
+
+
+def test_parts_are_added_to_those_that_are_known(monkeypatch):
+    bert, hdemucs = (next(a for a in KNOWN if a.name == name) for name in ("transformers/bert", "torchaudio/hdemucs"))
+    asked = []
+
+    def run_part(context, name, part, limits):
+        asked.append(part)
+        return {"delegates": 1, "part": part}
+
+    monkeypatch.setattr(run, "run_part", run_part)
+    record = run.run_parts(None, bert, run.Limits(), ["static"], {})
+    assert table.missing({}, bert, PARTS) == [*PARTS] and table.missing(record, bert, PARTS) == ["dynamic", "official"]
+    record = run.run_parts(None, bert, run.Limits(), table.missing(record, bert, PARTS), record)
+    assert asked == [*PARTS] and set(record) == {"name", "family", *PARTS}
+    assert table.missing(record, bert, PARTS) == []
+    assert set(run.run_parts(None, hdemucs, run.Limits(), PARTS, {})) == {"name", "family", "static", "official"}
+
+    # Without a program there is nothing else, and what was known of it counts no more.
+    monkeypatch.setattr(run, "run_part", lambda *_: {"export_error": "E: no"})
+    record = run.run_parts(None, bert, run.Limits(), ["static"], record)
+    assert set(record) == {"name", "family", "static"} and table.missing(record, bert, PARTS) == []
