@@ -1,5 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Integers that a program reads off a tensor more often than once, such as the position of a token in each layer."""
+"""Integers that a program reads off a tensor: more often than once, such as the position of a token in each layer, or
+only to check them."""
 
 import torch
 from torch.export.graph_signature import ExportGraphSignature
@@ -42,6 +43,30 @@ def merge_integers(graph: Graph, signature: ExportGraphSignature) -> None:
         if known is not node:
             node.replace_all_uses_with(known)
             graph.erase_node(node)
+
+
+def drop_checks_of_data(graph: Graph) -> None:
+    """Takes out checks of numbers that are read off a tensor for nothing else, and what computes these.
+
+    ExecuTorch leaves every check out of the program that it writes, so nobody would make them. A number that is a size
+    or an operand, too, keeps its checks, which say its range.
+    """
+    for_checks: set[FxNode] = set()
+    for node in reversed(graph.nodes):
+        is_number = node.target in READS or _is_scalar(node)
+        if node.target in _CHECKS or (is_number and node.users and for_checks.issuperset(node.users)):
+            for_checks.add(node)
+    of_data: set[FxNode] = set()  # numbers made of those that nothing but checks read
+    for node in list(graph.nodes):
+        if node not in for_checks:
+            continue
+        operands = node.all_input_nodes
+        if node.target in READS or (operands and of_data.issuperset(operands)):
+            of_data.add(node)
+            if node.target in _CHECKS:
+                graph.erase_node(node)
+    if of_data:
+        graph.eliminate_dead_code()
 
 
 def _read_from_inputs(graph: Graph, inputs: set[FxNode]) -> None:

@@ -13,7 +13,7 @@ from torch.fx import Node as FxNode
 
 from .caches import add_sizes, check_positions, write_out_cache_updates
 from .complex_numbers import take_complex_apart
-from .integers import merge_integers
+from .integers import drop_checks_of_data, merge_integers
 from .private.shape_env import own_sizes
 from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
 from .signed import compute_on_tensors
@@ -25,6 +25,8 @@ _UNBIASED = {
     _aten.std_mean.dim: _aten.std_mean.correction,
     _aten.var_mean.dim: _aten.var_mean.correction,
 }
+#: What is not among the operators of the Edge dialect, and the same that is.
+_SAME = {_aten._is_all_true.default: _aten.all.default, _aten._is_any_true.default: _aten.any.default}
 #: With the argument that says the sizes.
 _EMPTY = {_aten.empty.memory_format: 0, _aten.new_empty.default: 1}
 
@@ -43,6 +45,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     merge_integers(graph, signature)
     write_out_cache_updates(graph)
     compute_on_tensors(graph)
+    drop_checks_of_data(graph)
     _name_results(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
@@ -53,6 +56,8 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
             _to_quotient(node)
         elif node.target in _EMPTY:
             _to_zeros(node)
+        elif node.target in _SAME:
+            node.target = _SAME[node.target]
     module.recompile()
     prepared = take_complex_apart(with_module(program, module, signature, state, constants))
     return_tuples(prepared)

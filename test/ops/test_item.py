@@ -83,6 +83,20 @@ class WrittenValue(nn.Module):
         return x * (n + 1), values
 
 
+class Checked(nn.Module):
+    """Numbers that are only checked: those of ``torch._check_tensor_all``, a sum, and one beside a size."""
+
+    def forward(self, x, numbers):
+        torch._check_tensor_all(x > -100)
+        torch._check(numbers.sum().item() == 9)
+        n, m = numbers[0].item(), numbers[1].item()
+        torch._check(n >= 1)
+        torch._check(n <= 8)
+        torch._check(m < 9)
+        torch._check(n <= m)
+        return x[:n] * 2 + 1
+
+
 class SignedBound(nn.Module):
     def forward(self, x, n):
         return x.clamp(min=n.item())
@@ -132,6 +146,23 @@ def test_a_state_that_is_written_after_it_was_read():
 def test_a_value_that_is_written_after_it_was_read(is_known_positive):
     calls = [(torch.rand(4), torch.tensor([1, i])) for i in (5, 0, 3)]
     check(WrittenValue(is_known_positive), calls, delegates=1 + is_known_positive)
+
+
+def test_numbers_that_are_only_checked_stay_in_the_delegate():
+    calls = [(torch.rand(8), torch.tensor(n)) for n in ([3, 6], [1, 8], [4, 5])]
+    _, outside, method = check(Checked(), calls)
+    assert outside <= READS
+    assert method.metadata.num_outputs() == 1
+
+
+def test_checks_of_data_leave_one_call_with_nothing_outside():
+    class Positive(nn.Module):
+        def forward(self, x):
+            torch._check_tensor_all(x > 0)
+            return x.sqrt(), torch.ops.aten._is_any_true(x > 0.5)
+
+    _, outside, _ = check(Positive(), [(torch.rand(8) + 0.1,), (torch.full((8,), 0.25),)])
+    assert not outside
 
 
 def test_a_bound_that_may_be_negative_is_refused():

@@ -60,9 +60,10 @@ def in_turns(chosen: Sequence[Architecture], seed: int = 1) -> list[Architecture
     return [architecture for turn in turns for architecture in turn if architecture is not None]
 
 
-def select(known: Sequence[Architecture], only: str | None, tenth: int | None) -> list[Architecture]:
-    """Those whose name contains or matches ``only``; of these a tenth, in an order that the seed ``tenth`` gives."""
-    found = [a for a in known if only is None or only in a.name or fnmatch.fnmatch(a.name, only)]
+def select(known: Sequence[Architecture], only: Sequence[str] = (), tenth: int | None = None) -> list[Architecture]:
+    """Those whose name contains or matches one of ``only``, if there is any; of these a tenth, in an order that the
+    seed ``tenth`` gives."""
+    found = [a for a in known if not only or any(p in a.name or fnmatch.fnmatch(a.name, p) for p in only)]
     if tenth is not None:
         found = random.Random(tenth).sample(found, len(found))[: max(1, round(len(found) / 10))] if found else []
     return found

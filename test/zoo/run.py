@@ -114,7 +114,9 @@ def check(known: dict[str, dict], seed: str, seconds: float, console: Console) -
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="PATTERN", help="names that contain this, or match it: timm/*")
+    parser.add_argument(
+        "--only", metavar="PATTERN", nargs="+", default=[], help="names that contain one of these, or match it: timm/*"
+    )
     parser.add_argument(
         "--tenth", metavar="SEED", type=int, help="every tenth of them, in an order that the seed gives"
     )
@@ -136,7 +138,7 @@ def parse_arguments() -> argparse.Namespace:
         help="instead run some again that the results have, and fail if one is worse; the packages that are there do",
     )
     parser.add_argument(
-        "--check-seconds", metavar="SECONDS", type=float, default=120, help="processor time of these (%(default)s)"
+        "--check-seconds", metavar="SECONDS", type=float, default=90, help="processor time of these (%(default)s)"
     )
     parser.add_argument("--list", action="store_true", help="print the names, run nothing")
     parser.add_argument(
@@ -159,7 +161,7 @@ def main() -> int:
     if arguments.check:
         return check(known, arguments.check, arguments.check_seconds, console)
     if not chosen:
-        console.print(f"no architecture is called {arguments.only}", markup=False)
+        console.print(f"no architecture is called {' or '.join(arguments.only)}", markup=False)
         return 2
     wanted = [part for part in PARTS if part not in arguments.leave_out]
     missing = {a.name: wanted if arguments.again else table.missing(known.get(a.name, {}), a, wanted) for a in chosen}

@@ -39,10 +39,11 @@ def test_most_have_dynamic_sizes():
 
 
 def test_a_tenth_is_that_of_its_seed():
-    tenth = select(KNOWN, None, 3)
-    assert len(tenth) == round(len(KNOWN) / 10) and tenth == select(KNOWN, None, 3) != select(KNOWN, None, 4)
-    assert [a.name for a in select(KNOWN, "transformers/ber*", None)] == ["transformers/bert"]
-    assert select(KNOWN, "nothing of this name", 3) == []
+    tenth = select(KNOWN, tenth=3)
+    assert len(tenth) == round(len(KNOWN) / 10) and tenth == select(KNOWN, tenth=3) != select(KNOWN, tenth=4)
+    assert [a.name for a in select(KNOWN, ["transformers/ber*"])] == ["transformers/bert"]
+    assert [a.name for a in select(KNOWN, ["hdemucs", "coat_tiny"])] == ["timm/coat_tiny", "torchaudio/hdemucs"]
+    assert select(KNOWN, ["nothing of this name"], 3) == []
 
 
 def test_each_family_is_among_the_first():
