@@ -92,7 +92,7 @@ class Checked(nn.Module):
         n, m = numbers[0].item(), numbers[1].item()
         torch._check(n >= 1)
         torch._check(n <= 8)
-        torch._check(m < 9)
+        torch._check(m <= 8)
         torch._check(n <= m)
         return x[:n] * 2 + 1
 

@@ -174,6 +174,13 @@ def test_page_lists_what_was_run_and_why_something_is_outside():
     assert "Of 4 registered: 3 run, 2 exported, 1 of them one call" in page
 
 
+def test_page_says_what_large_differences_stand_beside():
+    known = [SimpleNamespace(name="a", family="one")]
+    page = table.page({"a": _record("a", difference=1e-3, eager_difference=2e-3)}, known)
+    assert "- `a`: static: differs by 1.0e-03, eager PyTorch from its results in float64 by 2.0e-03" in page
+    assert "0 differ from eager PyTorch" in page
+
+
 def test_large_differences_are_wrong_unless_eager_has_them():
     assert table.is_wrong(_record("a", difference=1e-3))
     assert not table.is_wrong(_record("a", difference=1e-3, eager_difference=1e-3))
