@@ -228,7 +228,7 @@ def test_four_times_the_program_is_four_times_the_work(kind, count, monkeypatch)
     assert many < 4 * few
 
 
-@pytest.mark.parametrize("kind, count", [(Transformer, 2), (Unrolled, 12)])
+@pytest.mark.parametrize("kind, count", [(Transformer, 2), pytest.param(Unrolled, 12, marks=pytest.mark.large)])
 def test_four_times_the_program_is_four_times_the_memory(kind, count, monkeypatch):
     memory_to_lower(kind, 1, monkeypatch)
     few, many = (memory_to_lower(kind, n, monkeypatch) for n in (count, 4 * count))

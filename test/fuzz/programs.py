@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from samples.find import at_most
 
 from fuzz import layers, quantized, searches, writes  # noqa: F401 (each adds expressions)
-from fuzz.expressions import EXPRESSIONS
+from fuzz.expressions import EXPRESSIONS, forms
 
 #: Sizes of the axes ``n`` and ``m`` in each call. The program is exported for the first, which is the upper bound.
 CALLS = ((6, 9), (2, 5), (6, 1), (1, 9), (3, 4), (6, 9))
@@ -187,8 +187,7 @@ class Writer:
         return self.draw(st.sampled_from(options))
 
     def form(self, text: str) -> str:
-        """One of the expressions that lines and bars divide."""
-        return self.pick(*(e.strip() for line in text.splitlines() for e in line.split(" | ") if e.strip()))
+        return self.pick(*forms(text))
 
     def number(self, low: int, high: int) -> int:
         return self.draw(st.integers(low, high))

@@ -6,24 +6,24 @@ import torch
 from fuzz.expressions import expression
 
 #: Of numbers of any type.
-_OF_ANY = """
+OF_ANY = """
 torch.nonzero({x}) | torch.nonzero({x} > 0) | {x}[{x} > 0] | torch.masked_select({x}, {x} < 1)
 torch.masked_select({x}, {x}.select(0, 0) == 1) | {x}[{x}.flatten(1).sum(1) > 0] | torch.unique({x})
-torch.unique({x}, return_counts=True)[1] | torch.unique_consecutive({x}.flatten()) | {x}[({x} == 0) | ({x} > 1)]
-torch.unique({x}, return_inverse=True, return_counts=True)[2]
+torch.unique({x}, return_counts=True)[1] | torch.unique_consecutive({x}.flatten())
+{x}[torch.logical_or({x} == 0, {x} > 1)] | torch.unique({x}, return_inverse=True, return_counts=True)[2]
 """
-_OF_INTEGERS = """
+OF_INTEGERS = """
 torch.repeat_interleave({x}.flatten() % 3) | {x}.repeat_interleave(({x}.flatten(1).sum(1) % 3), 0)
 {x}.flatten().repeat_interleave({x}.flatten() % 2, 0)
 """
 _BOXES = "({x}.flatten()[:, None] * torch.tensor([1.0, 0.5, 1.0, 0.5]) + torch.tensor([0.0, 0.0, 1.5, 1.0]))"
-_KEPT = f"torch.ops.torchvision.nms({_BOXES}, {{x}}.flatten().abs(), 0.25)"
+KEPT = f"torch.ops.torchvision.nms({_BOXES}, {{x}}.flatten().abs(), 0.25)"
 
-_FOUND_OF_FOUND = """
+FOUND_OF_FOUND = """
 {x} * 2 | {x} + {x} | -{x} | {x}.abs() | {x}.to(torch.float32) | {x} > 0 | {x}[..., None] | torch.cat([{x}, {x}])
 torch.arange({x}.shape[0]) | torch.ones({x}.shape[0], 2) | {x}.cumsum(0) | torch.where({x} > 0, {x}, 1)
 """
-_KNOWN_OF_FOUND = "{x}.sum(0) | {x}.sum() | {x}.to(torch.float32).sum(0) | ({x} == 1).sum(0) | ({x} > 1).any(0)"
+KNOWN_OF_FOUND = "{x}.sum(0) | {x}.sum() | {x}.to(torch.float32).sum(0) | ({x} == 1).sum(0) | ({x} > 1).any(0)"
 
 
 def _can_be_searched(value) -> bool:
@@ -33,8 +33,8 @@ def _can_be_searched(value) -> bool:
 @expression
 def find(writer):
     if writer.quantization is None and (x := writer.value(_can_be_searched)):
-        forms = _OF_ANY if x.is_float else _OF_ANY + _OF_INTEGERS
-        form = writer.pick(_KEPT, writer.form(forms)) if x.dtype == torch.float32 else writer.form(forms)
+        forms = OF_ANY if x.is_float else OF_ANY + OF_INTEGERS
+        form = writer.pick(KEPT, writer.form(forms)) if x.dtype == torch.float32 else writer.form(forms)
         most = 2 * max(1, *(c.numel() for c in x.calls))
         writer.add(f"at_most({form.format(x=x.name)}, {most})", (x,), True, found=True)
 
@@ -50,6 +50,6 @@ def places(writer):
 def use_found(writer):
     if x := writer.found():
         if writer.pick(True, False):
-            writer.add(writer.form(_FOUND_OF_FOUND).format(x=x.name), (x,), True, found=True)
+            writer.add(writer.form(FOUND_OF_FOUND).format(x=x.name), (x,), True, found=True)
         else:
-            writer.add(writer.form(_KNOWN_OF_FOUND).format(x=x.name), (x,), True)
+            writer.add(writer.form(KNOWN_OF_FOUND).format(x=x.name), (x,), True)
