@@ -57,7 +57,8 @@ def with_integers(layer: torch.nn.Module, bits: int) -> torch.nn.Module:
 
 @expression
 def layer_of_integers(writer):
-    x = writer.value(lambda v: is_float32(v) and v.rank and v.size(-1))
+    # Of one column torchao makes no more than one scale, and then fails.
+    x = writer.value(lambda v: is_float32(v) and v.rank and (v.size(-1) or 0) > 1)
     if x and writer.quantization is None:
         layer = f"nn.Linear({x.size(-1)}, {writer.number(1, 6)}, bias={writer.pick(True, False)})"
         writer.add(f"{writer.attribute(f'with_integers({layer}, {writer.pick(4, 8)})')}({x.name})", (x,), False)

@@ -12,6 +12,7 @@ import itertools
 import random
 import sys
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -114,11 +115,13 @@ def main() -> int:
             try:
                 hunt.round(number)
             except Exception as error:
+                if not hunt.failing:  # nothing was compared
+                    raise
                 found = FOLDER / f"found-{number}.program"
                 found.write_text(hunt.latest)
                 console.print(f"[red]differs[/red] (seed {number}, also in {found.relative_to(ROOT)}):")
                 console.print(hunt.latest, markup=False, highlight=False)
-                console.print(f"{type(error).__name__}: {error}", markup=False, highlight=False)
+                console.print("".join(traceback.format_exception(error)), markup=False, highlight=False, soft_wrap=True)
                 status = 1
             progress.update(task, completed=time.monotonic() - start, description=f"{hunt.compared.graphs} graphs")
             if status != 0 or hunt.is_over():
