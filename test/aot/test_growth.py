@@ -1,8 +1,10 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""The work of lowering grows as the program does. Work is counted in calls: time differs from run to run."""
+"""The work of lowering grows as the program does, and so does its memory. Work is counted in calls: time differs from
+run to run."""
 
 import gc
 import sys
+import tracemalloc
 
 import pytest
 import torch
@@ -162,16 +164,47 @@ class Counter:
         return counted
 
 
-def calls_to_lower(kind, count, monkeypatch):
+class Memory:
+    """The most that one of several functions has in use at once, of what it allocates itself."""
+
+    def __init__(self):
+        self.peak = 0
+
+    def measuring(self, function):
+        def measured(*args, **kwargs):
+            if tracemalloc.is_tracing():  # one of them calls another
+                return function(*args, **kwargs)
+            tracemalloc.start()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.peak = max(self.peak, tracemalloc.get_traced_memory()[1])
+                tracemalloc.stop()
+
+        return measured
+
+
+def lower_watched(kind, count, monkeypatch, watched):
+    """What is ours of it by way of ``watched``."""
     torch.manual_seed(0)
     exported = torch.export.export(kind(count).eval(), (kind.x,), dynamic_shapes=getattr(kind, "dynamic_shapes", None))
-    counter = Counter()
     with monkeypatch.context() as patch:
         for name in "transform_for_pre_decomposition", "ops_to_not_decompose", "partition":
-            patch.setattr(EtXnnpackPartitioner, name, counter.counting(getattr(EtXnnpackPartitioner, name)))
-        patch.setattr(EtXnnpackBackend, "preprocess", staticmethod(counter.counting(EtXnnpackBackend.preprocess)))
+            patch.setattr(EtXnnpackPartitioner, name, watched(getattr(EtXnnpackPartitioner, name)))
+        patch.setattr(EtXnnpackBackend, "preprocess", staticmethod(watched(EtXnnpackBackend.preprocess)))
         to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()])
+
+
+def calls_to_lower(kind, count, monkeypatch):
+    counter = Counter()
+    lower_watched(kind, count, monkeypatch, counter.counting)
     return counter.calls
+
+
+def memory_to_lower(kind, count, monkeypatch):
+    memory = Memory()
+    lower_watched(kind, count, monkeypatch, memory.measuring)
+    return memory.peak
 
 
 @pytest.mark.parametrize(
@@ -192,6 +225,14 @@ def test_four_times_the_program_is_four_times_the_work(kind, count, monkeypatch)
     calls_to_lower(kind, 1, monkeypatch)  # fills the caches of a process
     few, many = (calls_to_lower(kind, n, monkeypatch) for n in (count, 4 * count))
     print(f"{kind.__name__}: {few} calls, {many}, {many / few:.2f}")
+    assert many < 4 * few
+
+
+@pytest.mark.parametrize("kind, count", [(Transformer, 2), pytest.param(Unrolled, 12, marks=pytest.mark.large)])
+def test_four_times_the_program_is_four_times_the_memory(kind, count, monkeypatch):
+    memory_to_lower(kind, 1, monkeypatch)
+    few, many = (memory_to_lower(kind, n, monkeypatch) for n in (count, 4 * count))
+    print(f"{kind.__name__}: {few} bytes, {many}, {many / few:.2f}")
     assert many < 4 * few
 
 

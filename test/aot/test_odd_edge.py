@@ -142,9 +142,9 @@ def test_two_gigabytes_of_constants(tmp_path):
     wide, narrow = 32_768, 8_192
     with torch.no_grad():
         model = nn.Sequential(nn.Linear(narrow, wide, bias=False), nn.Linear(wide, narrow, bias=False)).eval()
-        for layer in model:
-            layer.weight.fill_(0.5)
-            layer.weight[:, ::2] = -0.25
+        for i, layer in enumerate(model):  # numbers that take 32 bits, and not the same twice
+            layer.weight.fill_(0.3 + i)
+            layer.weight[:, ::2] = -0.1 - i
         inputs = (torch.rand(1, narrow),)
         lowered = harness.lower_exported(torch.export.export(model, inputs))
         path = tmp_path / "large.pte"

@@ -19,19 +19,6 @@ LEFT_OUT = {
     "quantized_decomposed.quantize_per_token": "torchao writes it for 8da4w; test_dynamic compares that",
     "quantized_decomposed.dequantize_per_token": "torchao writes it for 8da4w; test_dynamic compares that",
     "quantized_decomposed.dequantize_per_channel_group": "torchao writes it for 8da4w; test_dynamic compares that",
-    **dict.fromkeys(
-        (
-            *(
-                "aten.nonzero",
-                "aten.masked_select",
-                "aten.repeat_interleave",
-                "aten._unique2",
-                "aten.unique_consecutive",
-            ),
-            "torchvision.nms",
-        ),
-        "the sizes of their results are found in data, which no other line could take; samples/find.py has them",
-    ),
     "quantized_decomposed.embedding_2bit": "as embedding_4bit, which there is",
     "quantized_decomposed.embedding_byte.dtype": "as embedding_byte, which there is",
     "quantized_decomposed.embedding_4bit.dtype": "as embedding_4bit, which there is",

@@ -1,20 +1,22 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """A program with the delegate beside the same in eager PyTorch."""
 
+import collections
 from collections.abc import Sequence
 
 import harness
 import torch
 from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack.aot.quantizer import EtXnnpackQuantizer
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from executorch.runtime import Runtime
-from promises import promises_hold
+from promises import Promises
 from torch.export import Dim, ExportedProgram, export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from fuzz.coverage import operators_of
-from fuzz.programs import Program, build
+from fuzz.programs import CALLS, Program, build
 
 #: Roundings of the narrowest type that may add up.
 ROUNDINGS = 16
@@ -47,7 +49,8 @@ def exported(program: Program) -> tuple[torch.nn.Module, ExportedProgram]:
 
 def _quantized(program: Program, original: ExportedProgram) -> torch.nn.Module:
     config = get_symmetric_quantization_config(is_per_channel=True, is_dynamic=program.quantization == "dynamic")
-    prepared = prepare_pt2e(original.module(), XNNPACKQuantizer().set_global(config))
+    quantizer = EtXnnpackQuantizer() if program.quantization == "static, ours" else XNNPACKQuantizer()
+    prepared = prepare_pt2e(original.module(), quantizer.set_global(config))
     for call in program.calls[:3]:
         prepared(*program.arguments(call))
     return convert_pt2e(prepared)
@@ -59,6 +62,47 @@ def _is_taken_without_us(original: ExportedProgram) -> bool:
     except Exception:
         return False
     return True
+
+
+def _kinds(program: Program) -> list[str]:
+    """What is special about it."""
+    kinds = {
+        f"quantized ({program.quantization})": program.quantization is not None,
+        "with states": program.has_states,
+        "with empty tensors": program.calls != CALLS,
+        "of dynamic sizes": any(isinstance(d, str) for x in program.inputs for d in x.shape),
+        "of sizes found in data": "at_most" in program.source,
+        "channels_last": any(x.channels_last for x in program.inputs),
+    }
+    return [kind for kind, holds in kinds.items() if holds]
+
+
+class Compared:
+    """What was compared, and what could not be."""
+
+    def __init__(self):
+        self.files = self.graphs = 0
+        self.operators: set[str] = set()  #: of ATen that were delegated
+        self.kinds, self.lines, self.left_out = (collections.Counter() for _ in range(3))  #: graphs by kind, by reason
+
+    def add(self, programs: Sequence[Program]) -> None:
+        """All of them as one file, or where something in it is not comparable its parts, down to single graphs."""
+        try:
+            self.operators |= check(programs)
+        except NotComparable as reason:
+            parts = [[program] for program in programs] if len(programs) > 1 else [[p] for p in programs[0].halves()]
+            if len(parts) < 2:
+                self.left_out[str(reason)] += 1
+                return
+            for part in parts:
+                self.add(part)
+            return
+        self.files += 1
+        for program in programs:
+            count = max(1, len(program.graphs))
+            self.graphs += count
+            self.kinds.update(dict.fromkeys(_kinds(program), count))
+            self.lines.update(line.split("=", 1)[1].strip() for line in program.source.splitlines() if " = " in line)
 
 
 def check(programs: Sequence[Program]) -> set[str]:
@@ -93,12 +137,12 @@ def check(programs: Sequence[Program]) -> set[str]:
 
 
 def _check_calls(program: Program, module, original: ExportedProgram, methods) -> None:
-    called = []
+    called, promises = [], Promises(original)
     for call in program.calls:
         inputs = program.arguments(call)
-        if not promises_hold(original, inputs):
-            continue
         try:
+            if not promises.hold(*inputs):
+                continue
             with torch.no_grad():
                 expected = module(*inputs)
         except RuntimeError:

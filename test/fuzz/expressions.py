@@ -12,6 +12,11 @@ def expression(function):
     return function
 
 
+def forms(text: str) -> list[str]:
+    """The expressions that lines and bars divide."""
+    return [form.strip() for line in text.splitlines() for form in line.split(" | ") if form.strip()]
+
+
 def is_float32(value):
     return value.dtype == torch.float32
 

@@ -10,7 +10,6 @@ inputs each time, from those of the checkout alone.
 
 import argparse
 import dataclasses
-import json
 import os
 import re
 import shutil
@@ -24,9 +23,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "build" / "fuzz"
+sys.path.insert(0, str(ROOT / "test"))
+
+from fuzz.totals import FOLDER, Counter  # noqa: E402
+
 FUZZER = ROOT / "build" / "asan-clang" / "test" / "fuzz" / "targets" / "et_xnnpack_fuzzer"
-TOTALS = FOLDER / "totals.json"
 
 #: A run may take 20 seconds: tensors are small. Functions are not looked up, which would take longer than most runs.
 OPTIONS = ["-timeout=20", "-rss_limit_mb=4096", "-malloc_limit_mb=4096", "-print_funcs=0"]
@@ -66,7 +67,7 @@ def write_seeds(target: str, folder: Path) -> None:
             (folder / f"{first}").write_bytes(bytes([first, 1, 0, 2, 3]))
 
 
-def fuzz(command: list[str], name: str, seconds: float, console: Console) -> Run:
+def fuzz(command: list[str], name: str, seconds: float, total: Counter | None, console: Console) -> Run:
     run, tail = Run(), []
     # Allocations remember little of where they were made, and freed memory comes back sooner: a fifth of the time.
     options = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=16", "UBSAN_OPTIONS": "print_stacktrace=1"}
@@ -80,11 +81,15 @@ def fuzz(command: list[str], name: str, seconds: float, console: Console) -> Run
             if match := STATUS.match(line):
                 run.executions, run.edges, run.kept = map(int, match.groups())
                 tail = []
+                if total is not None:
+                    total.reached(run.executions)
                 elapsed = time.monotonic() - start
                 progress.update(task, completed=elapsed, description=f"{name}: {run.executions} inputs")
             else:
                 tail.append(line)
     run.code, run.tail = process.wait(), "".join(tail)
+    if total is not None:
+        total.reached(run.executions, is_last=True)
     return run
 
 
@@ -101,14 +106,6 @@ def merge(target: str, corpus: Path, console: Console) -> None:
     console.print(f"  {len(list(corpus.iterdir()))} of {before} inputs kept in {corpus.relative_to(ROOT)}")
 
 
-def add_to_totals(target: str, executions: int) -> int:
-    """All executions since build/fuzz was made."""
-    totals = json.loads(TOTALS.read_text()) if TOTALS.exists() else {}
-    totals[target] = totals.get(target, 0) + executions
-    TOTALS.write_text(json.dumps(totals))
-    return totals[target]
-
-
 def hunt(target: str, seconds: float, seed: int, check: bool, console: Console) -> int:
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
@@ -120,13 +117,13 @@ def hunt(target: str, seconds: float, seed: int, check: bool, console: Console) 
         limits = [f"-max_total_time={round(seconds)}", f"-seed={seed}", f"-max_len={TARGETS[target].longest}"]
         prefix = f"-artifact_prefix={FOLDER}/found-{target}-"
         command = [FUZZER, f"--target={target}", *OPTIONS, *limits, prefix, corpus, seeds]
-        run = fuzz(command, target, seconds, console)
+        total = None if check else Counter(target, every=10_000)
+        run = fuzz(command, target, seconds, total, console)
         elapsed = time.monotonic() - start
         console.print(
             f"{target}: {run.executions} inputs in {elapsed / 60:.1f} minutes "
             f"({run.executions / elapsed:.0f} a second), {run.edges} edges of the runtime reached, "
-            f"{run.kept} inputs that differ in what they reach"
-            + ("" if check else f"; {add_to_totals(target, run.executions)} in all"),
+            f"{run.kept} inputs that differ in what they reach" + ("" if total is None else f"; {total.total} in all"),
             soft_wrap=True,
         )
         if run.code != 0:

@@ -7,9 +7,10 @@ import textwrap
 
 import torch
 from hypothesis import strategies as st
+from samples.find import at_most
 
-from fuzz import layers, quantized, writes  # noqa: F401 (each adds expressions)
-from fuzz.expressions import EXPRESSIONS
+from fuzz import layers, quantized, searches, writes  # noqa: F401 (each adds expressions)
+from fuzz.expressions import EXPRESSIONS, forms
 
 #: Sizes of the axes ``n`` and ``m`` in each call. The program is exported for the first, which is the upper bound.
 CALLS = ((6, 9), (2, 5), (6, 1), (1, 9), (3, 4), (6, 9))
@@ -21,6 +22,9 @@ MOST_GRAPHS = 4
 LARGEST = 1e4
 MOST_ELEMENTS = 20_000
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+#: What a quantizer makes of a whole program: integers with ranges that were measured, by ExecuTorch's quantizer or by
+#: ours, or that are computed in each call.
+QUANTIZATIONS = ("static", "static, ours", "dynamic")
 INTEGERS = (torch.int64, torch.int32, torch.int8, torch.uint8)
 
 
@@ -53,6 +57,7 @@ class Value:
     calls: tuple[torch.Tensor, ...]  #: its value in each call
     exact: bool  #: whether no rounding has happened, so that any order of sums gives the same
     epsilon: float  #: of the narrowest type on the way
+    found: bool = False  #: whether its first size is found in data, which most operators do not take
 
     @property
     def dtype(self) -> torch.dtype:
@@ -80,40 +85,59 @@ class Program:
     epsilons: tuple[float, ...]
     exact: tuple[bool, ...]
     calls: tuple[tuple[int, int], ...] = CALLS
-    graphs: int = 1  #: that have nothing to do with each other
+    #: Which results belong to each of its graphs, that have nothing to do with each other; none: all to one.
+    graphs: tuple[tuple[int, ...], ...] = ()
     has_states: bool = False
-    quantization: str | None = None  #: what the quantizer makes of it: "static", "dynamic"
+    quantization: str | None = None  #: of QUANTIZATIONS
 
-    def __repr__(self) -> str:  # what hypothesis prints
-        return (
-            f"\n{self.source}\nINPUTS = {self.inputs!r}\nCALLS = {self.calls!r}\nQUANTIZATION = {self.quantization!r}\n"
-        )
+    def __repr__(self) -> str:
+        """What hypothesis prints and files keep; ``read_programs`` reads it."""
+        constants = {name.upper(): getattr(self, name) for name in _CONSTANTS}
+        return f"\n{self.source}\n" + "".join(f"{name} = {value!r}\n" for name, value in constants.items())
 
     def module(self) -> torch.nn.Module:
         return build(self.source)
 
-    def only(self, i: int) -> "Program":
-        """What result ``i`` needs; states that others write to stay as they are."""
+    def only(self, *results: int) -> "Program":
+        """What these results need; states that others write to stay as they are."""
         head, _, forward = self.source.partition("forward(")
-        arguments, *lines, results = forward.splitlines()
-        name = results.split("return ")[1].rstrip(",").split(", ")[i]
-        wanted, kept = {name}, []
+        arguments, *lines, returned = forward.splitlines()
+        all_names = returned.split("return ")[1].rstrip(",").split(", ")
+        names = [all_names[i] for i in results]
+        wanted, kept = set(names), []
         for line in reversed(lines):
             if line.split(" = ")[0].strip() in wanted:
                 wanted |= set(re.findall(r"\bv\d+\b", line))
                 kept.insert(0, line)
-        source = "\n".join([f"{head}forward({arguments}", *kept, f"        return {name},"]) + "\n"
-        return dataclasses.replace(self, source=source, epsilons=(self.epsilons[i],), exact=(self.exact[i],))
+        source = "\n".join([f"{head}forward({arguments}", *kept, f"        return {', '.join(names)},"]) + "\n"
+        places = {result: place for place, result in enumerate(results)}
+        graphs = tuple(tuple(places[i] for i in graph if i in places) for graph in self.graphs)
+        return dataclasses.replace(
+            self,
+            source=source,
+            epsilons=tuple(self.epsilons[i] for i in results),
+            exact=tuple(self.exact[i] for i in results),
+            graphs=tuple(filter(None, graphs)),
+        )
+
+    def halves(self) -> "list[Program]":
+        """Some of its graphs and the others; one alone cannot be divided."""
+        middle = len(self.graphs) // 2
+        return [self.only(*sum(graphs, ())) for graphs in (self.graphs[:middle], self.graphs[middle:]) if graphs]
 
     def arguments(self, call: tuple[int, int]) -> tuple[torch.Tensor, ...]:
         return tuple(x.tensor(call, seed) for seed, x in enumerate(self.inputs))
 
 
+#: What is written beside the source.
+_CONSTANTS = ("inputs", "calls", "epsilons", "exact", "quantization")
 _NAMES = {
     "torch": torch,
     "nn": torch.nn,
     "F": torch.nn.functional,
     "_q": torch.ops.quantized_decomposed,
+    "at_most": at_most,
+    "with_integers": quantized.with_integers,
 }
 
 
@@ -125,35 +149,45 @@ def build(source: str) -> torch.nn.Module:
         return names["Program"]().eval()  # it sets the seeds
 
 
+def read_programs(text: str) -> list[Program]:
+    """What several programs print, one after the other."""
+    result = []
+    for part in text.split("class Program(nn.Module):\n")[1:]:
+        source, _, rest = part.partition("\nINPUTS = ")
+        names = {"Input": Input, **_NAMES}
+        exec(f"INPUTS = {rest}", names)
+        constants = {name: names[name.upper()] for name in _CONSTANTS}
+        result.append(Program(f"class Program(nn.Module):\n{source}", **constants))
+    return result
+
+
 class Writer:
     """Adds lines to a program, if eager PyTorch takes them."""
 
     def __init__(self, draw):
         self.draw = draw
         self.calls = self.pick(CALLS, CALLS, CALLS, CALLS_WITH_EMPTY)
-        self.quantization = self.pick(*[None] * 10, "static", "dynamic")
+        self.quantization = self.pick(*[None] * 10, *QUANTIZATIONS)
         self.inputs: list[Input] = []
         self.values: list[Value] = []
         self.attributes: list[str] = []
         self.lines: list[str] = []
         self.used: set[str] = set()
         self.has_states = False
-        self.graphs = 0
-        self._done: list[Value] = []  # of graphs before
+        self._done: list[list[Value]] = []  # of graphs before
         self._modules: dict[str, object] = {}
 
     def new_graph(self) -> None:
         """What comes next knows nothing of what there is."""
-        self._done += self.values
+        if self.values:
+            self._done.append(self.values)
         self.values = []
-        self.graphs += 1
 
     def pick(self, *options):
         return self.draw(st.sampled_from(options))
 
     def form(self, text: str) -> str:
-        """One of the expressions that lines and bars divide."""
-        return self.pick(*(e.strip() for line in text.splitlines() for e in line.split(" | ") if e.strip()))
+        return self.pick(*forms(text))
 
     def number(self, low: int, high: int) -> int:
         return self.draw(st.integers(low, high))
@@ -163,8 +197,12 @@ class Writer:
 
     def value(self, accepts=lambda value: True) -> Value | None:
         """One that there is, rather a late one."""
-        found = [v for v in self.values if accepts(v)]
-        return found[len(found) - 1 - min(self.number(0, 4), len(found) - 1)] if found else None
+        fit = [v for v in self.values if not v.found and accepts(v)]
+        return fit[len(fit) - 1 - min(self.number(0, 4), len(fit) - 1)] if fit else None
+
+    def found(self) -> Value | None:
+        """The last one whose size is found in data."""
+        return next((v for v in reversed(self.values) if v.found), None)
 
     def attribute(self, source: str) -> str:
         """The name of a module that is made once."""
@@ -195,20 +233,22 @@ class Writer:
         self.values.append(Value(f"x{len(self.inputs)}", calls, self.quantization is None, epsilon))
         self.inputs.append(x)
 
-    def add(self, expression: str | None, operands: tuple[Value, ...], exact: bool) -> Value | None:
+    def add(
+        self, expression: str | None, operands: tuple[Value, ...], exact: bool, found: bool = False
+    ) -> Value | None:
         """``expression`` as a new value; None where eager PyTorch refuses it or its result is of no use here."""
         if expression is None:
             return None
         holder = type("Holder", (), self._modules)
         kept = {name: module.clone() for name, module in self._modules.items() if isinstance(module, torch.Tensor)}
-        value = self._value(expression, operands, exact, holder)
+        value = self._value(expression, operands, exact, found, holder)
         written = [name for name, before in kept.items() if not torch.equal(before, self._modules[name])]
         for name in written:
             self._modules[name].copy_(kept[name])
         self.has_states |= value is not None and bool(written)
         return value
 
-    def _value(self, expression: str, operands: tuple[Value, ...], exact: bool, holder) -> Value | None:
+    def _value(self, expression: str, operands, exact: bool, found: bool, holder) -> Value | None:
         calls = []
         for i, sizes in enumerate(self.calls):
             names = {v.name: v.calls[i] for v in self.values}
@@ -217,7 +257,7 @@ class Writer:
                     result = eval(expression, {**_NAMES, **names, "self": holder})
             except (RuntimeError, IndexError, ValueError, TypeError, AssertionError, NotImplementedError):
                 return None
-            if not _is_of_use(result, 0 in sizes):
+            if not _is_of_use(result, found or 0 in sizes):
                 return None
             if calls and (result.dim(), result.dtype) != (calls[0].dim(), calls[0].dtype):
                 return None
@@ -225,7 +265,7 @@ class Writer:
         own = torch.finfo(calls[0].dtype).eps if calls[0].dtype.is_floating_point else 0.0
         exact = exact and all(v.exact for v in operands) and own <= torch.finfo(torch.float32).eps
         epsilon = max(own, *(v.epsilon for v in operands)) if operands else own
-        value = Value(f"v{len(self.lines)}", tuple(calls), exact, epsilon)
+        value = Value(f"v{len(self.lines)}", tuple(calls), exact, epsilon, found)
         self.lines.append(f"{value.name} = {expression}")
         self.used.update(v.name for v in operands)
         self.values.append(value)
@@ -234,7 +274,9 @@ class Writer:
     def program(self) -> Program:
         """All that nothing else reads is returned."""
         self.new_graph()
-        results = [v for v in self._done if v.name not in self.used and v.name.startswith("v")]
+        by_graph = [[v for v in values if v.name not in self.used and v.name[0] == "v"] for values in self._done]
+        results = [v for values in by_graph for v in values]
+        places = iter(range(len(results)))
         arguments = ", ".join(f"x{i}" for i in range(len(self.inputs)))
         body = "\n".join(self.lines)
         source = (
@@ -250,7 +292,7 @@ class Writer:
             tuple(v.epsilon for v in results),
             tuple(v.exact for v in results),
             self.calls,
-            self.graphs - 1,
+            tuple(tuple(next(places) for _ in values) for values in by_graph if values),
             self.has_states,
             None if self.has_states else self.quantization,
         )

@@ -3,6 +3,7 @@
 
 import torch
 from torch.ao.quantization.fx import _decomposed  # noqa: F401 (registers the operators)
+from torchao.quantization import Int8WeightOnlyConfig, IntxWeightOnlyConfig, PerAxis, quantize_
 
 from fuzz.expressions import expression, is_float32
 
@@ -45,6 +46,22 @@ def weight_only(writer):
         name = writer.buffer(f"torch.randint(-127, 128, ({out}, {c}), dtype=torch.int8)")
         weight = f"_q.dequantize_per_channel(self.{name}, torch.full(({out},), 0.01), None, 0, -127, 127, torch.int8)"
         writer.add(f"F.linear({x.name}, {weight})", (x,), False)
+
+
+def with_integers(layer: torch.nn.Module, bits: int) -> torch.nn.Module:
+    """The layer as torchao makes it."""
+    four = IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerAxis(0))
+    quantize_(layer, Int8WeightOnlyConfig() if bits == 8 else four)
+    return layer
+
+
+@expression
+def layer_of_integers(writer):
+    # Of one column torchao makes no more than one scale, and then fails.
+    x = writer.value(lambda v: is_float32(v) and v.rank and (v.size(-1) or 0) > 1)
+    if x and writer.quantization is None:
+        layer = f"nn.Linear({x.size(-1)}, {writer.number(1, 6)}, bias={writer.pick(True, False)})"
+        writer.add(f"{writer.attribute(f'with_integers({layer}, {writer.pick(4, 8)})')}({x.name})", (x,), False)
 
 
 @expression

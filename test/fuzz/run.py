@@ -3,57 +3,51 @@
 """Compares random programs with eager PyTorch until the time is over or one differs: ``make fuzz-programs MINUTES=10``.
 
 What differs is printed as the smallest program that does, and written to build/fuzz. So is each program before it runs,
-as ``current.py``: one may end the process.
+as ``current.program``: one may end the process. Such files can be given as arguments, and are compared alone.
+build/fuzz/totals.json has the graphs of all runs, and log.txt their seeds.
 """
 
 import argparse
-import collections
 import itertools
 import random
 import sys
 import time
+import traceback
 import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "test"), str(ROOT / "benchmarks")]
-FOLDER = ROOT / "build" / "fuzz"
 
 import faster_export  # noqa: E402
+import torch  # noqa: E402
+from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool  # noqa: E402
 from hypothesis import HealthCheck, Phase, Verbosity, assume, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import Progress  # noqa: E402
 
 from fuzz.coverage import missing  # noqa: E402
-from fuzz.differential import NotComparable, check  # noqa: E402
-from fuzz.programs import CALLS, Program, programs  # noqa: E402
+from fuzz.differential import Compared, check  # noqa: E402
+from fuzz.programs import programs, read_programs  # noqa: E402
+from fuzz.totals import FOLDER, Counter, commit  # noqa: E402
 
-#: Files between two looks at the clock.
-ROUND = 10
+#: Files of one seed. The first ones of each are small.
+ROUND = 40
 MOST_METHODS = 2
-
-
-def kinds_of(program: Program) -> list[str]:
-    """What is special about its graphs, once for each."""
-    kinds = {
-        "quantized": program.quantization is not None,
-        "with states": program.has_states,
-        "with empty tensors": program.calls != CALLS,
-        "of dynamic sizes": any(isinstance(d, str) for x in program.inputs for d in x.shape),
-        "channels_last": any(x.channels_last for x in program.inputs),
-    }
-    return [kind for kind, holds in kinds.items() if holds for _ in range(program.graphs)]
+#: An odd number does not divide what loops have evenly.
+THREADS = 3
 
 
 class Hunt:
-    def __init__(self):
-        self.compared = 0  # graphs
-        self.files = 0
-        self.operators = set()
-        self.kinds = collections.Counter()
-        self.left_out = collections.Counter()
-        self.functions = collections.Counter()
+    def __init__(self, minutes: float, graphs: float):
+        self.end, self.graphs = time.monotonic() + 60 * minutes, graphs
+        self.total = Counter("graphs")
+        self.failing = False  # from then on it only becomes smaller
+        self.compared = Compared()
+
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.end or self.total.total >= self.graphs
 
     def round(self, number: int) -> None:
         """Raises what a program raises, once it is as small as it gets."""
@@ -70,29 +64,34 @@ class Hunt:
         )
         @given(st.lists(programs(), min_size=1, max_size=MOST_METHODS))
         def compare(methods):
+            if self.is_over() and not self.failing:
+                return
             self.latest = "".join(map(repr, methods))
-            (FOLDER / "current.py").write_text(self.latest)
+            (FOLDER / "current.program").write_text(self.latest)
+            compared = Compared() if self.failing else self.compared
+            before = compared.graphs
             try:
-                self.operators |= check(methods)
-            except NotComparable as reason:
-                self.left_out[str(reason)] += 1
-                assume(False)
+                compared.add(methods)
+            except Exception:
+                self.failing = True
+                raise
             finally:
                 faster_export.forget_programs()
-            self.compared += sum(program.graphs for program in methods)
-            self.files += 1
-            for program in methods:
-                self.kinds.update(kinds_of(program))
-                self.functions.update(
-                    line.split("=", 1)[1].strip() for line in program.source.splitlines() if " = " in line
-                )
+            self.total.reached(self.compared.graphs)
+            assume(compared.graphs > before)
 
+        before = self.compared.graphs
         compare()
+        with (FOLDER / "log.txt").open("a") as log:
+            count = self.compared.graphs - before
+            log.write(f"{time.strftime('%F %T')} {commit()} seed {number}: {count} graphs, {self.total.total} in all\n")
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, help="programs that were found, instead of random ones")
     parser.add_argument("--minutes", type=float, default=10, help="how long to look")
+    parser.add_argument("--graphs", type=float, default=float("inf"), help="until so many were compared in all runs")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="of the first programs")
     return parser.parse_args()
 
@@ -101,8 +100,14 @@ def main() -> int:
     arguments = parse_arguments()
     warnings.simplefilter("ignore")
     faster_export.patch_torch()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    hunt, console, start = Hunt(), Console(), time.monotonic()
+    torch.fx.config.do_not_emit_stack_traces = True  # of every node
+    torch.set_num_threads(1)
+    _unsafe_reset_threadpool(THREADS)
+    for file in arguments.files:
+        check(read_programs(file.read_text()))
+    if arguments.files:
+        return 0
+    hunt, console, start = Hunt(arguments.minutes, arguments.graphs), Console(), time.monotonic()
     status = 0
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("programs", total=arguments.minutes * 60)
@@ -110,29 +115,30 @@ def main() -> int:
             try:
                 hunt.round(number)
             except Exception as error:
-                found = FOLDER / f"found-{number}.py"
+                if not hunt.failing:  # nothing was compared
+                    raise
+                found = FOLDER / f"found-{number}.program"
                 found.write_text(hunt.latest)
                 console.print(f"[red]differs[/red] (seed {number}, also in {found.relative_to(ROOT)}):")
                 console.print(hunt.latest, markup=False, highlight=False)
-                console.print(f"{type(error).__name__}: {error}", markup=False, highlight=False)
+                console.print("".join(traceback.format_exception(error)), markup=False, highlight=False, soft_wrap=True)
                 status = 1
+            progress.update(task, completed=time.monotonic() - start, description=f"{hunt.compared.graphs} graphs")
+            if status != 0 or hunt.is_over():
                 break
-            elapsed = time.monotonic() - start
-            progress.update(task, completed=elapsed, description=f"{hunt.compared} graphs")
-            if elapsed >= arguments.minutes * 60:
-                break
-    elapsed = time.monotonic() - start
+    elapsed, compared = time.monotonic() - start, hunt.compared
     console.print(
-        f"{hunt.compared} graphs in {hunt.files} programs compared in {elapsed / 60:.1f} minutes "
-        f"({hunt.compared / elapsed:.1f} a second), {len(hunt.functions)} different lines, from seed {arguments.seed}; "
-        f"{', '.join(f'{count} {kind}' for kind, count in hunt.kinds.most_common())}",
+        f"{compared.graphs} graphs in {compared.files} programs compared in {elapsed / 60:.1f} minutes "
+        f"({compared.graphs / elapsed:.1f} a second, {hunt.total.total} in all runs), "
+        f"{len(compared.lines)} different lines, from seed {arguments.seed}; "
+        f"{', '.join(f'{count} {kind}' for kind, count in compared.kinds.most_common())}",
         soft_wrap=True,
     )
-    for reason, count in hunt.left_out.most_common():
+    for reason, count in compared.left_out.most_common():
         console.print(f"  {count} left out, {reason}", markup=False)
-    never = missing(hunt.operators)
+    never = missing(compared.operators)
     console.print(
-        f"  {len(hunt.operators)} operators were delegated; never: {', '.join(never) or 'none'}", markup=False
+        f"  {len(compared.operators)} operators were delegated; never: {', '.join(never) or 'none'}", markup=False
     )
     return status
 

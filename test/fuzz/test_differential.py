@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The same random programs every time; ``make fuzz-programs`` takes others."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from executorch.backends import et_xnnpack
@@ -8,26 +10,38 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from fuzz.coverage import covering_programs
-from fuzz.differential import NotComparable, check
-from fuzz.programs import programs
+from fuzz.differential import Compared, check
+from fuzz.programs import programs, read_programs
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
 def test_random_programs_equal_eager():
-    compared = []
+    compared = Compared()
 
     @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(programs(), min_size=1, max_size=2))
     def compare(methods):
-        try:
-            check(methods)
-        except NotComparable:
-            assume(False)
-        compared.append(methods)
+        before = compared.graphs
+        compared.add(methods)
+        assume(compared.graphs > before)
 
     compare()
-    assert len(compared) >= 10
+    assert compared.files >= 10
+
+
+REPRODUCERS = sorted((Path(__file__).parents[1] / "reproducers").glob("*.program"))
+
+
+@pytest.mark.parametrize("path", REPRODUCERS, ids=lambda path: path.stem)
+def test_what_once_differed_equals_eager(path):
+    check(read_programs(path.read_text()))
+
+
+def test_programs_are_read_as_they_are_printed():
+    printed = covering_programs(of=15)
+    read = read_programs("".join(map(repr, printed)))
+    assert list(map(repr, read)) == list(map(repr, printed))
 
 
 def test_a_result_alone_is_that_of_the_program():
@@ -41,4 +55,6 @@ def test_a_result_alone_is_that_of_the_program():
                 alone = program.only(i)
                 assert torch.equal(alone.module()(*inputs)[0], result)
                 shorter += len(alone.source) < len(program.source)
+            parts = [result for half in program.halves() for result in half.module()(*inputs)]
+            assert len(parts) == len(results) and all(map(torch.equal, parts, results))
     assert shorter

@@ -146,7 +146,7 @@ TEST(Reproducers, AreOfTargets) {
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(ET_XNNPACK_REPRODUCERS)) {
     const std::string extension = entry.path().extension().string();
-    files += extension != ".md" && extension != ".py"; // those are programs in Python
+    files += extension != ".md" && extension != ".program"; // those are in Python
   }
   EXPECT_EQ(count, files);
   EXPECT_GT(count, 0u);

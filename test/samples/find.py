@@ -7,7 +7,8 @@ from torch import nn
 from . import BATCH, LENGTH, Argument, Sample, bools, integers, new, rand
 
 
-def _at_most(x, bound: int):
+def at_most(x, bound: int):
+    """Says how many there may be, without which ExecuTorch has no memory for them."""
     torch._check(x.shape[0] <= bound)
     return x
 
@@ -54,29 +55,29 @@ def _corners(*shape):
 
 
 def _suppress(boxes, scores):
-    return _at_most(torch.ops.torchvision.nms(boxes, scores, 0.3), 17)
+    return at_most(torch.ops.torchvision.nms(boxes, scores, 0.3), 17)
 
 
 def _counted(x):
     x = x[x > 0]
-    n = _at_most(x, 12).shape[0]
+    n = at_most(x, 12).shape[0]
     return x * torch.arange(n), torch.ones(n, 2)
 
 
 def _two(x, y):
-    x, y = _at_most(x[x > 0], 12), _at_most(torch.nonzero(y), 10)
+    x, y = at_most(x[x > 0], 12), at_most(torch.nonzero(y), 10)
     return x * 2, y[:, 0].float() @ torch.ones(y.shape[0]), (x[:, None] - y[:, 1].float()).sum()
 
 
 def _stacked(x):
     """Where nothing is found a product of nothing, and a sum."""
-    x = _at_most(x[x[:, 0] > 0], 17)
+    x = at_most(x[x[:, 0] > 0], 17)
     return x.t() @ x, torch.cat([x, torch.ones(2, 4)]), x.sum(0)
 
 
 def _unique_all(x):
     found, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
-    return _at_most(found, 17), inverse, counts
+    return at_most(found, 17), inverse, counts
 
 
 class Detector(nn.Module):
@@ -109,28 +110,28 @@ class Counter(nn.Module):
         self.register_buffer("count", torch.zeros(6))
 
     def forward(self, x):
-        places = _at_most(torch.nonzero(x > 0), 6)[:, 0]
+        places = at_most(torch.nonzero(x > 0), 6)[:, 0]
         self.count.index_add_(0, places, torch.ones(places.shape[0]))
         return self.count * 1, places
 
 
 SAMPLES = [
-    Sample("nonzero", lambda x: _at_most(torch.nonzero(x > 0), 12), rand(3, 4)),
-    Sample("nonzero_integers", lambda x: _at_most(torch.nonzero(x), 7), integers(7, low=-1, high=2)),
-    Sample("nonzero_none", lambda x: _at_most(torch.nonzero(x), 7), bools(7, true=0)),
+    Sample("nonzero", lambda x: at_most(torch.nonzero(x > 0), 12), rand(3, 4)),
+    Sample("nonzero_integers", lambda x: at_most(torch.nonzero(x), 7), integers(7, low=-1, high=2)),
+    Sample("nonzero_none", lambda x: at_most(torch.nonzero(x), 7), bools(7, true=0)),
     Sample("nonzero_inside", lambda x: torch.nonzero(x > 0).sum(0), rand(BATCH, LENGTH)),
-    Sample("masked_select", lambda x, m: _at_most(torch.masked_select(x, m), 17), rand(LENGTH), bools(LENGTH)),
-    Sample("masked_select_broadcast", lambda x, m: _at_most(x.masked_select(m), 12) * 2, rand(3, 4), bools(4)),
-    Sample("mask_rows", lambda x, m: _at_most(x[m], 17) @ torch.ones(4, 3), rand(LENGTH, 4), bools(LENGTH)),
+    Sample("masked_select", lambda x, m: at_most(torch.masked_select(x, m), 17), rand(LENGTH), bools(LENGTH)),
+    Sample("masked_select_broadcast", lambda x, m: at_most(x.masked_select(m), 12) * 2, rand(3, 4), bools(4)),
+    Sample("mask_rows", lambda x, m: at_most(x[m], 17) @ torch.ones(4, 3), rand(LENGTH, 4), bools(LENGTH)),
     Sample("mask_middle", lambda x, m: x[:, m].sum(1), rand(2, 5, 3), bools(5)),
-    Sample("mask_of_two_axes", lambda x, m: _at_most(x[m], 15), integers(3, 5, 2), bools(3, 5)),
+    Sample("mask_of_two_axes", lambda x, m: at_most(x[m], 15), integers(3, 5, 2), bools(3, 5)),
     Sample("mask_dynamic", _stacked, rand(LENGTH, 4)),
     Sample("mask_and_sizes", _counted, rand(3, 4)),
     Sample("mask_and_nonzero", _two, rand(3, 4), integers(2, 5, low=0, high=2)),
-    Sample("repeat_interleave_tensor", lambda r: _at_most(torch.repeat_interleave(r), 9), integers(3, low=0, high=4)),
+    Sample("repeat_interleave_tensor", lambda r: at_most(torch.repeat_interleave(r), 9), integers(3, low=0, high=4)),
     Sample(
         "repeat_interleave_rows",
-        lambda x, r: _at_most(x.repeat_interleave(r, 0), 60) + 1,
+        lambda x, r: at_most(x.repeat_interleave(r, 0), 60) + 1,
         rand(LENGTH, 3),
         integers(LENGTH, low=0, high=4, dtype=torch.int32),
     ),
@@ -140,12 +141,12 @@ SAMPLES = [
         rand(2, 4),
         integers(4),
     ),
-    Sample("unique", lambda x: _at_most(torch.unique(x), 12), integers(3, 4, low=0, high=6)),
+    Sample("unique", lambda x: at_most(torch.unique(x), 12), integers(3, 4, low=0, high=6)),
     Sample("unique_all", _unique_all, integers(3, 4, low=0, high=6)),
     Sample("unique_all_dynamic", lambda x: _unique_all(x.round()), rand(LENGTH)),
     Sample(
         "unique_consecutive",
-        lambda x: _at_most(torch.unique_consecutive(x), 17) * 2,
+        lambda x: at_most(torch.unique_consecutive(x), 17) * 2,
         integers(LENGTH, low=0, high=3),
     ),
     Sample("nms", _suppress, _corners(LENGTH, 4), rand(LENGTH)),
