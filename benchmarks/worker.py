@@ -11,6 +11,8 @@ from pathlib import Path
 
 #: In the environment of a process that counts its own time instead of all, for machines that are busy with others.
 CPU_TIME = "ET_XNNPACK_BENCHMARK_CPU_TIME"
+#: Seconds before a turn: the threads of the engine before go on looking for work for a while.
+REST = 0.1
 
 
 class Process:
@@ -46,6 +48,10 @@ class Process:
             raise RuntimeError(result)
         return result
 
+    def _take_turn(self, *message):
+        time.sleep(REST)
+        return self._ask(*message)
+
 
 class Worker(Process):
     """An engine that runs whole models."""
@@ -71,11 +77,11 @@ class Worker(Process):
 
     def time(self, warmup: int, calls: int, folder: Path | None = None) -> list[float]:
         """Milliseconds of each of ``calls`` calls after ``warmup`` others, of what was loaded last or from a folder."""
-        return self._ask("time", warmup, calls, None if folder is None else str(folder))
+        return self._take_turn("time", warmup, calls, None if folder is None else str(folder))
 
     def burst(self, calls: int) -> float:
         """Microseconds a call of what was loaded last, of ``calls`` calls that are timed together."""
-        return self._ask("burst", calls)
+        return self._take_turn("burst", calls)
 
     def run(self, folder: Path, inputs: Path) -> list:
         """The results of what was loaded from ``folder`` of arrays in a file, named by call and argument: 0_0, 0_1."""

@@ -20,7 +20,7 @@ extern "C" {
  */
 const struct xnn_gemm_config* et_xnnpack_f32_conv_config(size_t columns);
 
-/* The same for a fully connected layer, which with wide tiles goes through its weights in blocks. */
+/* The same for a fully connected layer, which with wide tiles goes through its weights in blocks, and fetches ahead. */
 const struct xnn_gemm_config* et_xnnpack_f32_gemm_config(size_t columns);
 
 /* XNNPACK's tile of 2 columns for up to 4 of them, else null. */

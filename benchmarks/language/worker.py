@@ -33,7 +33,7 @@ class Worker(worker.Process):
 
     def time(self, position: int, lengths: list[int]) -> list[float]:
         """Seconds of steps with so many tokens each, the first of them with ``position`` tokens in the cache."""
-        return self._ask("time", position, lengths)
+        return self._take_turn("time", position, lengths)
 
     def memory(self) -> dict[str, float]:
         """Megabytes since before loading: the peak of all, and what is the process's own now."""

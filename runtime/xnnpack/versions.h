@@ -93,14 +93,6 @@ xnn_status setup_with_workspace(
   }
 }
 
-// Whether convolutions of 1 x 1 multiply all pixels as a fully connected layer multiplies rows. Later versions look up
-// the address of each pixel instead: their subgraphs put a fully connected layer in the place of such a convolution.
-#ifdef XNN_FLAG_NO_BROADCAST
-inline constexpr bool kConvolutionsMultiplyRows = false;
-#else
-inline constexpr bool kConvolutionsMultiplyRows = true;
-#endif
-
 // How many images or rows have their own scale, and what XNNPACK reads and writes behind them: as many as its largest
 // tile has rows but one (XNN_MAX_MR), which the header of the version that we build does not say (third-party/xnnpack_rows.h).
 inline size_t parameters_for(size_t count) {

@@ -268,7 +268,8 @@ class XnnpackConv : public XnnpackKernel {
   size_t quantized_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
 };
 
-// Whether each pixel of the result is a product of one pixel of the image.
+// Whether each pixel of the result is a product of one pixel of the image: then a fully connected layer multiplies the
+// pixels as rows, in larger blocks than a convolution, which in later versions of XNNPACK looks up the address of each.
 bool is_pixel_product(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
@@ -281,7 +282,7 @@ bool is_pixel_product(const NodeContext& node) {
 } // namespace
 
 std::unique_ptr<Kernel> make_xnnpack_conv2d(const NodeContext& node, bool float16) {
-  if (!kConvolutionsMultiplyRows && is_pixel_product(node)) {
+  if (is_pixel_product(node)) {
     return make_xnnpack_pixel_product(node, float16);
   }
   return std::make_unique<XnnpackConv<schema::Conv2d>>(node, float16);
