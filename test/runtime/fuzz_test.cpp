@@ -94,6 +94,18 @@ INSTANTIATE_TEST_SUITE_P(Samples, FuzzTest, ::testing::ValuesIn(sample_graphs())
   return sample.param.name;
 });
 
+// Such a tensor has no bytes, so that nothing else keeps it from being made.
+TEST(TryBlobTest, LeavesOutWhatExecuTorchCannotHold) {
+  constexpr uint8_t kAsExecuTorch = 1;
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{0, int64_t{1} << 31}, {1 << 16, 0, 1 << 16}}) {
+    GraphDef g;
+    g.output(g.node(unary(schema::UnaryKind::Neg), {g.input(shape)}, shape));
+    const Trial trial = try_blob({g.build(), {0, kAsExecuTorch}});
+    EXPECT_EQ(trial.end, Trial::End::Loaded);
+    EXPECT_EQ(trial.broken, "");
+  }
+}
+
 class TargetTest : public ::testing::TestWithParam<Target> {};
 
 TEST_P(TargetTest, RandomBytes) {

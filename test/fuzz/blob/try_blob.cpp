@@ -144,7 +144,7 @@ class Attempted {
       for (size_t i = 0; i < kMaxCalls && trial_.broken.empty() && (i == 0 || !choices_.is_over()); ++i) {
         call(i == 0);
       }
-      if (choices_.as_executorch()) {
+      if (choices_.as_executorch() && is_for_executorch()) {
         call_as_executorch();
       }
     }
@@ -305,6 +305,26 @@ class Attempted {
       first = std::move(result);
     }
     return {};
+  }
+
+  // Whether ExecuTorch has tensors of the planned sizes, which it and their strides keep in 32 bits, also where one is 0.
+  bool is_for_executorch() const {
+    constexpr auto kLargest = static_cast<size_t>(std::numeric_limits<int32_t>::max());
+    const auto fits = [&](const auto* arguments) {
+      return arguments == nullptr || std::all_of(arguments->begin(), arguments->end(), [&](const auto* argument) {
+               size_t product = 1;
+               for (size_t axis = 0; argument->value() != kNone && axis < planned_[argument->value()].shape.rank;
+                    ++axis) {
+                 const size_t size = std::max<size_t>(planned_[argument->value()].shape[axis], 1);
+                 if (size > kLargest / product) {
+                   return false;
+                 }
+                 product *= size;
+               }
+               return true;
+             });
+    };
+    return fits(blob_->graph().inputs()) && fits(blob_->graph().outputs());
   }
 
   // The same through the interface of backends, with arguments that end at unmapped pages, which XNNPACK sees, too.
