@@ -13,6 +13,8 @@ from pathlib import Path
 CPU_TIME = "ET_XNNPACK_BENCHMARK_CPU_TIME"
 #: Seconds before a turn: the threads of the engine before go on looking for work for a while.
 REST = 0.1
+#: Seconds that calls before those that are timed take at least, so that threads which slept are awake.
+WARM_UP = 0.05
 
 
 class Process:
@@ -76,7 +78,8 @@ class Worker(Process):
         return self._ask("load", model, str(folder), threads)
 
     def time(self, warmup: int, calls: int, folder: Path | None = None) -> list[float]:
-        """Milliseconds of each of ``calls`` calls after ``warmup`` others, of what was loaded last or from a folder."""
+        """Milliseconds of each of ``calls`` calls of what was loaded last or from a folder, after ``warmup`` others or
+        more; 0: none."""
         return self._take_turn("time", warmup, calls, None if folder is None else str(folder))
 
     def burst(self, calls: int) -> float:
@@ -172,8 +175,10 @@ class _Server:
 
     def time(self, warmup: int, calls: int, folder: str | None):
         call = self.call if folder is None else self.calls[folder]
-        for _ in range(warmup):
+        began, called = time.perf_counter(), 0
+        while called < warmup or (warmup > 0 and time.perf_counter() - began < WARM_UP):
             call(self.inputs)
+            called += 1
         clock = time.process_time if CPU_TIME in os.environ else time.perf_counter
         result = []
         for _ in range(calls):
