@@ -19,8 +19,8 @@ from .errors import runtime_log
 
 _NAMES = {value: name for name, value in vars(generated.Attributes).items() if isinstance(value, int)}
 _DIM_OPS = {value: name for name, value in vars(generated.DimOp).items() if isinstance(value, int)}
-#: Sizes that are not computed from others.
-_LEAVES = ("Const", "InputDim", "InputInt", "FoundSize")
+#: Sizes that come with a call.
+_LEAVES = ("InputDim", "InputInt", "FoundSize")
 #: Operators that read no more of their first operand than they write.
 _PICKS = (schema.Slice, schema.Index, schema.Gather)
 _PLAN = "plan for this CPU:"
@@ -200,9 +200,8 @@ class _Sizes:
                 values.append(given[expr.a][order[expr.b] if order else expr.b])
                 known.add(i)
                 continue
-            if op not in _LEAVES and {expr.a, *([] if op == "Scale" else [expr.b])} <= known:
-                known.add(i)
-            elif op == "Const":
+            operands = {expr.a} if op == "Scale" else {expr.a, expr.b}
+            if op == "Const" or (op not in _LEAVES and operands <= known):
                 known.add(i)
             values.append(planned[i] if i in planned and i not in known else self._compute(graph, expr, values))
         self._values = values
