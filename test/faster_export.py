@@ -2,8 +2,10 @@
 """Lets one process export thousands of programs: what PyTorch 2.13 makes anew for each, once, with the same results."""
 
 import contextlib
+import copy
 import functools
 
+from executorch.backends.xnnpack.quantizer import xnnpack_quantizer_utils
 from executorch.exir.backend.utils import is_same_node
 from torch._C import DispatchKey
 from torch._export import utils
@@ -20,11 +22,28 @@ def patch_torch() -> None:
     exported_program._override_composite_implicit_decomp = functools.partial(_override, override, {})
     # Where a node comes from, which becomes longer with each pass and which nobody changes: a tenth of lowering.
     NodeSource.__deepcopy__ = lambda source, memo: source
+    # What ExecuTorch's quantizer looks for, which it exports for each program: all but a tenth of quantizing.
+    name = "_get_aten_graph_module_for_pattern"
+    setattr(xnnpack_quantizer_utils, name, _patterns(getattr(xnnpack_quantizer_utils, name)))
 
 
 def forget_programs() -> None:
     """ExecuTorch remembers the nodes of each program that it ever lowered; thousands of them make PyTorch slow."""
     is_same_node.cache_clear()
+
+
+def _patterns(original):
+    """As ``original``, once for each pattern, which is a function of tensors and of what it closes over."""
+    known = {}
+
+    def get(pattern, inputs, *arguments):
+        closure = pattern.fn.__closure__ or ()
+        key = (pattern.fn.__code__, *(cell.cell_contents for cell in closure), *(x.shape for x in inputs), *arguments)
+        if key not in known:
+            known[key] = original(pattern, inputs, *arguments)
+        return copy.deepcopy(known[key])
+
+    return get
 
 
 @contextlib.contextmanager

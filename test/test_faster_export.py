@@ -23,6 +23,7 @@ SAMPLES = (
     "slice_scatter_dynamic",
     "state_index_put",
 )
+QUANTIZED = ("mobile_net", "res_net")
 
 
 def print_programs() -> None:
@@ -31,11 +32,15 @@ def print_programs() -> None:
         faster_export.patch_torch()
     torch.manual_seed(0)  # some samples have random weights from when they are imported
     import harness
+    import quantized_models
     from samples import all_samples
 
     samples = {sample.name: sample for sample in all_samples()}
     for name in SAMPLES:
         print(name, hashlib.sha256(harness.lower_sample(samples[name]).buffer).hexdigest())
+    for model in QUANTIZED:
+        _, lowered = quantized_models.quantize(getattr(quantized_models, model)().eval(), (torch.rand(1, 3, 32, 32),))
+        print(model, hashlib.sha256(lowered.buffer).hexdigest())
 
 
 def _programs(patched: bool) -> list[str]:
@@ -47,7 +52,7 @@ def _programs(patched: bool) -> list[str]:
 
 def test_programs_are_the_same():
     unpatched = _programs(patched=False)
-    assert len(unpatched) == len(SAMPLES)
+    assert len(unpatched) == len(SAMPLES) + len(QUANTIZED)
     assert _programs(patched=True) == unpatched
 
 
