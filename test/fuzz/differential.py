@@ -2,7 +2,8 @@
 """A program with the delegate beside the same in eager PyTorch."""
 
 import collections
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 
 import harness
 import torch
@@ -10,6 +11,7 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.quantizer import EtXnnpackQuantizer
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
+from executorch.exir.delegate import executorch_call_delegate
 from executorch.runtime import Runtime
 from promises import Promises
 from torch.export import Dim, ExportedProgram, export
@@ -25,7 +27,14 @@ QUANTIZATIONS = 4
 
 
 class NotComparable(Exception):
-    """There is no delegate or nothing to hold it against; the message says why."""
+    """There is no delegate or nothing to hold it against; the message says why.
+
+    ``blamed`` are the graphs that it comes from, by the place of their program; empty where that is not known.
+    """
+
+    def __init__(self, reason: str, blamed: Mapping[int, set[int]] | None = None):
+        super().__init__(reason)
+        self.blamed = {place: graphs for place, graphs in (blamed or {}).items() if graphs}
 
 
 def exported(program: Program) -> tuple[torch.nn.Module, ExportedProgram]:
@@ -86,10 +95,17 @@ class Compared:
         self.kinds, self.lines, self.left_out = (collections.Counter() for _ in range(3))  #: graphs by kind, by reason
 
     def add(self, programs: Sequence[Program]) -> None:
-        """All of them as one file, or where something in it is not comparable its parts, down to single graphs."""
+        """All of them as one file, or where something in it is not comparable what is left without the graphs that it
+        comes from; where these are not known, its parts, down to single graphs."""
         try:
             self.operators |= check(programs)
         except NotComparable as reason:
+            if reason.blamed:
+                self.left_out[str(reason)] += sum(map(len, reason.blamed.values()))
+                kept = [p.without(reason.blamed.get(place, set())) for place, p in enumerate(programs)]
+                if rest := [p for p in kept if p is not None]:
+                    self.add(rest)
+                return
             parts = [[program] for program in programs] if len(programs) > 1 else [[p] for p in programs[0].halves()]
             if len(parts) < 2:
                 self.left_out[str(reason)] += 1
@@ -121,11 +137,15 @@ def check(programs: Sequence[Program]) -> set[str]:
         if all(map(_is_taken_without_us, originals.values())):
             raise
         raise NotComparable("ExecuTorch does not take it") from None
-    for method in lowered.values():
-        if method.outside:
-            raise NotComparable(f"outside: {method.outside[0]}")
+    if outside := [name for method in lowered.values() for name in method.outside]:
+        blamed = {
+            place: _graphs_of(program, original, _sources(lowered[name]))
+            for place, (name, program, (_, original)) in enumerate(zip(names, programs, parts, strict=True))
+        }
+        raise NotComparable(f"outside: {outside[0]}", blamed)
+    for place, method in enumerate(lowered.values()):
         if not method.delegates:
-            raise NotComparable("no operators")
+            raise NotComparable("no operators", {place: set(range(len(programs[place].graphs)))})
     buffer = next(iter(lowered.values())).buffer
     for name, program, (module, original) in zip(names, programs, parts, strict=True):
         methods = []
@@ -134,6 +154,32 @@ def check(programs: Sequence[Program]) -> set[str]:
                 methods.append(Runtime.get().load_program(buffer).load_method(name))
         _check_calls(program, module, original, methods)
     return set().union(*map(operators_of, lowered.values()))
+
+
+def _sources(method: harness.Lowered) -> set[str]:
+    """The names, in the exported program, of the nodes that became the operators outside."""
+    nodes = (n for n in method.program.graph.nodes if n.op == "call_function")
+    outside = [n for n in nodes if n.target not in (executorch_call_delegate, operator.getitem)]
+    waiting = [source for node in outside for source in node.meta.get("from_node", ())]
+    names = set()
+    while waiting:
+        source = waiting.pop()
+        waiting += source.from_node
+        if not source.from_node:
+            names.add(source.name)
+    return names
+
+
+def _graphs_of(program: Program, original: ExportedProgram, names: set[str]) -> set[int]:
+    """The graphs of ``program`` whose results read nodes of these names; states are read without an edge."""
+    if program.has_states:
+        return set()
+    reached = {node for node in original.graph.nodes if node.name in names}
+    for node in original.graph.nodes:
+        if not reached.isdisjoint(node.all_input_nodes) and node.op != "output":
+            reached.add(node)
+    results = {i for i, node in enumerate(original.graph.output_node().args[0]) if node in reached}
+    return {graph for graph, places in enumerate(program.graphs) if not results.isdisjoint(places)}
 
 
 def _check_calls(program: Program, module, original: ExportedProgram, methods) -> None:

@@ -122,8 +122,14 @@ class Program:
 
     def halves(self) -> "list[Program]":
         """Some of its graphs and the others; one alone cannot be divided."""
-        middle = len(self.graphs) // 2
-        return [self.only(*sum(graphs, ())) for graphs in (self.graphs[:middle], self.graphs[middle:]) if graphs]
+        middle, end = len(self.graphs) // 2, len(self.graphs)
+        halves = self.without(set(range(middle, end))), self.without(set(range(middle)))
+        return [half for half in halves if half is not None]
+
+    def without(self, graphs: set[int]) -> "Program | None":
+        """Its other graphs; None where that leaves none."""
+        kept = [places for graph, places in enumerate(self.graphs) if graph not in graphs]
+        return self.only(*sum(kept, ())) if kept else None
 
     def arguments(self, call: tuple[int, int]) -> tuple[torch.Tensor, ...]:
         return tuple(x.tensor(call, seed) for seed, x in enumerate(self.inputs))

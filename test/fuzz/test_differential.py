@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from fuzz.coverage import covering_programs
-from fuzz.differential import Compared, check
-from fuzz.programs import programs, read_programs
+from fuzz.differential import Compared, NotComparable, check
+from fuzz.programs import Input, Program, programs, read_programs
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
@@ -58,3 +58,19 @@ def test_a_result_alone_is_that_of_the_program():
             parts = [result for half in program.halves() for result in half.module()(*inputs)]
             assert len(parts) == len(results) and all(map(torch.equal, parts, results))
     assert shorter
+
+
+def test_what_is_not_comparable_costs_its_graph_alone():
+    source = (
+        "class Program(nn.Module):\n    def forward(self, x0):\n        v0 = x0.sin()\n"
+        "        v1 = torch.linalg.qr(x0)[0]\n        v2 = v1 + 1\n        v3 = x0.cos()\n        return v0, v2, v3,\n"
+    )
+    epsilons, graphs = (torch.finfo(torch.float32).eps,) * 3, ((0,), (1,), (2,))
+    program = Program(source, (Input((3, 3), torch.float32),), epsilons, (False,) * 3, graphs=graphs)
+    with pytest.raises(NotComparable, match="linalg_qr") as refusal:
+        check([program.without({1}), program])
+    assert refusal.value.blamed == {1: {1}}
+    compared = Compared()
+    compared.add([program, program])
+    assert (compared.files, compared.graphs) == (1, 4)
+    assert list(compared.left_out.values()) == [2]
