@@ -13,7 +13,7 @@ available = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compil
 
 @available
 @pytest.mark.parametrize("family", FAMILIES)
-def test_is_as_exact_as_the_page_says(family):
+def test_is_as_exact_as_the_page_says(family):  # Robustness: I5
     measured = measure.measure(FAMILIES[family])
     assert {m.case.name: m.problem for m in measured if m.problem} == {}
     assert {m.case.name: m.error for m in measured if m.error > m.case.bound} == {}
