@@ -112,9 +112,7 @@ class BackendMemoryFailureTest : public ::testing::TestWithParam<Program> {
       EValue& value = *call->values[i];
       if (value.isTensor()) {
         std::copy(
-            given.inputs[i].begin(),
-            given.inputs[i].end(),
-            static_cast<uint8_t*>(value.toTensor().mutable_data_ptr()));
+            given.inputs[i].begin(), given.inputs[i].end(), static_cast<uint8_t*>(value.toTensor().mutable_data_ptr()));
       } else {
         value = EValue(given.sizes[i].integer);
       }
@@ -298,8 +296,8 @@ std::vector<Program> programs_of_any_size() {
     const Blob blob = *open_blob(span(program.bytes));
     const auto* exprs = blob.graph().exprs();
     const bool is_dynamic = exprs != nullptr && std::any_of(exprs->begin(), exprs->end(), [](const auto* expr) {
-      return expr->op() == schema::DimOp::InputDim;
-    });
+                              return expr->op() == schema::DimOp::InputDim;
+                            });
     return !is_dynamic || blob.num_states() > 0;
   };
   result.erase(std::remove_if(result.begin(), result.end(), is_other), result.end());
