@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from .errors import ExitCode, first_line, runtime_log
-from .output import emit, json_option, say
+from .output import emit, json_option, printable, say
 
 _FEATURES = (  # those that kernels of ours or of XNNPACK ask for, as /proc/cpuinfo calls them
     *("sse2", "ssse3", "sse4_1", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512vl"),
@@ -233,6 +233,6 @@ def _print(data) -> None:
         say(f"{'self-test':<12} differs from eager PyTorch by {', '.join(differences)}")
     say(f"{'self-test':<12} took {test['seconds']:.1f} s")
     for text in data["problems"]:
-        click.secho(f"{'WRONG':<12} {text}", fg="red")
+        click.secho(f"{'WRONG':<12} {printable(text)}", fg="red")
     if not data["problems"]:
         say("all is well")

@@ -11,6 +11,8 @@ from typing import NoReturn
 
 import click
 
+from .output import printable
+
 
 class ExitCode(enum.IntEnum):
     """What the shell sees."""
@@ -27,7 +29,7 @@ class Failure(click.ClickException):
     """Ends the command with one line and an exit code."""
 
     def __init__(self, message: str, code: ExitCode):
-        super().__init__(message)
+        super().__init__(printable(message))
         self.exit_code = int(code)
 
 

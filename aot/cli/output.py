@@ -18,13 +18,19 @@ def emit(as_json: bool, data: object, text: Callable[[], None]) -> None:
         text()
 
 
+def printable(text: str) -> str:
+    """With what is not printable as in a string of Python, but for ends of lines: a program may name its methods and
+    operators as it likes, and a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
 def say(text: str = "") -> None:
     """One paragraph, without styles: names may hold brackets."""
-    click.echo(text)
+    click.echo(printable(text))
 
 
 def heading(text: str) -> None:
-    click.secho(text, bold=True)
+    click.secho(printable(text), bold=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], indent: int = 0) -> None:
@@ -38,7 +44,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], indent: int 
     for name in columns:
         found.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
     for row in rows:
-        found.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+        found.add_row(*(Text("" if cell is None else printable(str(cell))) for cell in row))
     is_terminal = click.get_text_stream("stdout").isatty()
     console = Console(width=None if is_terminal else 200, highlight=False, force_terminal=is_terminal)
     with console.capture() as captured:

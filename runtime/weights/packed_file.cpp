@@ -157,18 +157,16 @@ class Writer {
 class Temporary {
  public:
   static StatusOr<std::unique_ptr<Temporary>> create(const std::string& path) {
-    std::string name = path + kInfix + "XXXXXX";
-    const int descriptor = mkstemp(name.data());
-    if (descriptor < 0) {
+    std::unique_ptr<Temporary> result(new Temporary(path + kInfix + "XXXXXX"));
+    if (result->get() < 0) {
       return system_error("cannot create a file beside it");
     }
-    std::unique_ptr<Temporary> result(new Temporary(descriptor, std::move(name)));
-    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    flock(descriptor, LOCK_EX | LOCK_NB);
+    fcntl(result->get(), F_SETFD, FD_CLOEXEC);
+    flock(result->get(), LOCK_EX | LOCK_NB);
     return result;
   }
   ~Temporary() {
-    if (!name_.empty()) {
+    if (get() >= 0 && !name_.empty()) {
       unlink(name_.c_str());
     }
   }
@@ -187,11 +185,11 @@ class Temporary {
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
     const std::string prefix = path.substr(slash == std::string::npos ? 0 : slash + 1) + kInfix;
-    DIR* const entries = opendir(folder.c_str());
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
     if (entries == nullptr) {
       return;
     }
-    while (const dirent* entry = readdir(entries)) {
+    while (const dirent* entry = readdir(entries.get())) {
       const std::string name = entry->d_name;
       if (name.size() != prefix.size() + 6 || name.compare(0, prefix.size(), prefix) != 0) {
         continue;
@@ -202,16 +200,15 @@ class Temporary {
         unlink(full.c_str());
       }
     }
-    closedir(entries);
   }
 
  private:
   static constexpr char kInfix[] = ".part-";
 
-  Temporary(int descriptor, std::string name) : file_(descriptor), name_(std::move(name)) {}
+  explicit Temporary(std::string name) : name_(std::move(name)), file_(mkstemp(name_.data())) {}
 
-  const File file_;
   std::string name_; // empty once renamed
+  const File file_;
 };
 
 } // namespace

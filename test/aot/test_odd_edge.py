@@ -1,6 +1,11 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Edge programs that are damaged or huge: an operator stays outside for a reason, or an error names the node."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import harness
 import pytest
 import torch
@@ -37,11 +42,24 @@ def lower(manager):
     return harness.Lowered(manager.to_backend(partitioner), partitioner.report)
 
 
+def _without_value(node):
+    del node.meta["val"]
+
+
+def _of_no_value(node):
+    node.meta["val"] = None
+
+
+def _of_nothing(node):
+    node.meta.clear()
+
+
+@pytest.mark.parametrize("damage", (_without_value, _of_no_value, _of_nothing))
 @pytest.mark.parametrize("name", ("exp", "add", "tanh"))
-def test_a_node_without_metadata_stays_outside_or_is_named(name):
+def test_a_node_without_metadata_stays_outside_or_is_named(name, damage):
     manager = edge(Chain(), torch.rand(3))
     node = node_of(manager, name)
-    del node.meta["val"]
+    damage(node)
     try:
         lowered = lower(manager)
     except Exception as error:
@@ -110,6 +128,36 @@ def test_names_that_collide():
 def test_lowering_twice_gives_the_same_bytes(sample):
     first, second = (harness.lower_exported(sample.export(), sample.preserve, **sample.config).buffer for _ in range(2))
     assert first == second
+
+
+_LOWER = """
+import hashlib, torch
+torch.manual_seed(0)  # samples make random numbers
+import faster_export, harness
+from samples import all_samples
+faster_export.patch_torch()
+for sample in all_samples()[::120]:
+    buffer = harness.lower_exported(sample.export(), sample.preserve, **sample.config).buffer
+    print(sample.name, hashlib.sha256(buffer).hexdigest())
+"""
+
+
+def test_another_process_gives_the_same_bytes():
+    """Whatever order its sets and its addresses have."""
+    folder = Path(harness.__file__).parent
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", _LOWER],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        for seed in ("1", "2")
+    ]
+    first, second = (process.communicate()[0].splitlines() for process in processes)
+    assert first == second
+    assert len(first) == len(all_samples()[::120])
 
 
 class Long(nn.Module):

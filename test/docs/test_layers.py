@@ -63,6 +63,13 @@ def test_kernels_know_no_nodes():
             assert not re.search(names, text), file.relative_to(ROOT)
 
 
+def test_locks_have_their_place_in_the_order():
+    """``Mutex`` checks it; what it is made of is no lock of ours."""
+    locks = r"\bstd::(?:\w+_)?mutex\b|\bpthread_(?:mutex|rwlock|spin)|\bflock\("
+    found = {str(f.relative_to(RUNTIME)) for f in RUNTIME.rglob("*.[hc]*") if re.search(locks, f.read_text())}
+    assert found == {"base/mutex.h", "weights/packed_file.cpp"}  # the latter only tries to lock a file
+
+
 def test_the_public_header_includes_nothing_of_ours():
     assert _included(RUNTIME / PUBLIC) == []
 

@@ -123,7 +123,8 @@ def hunt(target: str, seconds: float, seed: int, check: bool, console: Console) 
         console.print(
             f"{target}: {run.executions} inputs in {elapsed / 60:.1f} minutes "
             f"({run.executions / elapsed:.0f} a second), {run.edges} edges of the runtime reached, "
-            f"{run.kept} inputs that differ in what they reach" + ("" if total is None else f"; {total.total} in all"),
+            f"{run.kept} inputs that differ in what they reach, {'something' if run.code else 'nothing'} found"
+            + ("" if total is None else f"; {total.total} in all"),
             soft_wrap=True,
         )
         if run.code != 0:

@@ -130,7 +130,7 @@ def main() -> int:
     console.print(
         f"{compared.graphs} graphs in {compared.files} programs compared in {elapsed / 60:.1f} minutes "
         f"({compared.graphs / elapsed:.1f} a second, {hunt.total.total} in all runs), "
-        f"{len(compared.lines)} different lines, from seed {arguments.seed}; "
+        f"{len(compared.lines)} different lines, from seed {arguments.seed}, {'one' if status else 'none'} differs; "
         f"{', '.join(f'{count} {kind}' for kind, count in compared.kinds.most_common())}",
         soft_wrap=True,
     )

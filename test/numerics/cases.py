@@ -221,6 +221,8 @@ IMAGES = [
     Case("avg_pool2d", lambda x: F.avg_pool2d(x, 3, 2, 1), _images, 3, TERMS),
     Case("adaptive_avg_pool2d", lambda x: F.adaptive_avg_pool2d(x, 1), _images, 2, TERMS),
     Case("max_pool2d", lambda x: F.max_pool2d(x, 3, 2, 1), _images, 0),
+    Case("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 4)), _images, 0),
+    Case("nearest upsample", lambda x: F.interpolate(x, (13, 17), mode="nearest"), _images, 0),
     Case(
         "bilinear upsample",
         lambda x: F.interpolate(x, (13, 17), mode="bilinear", align_corners=True),
@@ -254,10 +256,140 @@ def _gru(x, *weights):
     return torch.gru(x, x.new_zeros(1, x.shape[1], 12), weights, False, 1, 0.0, False, False, False)[0]
 
 
+def _rnn(x, *weights, relu):
+    function = torch.rnn_relu if relu else torch.rnn_tanh
+    return function(x, x.new_zeros(1, x.shape[1], 12), weights, False, 1, 0.0, False, False, False)[0]
+
+
+def _turn(x, cos, sin):
+    """A rotary embedding: of halves."""
+    low, high = x.chunk(2, -1)
+    return x * cos + torch.cat([-high, low], -1) * sin
+
+
+@functools.cache
+def _angles() -> tuple[torch.Tensor, ...]:
+    angles = torch.arange(33)[:, None] * 0.7 ** torch.arange(12)
+    return angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
+
+
 SEQUENCES = [
     Case("attention", F.scaled_dot_product_attention, _heads, 32, LARGEST),
     Case("lstm", _lstm, _sequence, 6, LARGEST, _recurrent(4)),
     Case("gru", _gru, _sequence, 6, LARGEST, _recurrent(3)),
+    Case("rnn_tanh", functools.partial(_rnn, relu=False), _sequence, 8, LARGEST, _recurrent(1)),
+    Case("rnn_relu", functools.partial(_rnn, relu=True), _sequence, 3, LARGEST, _recurrent(1)),
+    Case("rotary embedding", _turn, lambda: _heads()[2:], 2, LARGEST, _angles),
+]
+
+
+@functools.cache
+def _signals() -> tuple[torch.Tensor, ...]:
+    """Real and imaginary part [N, 120], all of them finite: what is not reaches other results, in ways of its own."""
+    return values.rows(40, 120, (-60, 50), seed=9), values.rows(40, 120, (-60, 50), seed=10)
+
+
+@functools.cache
+def _long_signals() -> tuple[torch.Tensor]:
+    """[N, 74]: a length that is twice a prime number."""
+    return (values.rows(40, 74, (-60, 50), seed=11),)
+
+
+TRANSFORMS = [
+    Case(name, lambda a, b, f=f: torch.view_as_real(f(torch.complex(a, b))), _signals, bound, LARGEST)
+    for name, f, bound in (("fft", torch.fft.fft, 5), ("ifft", torch.fft.ifft, 5))
+]
+TRANSFORMS += [
+    Case("irfft", lambda a, b: torch.fft.irfft(torch.complex(a, b), n=238), _signals, 5, LARGEST),
+    Case("rfft", lambda x: torch.view_as_real(torch.fft.rfft(x)), lambda: _signals()[:1], 5, LARGEST),
+    Case("rfft of a prime length", lambda x: torch.view_as_real(torch.fft.rfft(x)), _long_signals, 8, LARGEST),
+]
+
+
+@functools.cache
+def _places() -> tuple[torch.Tensor, ...]:
+    """Rows of _rows() in any order; columns, for each row others; neither twice."""
+    generator = torch.Generator().manual_seed(12)
+    count, length = _rows()[0].shape
+    columns = torch.rand(count, length, generator=generator).argsort(1)[:, :17]
+    return torch.randperm(count, generator=generator)[:31], columns.contiguous()
+
+
+def _rows_and_places() -> tuple[torch.Tensor, ...]:
+    return (*_rows(), *_places())
+
+
+@functools.cache
+def _bags() -> tuple[torch.Tensor, ...]:
+    """Indices, and where each bag begins; the third one is empty."""
+    return torch.arange(60) * 7 % 86, torch.tensor([0, 5, 9, 9, 30])
+
+
+def _bag(indices, offsets, table, mode):
+    return F.embedding_bag(indices, table, offsets, mode=mode)
+
+
+_THRESHOLD = 0.25
+#: What computes nothing: every number is there as it was.
+MOVES = [
+    *_all(
+        _rows,
+        transpose=(lambda x: x.t(), 0),
+        expand=(lambda x: x[:, None].expand(-1, 2, -1), 0),
+        cat=(lambda x: torch.cat([x, x[:, :7]], 1), 0),
+        slice_=(lambda x: x[3::2, 1:-1], 0),
+        pad=(lambda x: F.pad(x, (1, 2), value=values.INFINITY), 0),
+        where=(lambda x: torch.where(x > _THRESHOLD, x, -2.0), 0),
+        sort=(lambda x: x.sort(dim=1, stable=True)[0], 0),
+        topk=(lambda x: x.topk(5, 1)[0], 0),
+        slice_scatter=(lambda x: torch.slice_scatter(x, -x[:, :5], 1, 3, 8), 0),
+        masked_scatter=(lambda x: x.masked_scatter(x > _THRESHOLD, -x), 0),
+    ),
+    *_all(
+        _rows_and_places,
+        index=(lambda x, i, j: x[i], 0),
+        gather=(lambda x, i, j: x.gather(1, j), 0),
+        index_put=(lambda x, i, j: x.index_put((i,), -x[:31]), 0),
+        scatter=(lambda x, i, j: x.scatter(1, j, -x), 0),
+    ),
+    *_all(
+        _images,
+        reflection_pad=(lambda x: F.pad(x, (2, 3, 1, 0), mode="reflect"), 0),
+        replication_pad=(lambda x: F.pad(x, (2, 3, 1, 0), mode="replicate"), 0),
+        circular_pad=(lambda x: F.pad(x, (2, 3, 1, 0), mode="circular"), 0),
+    ),
+]
+#: Comparisons, and places that depend on them.
+COMPARISONS = [
+    *_all(
+        PAIRS,
+        eq=(torch.eq, 0),
+        ne=(torch.ne, 0),
+        lt=(torch.lt, 0),
+        le=(torch.le, 0),
+        gt=(torch.gt, 0),
+        ge=(torch.ge, 0),
+    ),
+    *_all(EVERYWHERE, isnan=(torch.isnan, 0), isinf=(torch.isinf, 0)),
+    *_all(_rows, argmax=(lambda x: x.argmax(1), 0), argmin=(lambda x: x.argmin(1), 0)),
+    Case("argsort", lambda x: x.sort(dim=1, stable=True)[1], _rows, 0),
+    Case("indices of max_pool2d", lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True)[1], _images, 0),
+    Case("any", lambda x: (x > _THRESHOLD).any(1), _rows, 0),
+    Case("all", lambda x: (x > _THRESHOLD).all(1), _rows, 0),
+]
+CONVERSIONS = [
+    Case("to float16 and back", lambda x: x.half().float(), EVERYWHERE, 0),
+    Case("to bfloat16 and back", lambda x: x.bfloat16().float(), EVERYWHERE, 0),
+    Case("to bool", torch.Tensor.bool, EVERYWHERE, 0),
+]
+#: Sums of elements that indices pick.
+UPDATES = [
+    Case("scatter_add", lambda x, i, j: x.scatter_add(1, j % 5, x), _rows_and_places, 2, TERMS),
+    Case("index_add", lambda x, i, j: x.index_add(0, i % 7, x[:31]), _rows_and_places, 2, TERMS),
+    Case("scatter_reduce amax", lambda x, i, j: x.scatter_reduce(1, j % 5, x, "amax"), _rows_and_places, 0),
+    Case("embedding_bag sum", functools.partial(_bag, mode="sum"), _bags, 2, TERMS, _rows),
+    Case("embedding_bag mean", functools.partial(_bag, mode="mean"), _bags, 2, TERMS, _rows),
+    Case("embedding_bag max", functools.partial(_bag, mode="max"), _bags, 0, constants=_rows),
 ]
 
 #: By the name of the family.
@@ -269,4 +401,9 @@ FAMILIES = {
     "products": PRODUCTS,
     "pool, resize": IMAGES,
     "attention, recurrent": SEQUENCES,
+    "fourier transforms": TRANSFORMS,
+    "moves": MOVES,
+    "comparisons": COMPARISONS,
+    "conversions": CONVERSIONS,
+    "updates by index": UPDATES,
 }

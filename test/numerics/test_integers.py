@@ -97,7 +97,7 @@ def lowered(request):
 
 
 @pytest.mark.parametrize("threads", (0, 1))
-def test_results_are_those_of_eager(lowered, threads):
+def test_results_are_those_of_eager(lowered, threads):  # Robustness: I5
     buffer, inputs = lowered
     with et_xnnpack.load_options(num_threads=threads):
         results = Runtime.get().load_program(buffer).load_method("forward").execute(inputs)

@@ -364,6 +364,43 @@ TEST_F(BackendTest, TakesTensorsInTheirOrderOfAxes) {
   EXPECT_EQ(method.execute({in.value(), contiguous.value()}), Error::InvalidArgument);
 }
 
+// An image for a program that was exported contiguous. Where a size is 1, both orders are the same memory.
+TEST_F(BackendTest, RefusesAnImageInTheOtherOrderOfAxes) { // Robustness: R2
+  GraphDef g;
+  const int64_t channels = g.ranged(schema::DimOp::InputDim, 0, 1, 1, 4, 4);
+  const int64_t width = g.ranged(schema::DimOp::InputDim, 0, 3, 1, 4, 3);
+  g.output(g.node(unary(UnaryKind::Neg), {g.input({2, channels, 2, width})}, {2, channels, 2, width}));
+  Method method = load(g);
+  const auto call = [&](TensorArgument& in, TensorArgument& out) { return method.execute({in.value(), out.value()}); };
+  const std::vector<float> numbers = some_numbers(48);
+  TensorArgument result({2, 4, 2, 3}), contiguous({2, 4, 2, 3}, numbers);
+  EXPECT_EQ(call(contiguous, result), Error::Ok) << backend_.last_error();
+  const std::vector<float> expected = result.numbers();
+  for (const std::vector<uint8_t>& order : {std::vector<uint8_t>{0, 2, 3, 1}, {1, 0, 2, 3}, {0, 1, 3, 2}}) {
+    TensorArgument other({2, 4, 2, 3}, ScalarType::Float, order);
+    EXPECT_EQ(call(other, result), Error::InvalidArgument);
+    EXPECT_THAT(backend_.last_error(), HasSubstr("input 0 of the delegate: its axes lie in memory in another order"));
+    EXPECT_EQ(call(contiguous, other), Error::InvalidArgument);
+    EXPECT_THAT(backend_.last_error(), HasSubstr("output 0 of the delegate: its axes lie in memory in another order"));
+    EXPECT_EQ(call(contiguous, result), Error::Ok);
+    EXPECT_EQ(result.numbers(), expected);
+  }
+  std::vector<int32_t> sizes{2, 4, 2, 3}, strides{24, 1, 12, 4}; // of channels_last, under the order of contiguous
+  std::vector<uint8_t> order{0, 1, 2, 3};
+  executorch::aten::TensorImpl impl(
+      ScalarType::Float, 4, sizes.data(), contiguous.data<float>(), order.data(), strides.data());
+  EValue value{executorch::aten::Tensor(&impl)};
+  EXPECT_EQ(method.execute({&value, result.value()}), Error::InvalidArgument);
+  for (const auto& [c, w] : {std::pair{1, 3}, {1, 1}}) {
+    TensorArgument one({2, c, 2, w}, ScalarType::Float, {0, 2, 3, 1}), negative({2, c, 2, w});
+    std::copy_n(numbers.begin(), one.bytes() / sizeof(float), one.data<float>());
+    EXPECT_EQ(call(one, negative), Error::Ok) << backend_.last_error();
+    for (size_t i = 0; i < one.numbers().size(); ++i) {
+      EXPECT_EQ(negative.numbers()[i], -numbers[i]);
+    }
+  }
+}
+
 // ExecuTorch's memory planner gives an input that is dead the memory of an output.
 TEST_F(BackendTest, TakesOutputsThatOverlapInputs) {
   Method method = load(two_outputs());

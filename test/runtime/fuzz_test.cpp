@@ -73,7 +73,7 @@ TEST_P(FuzzTest, OtherWords) {
   EXPECT_GT(outcome_.refused, 0u);
 }
 
-TEST_P(FuzzTest, OtherContent) {
+TEST_P(FuzzTest, OtherContent) { // Robustness: I6
   constexpr int kChanges = kRounds / 8;
   std::mt19937 random(19);
   std::vector<uint8_t> latest = bytes_;

@@ -1,5 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-// Sanitizers: a failed allocation is a null pointer, as without them, and 2 GiB is too much.
+// Sanitizers: a failed allocation is a null pointer, as without them, and 2 GiB is too much. The order of locks is checked.
+#include <runtime/base/mutex.h>
+
+#ifdef ET_XNNPACK_SANITIZED
+static_assert(executorch::backends::et_xnnpack::kChecksLocks, "sanitizers run what is built with assertions");
+#endif
 
 extern "C" {
 const char* __asan_default_options();

@@ -1,7 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
 // What apps do all day, at once: several processes with one file of packed weights, one of them killed from time to
-// time; in each several threads that load programs with any options, call them with any sizes and destroy them.
+// time; in each several threads that load programs with any options, call them with any sizes and destroy them. Every few
+// seconds there are calls of other sizes and content, and a pool of another number of threads.
 // ET_XNNPACK_SOAK_SECONDS says for how long; the sanitizers run it, too.
 
 #include <atomic>
@@ -18,6 +19,7 @@
 
 #include "delegate.h"
 #include "executable_call.h"
+#include "executorch_pool.h"
 #include "graph_call.h"
 #include "sample_graphs.h"
 
@@ -30,6 +32,8 @@ constexpr int kProcesses = 2;
 constexpr int kThreads = 4;
 constexpr int kMethods = 3; // of a thread at the same time
 constexpr int kCalls = 8; // of a program, from its loading on
+constexpr std::chrono::seconds kRound{10};
+constexpr uint32_t kMostThreads = 4; // of the pool
 
 const char* environment(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
@@ -51,12 +55,12 @@ void add_weights(DataMap& weights) {
 }
 
 // On one thread, and nothing shared with anybody.
-void compute_results(Program& program) {
+void compute_results(Program& program, uint32_t seed) {
   DataMap weights;
   add_weights(weights);
   StatusOr<std::unique_ptr<Executable>> executable = Executable::create(program.blob, &weights);
   ASSERT_TRUE(executable.ok()) << executable.status().message();
-  std::mt19937 random(7);
+  std::mt19937 random(seed);
   for (int i = 0; i < kCalls; ++i) {
     program.calls.push_back(make_call(program.blob, i == 0 ? nullptr : &random));
     const Results computed = run(**executable, program.calls.back());
@@ -72,26 +76,31 @@ void compute_results(Program& program) {
   }
 }
 
-std::vector<Program> programs() {
+// All that there are, with calls that depend on the seed.
+using Programs = std::shared_ptr<const std::vector<Program>>;
+
+Programs programs(uint32_t seed) {
   std::vector<Program> result;
   for (const SampleGraph& sample : sample_graphs()) {
     const std::vector<uint8_t> bytes = sample.def.build();
     result.push_back({bytes, *open_blob(span(bytes)), {}, {}, {}});
-    compute_results(result.back());
+    compute_results(result.back(), seed);
   }
-  return result;
+  return std::make_shared<const std::vector<Program>>(std::move(result));
 }
 
 // One thread of an app.
 class Worker {
  public:
-  Worker(EtXnnpackBackend& backend, const std::vector<Program>& programs, const std::string& path, uint32_t seed)
-      : backend_(backend), programs_(programs), path_(path), random_(seed) {
+  Worker(EtXnnpackBackend& backend, const std::string& path, uint32_t seed)
+      : backend_(backend), path_(path), random_(seed) {
     slots_.resize(kMethods);
     add_weights(weights_);
   }
 
-  void run(Clock::time_point end) {
+  // What is loaded stays from one run to the next, with its own calls.
+  void run(const Programs& programs, Clock::time_point end) {
+    programs_ = programs;
     while (Clock::now() < end && !::testing::Test::HasFailure()) {
       Slot& slot = slots_[random_() % kMethods];
       if (slot.method == nullptr || slot.next == kCalls || random_() % 16 == 0) {
@@ -111,7 +120,7 @@ class Worker {
 
  private:
   struct Slot {
-    const Program* program = nullptr;
+    std::shared_ptr<const Program> program;
     std::unique_ptr<Method> method;
     int next = 0;
   };
@@ -129,7 +138,7 @@ class Worker {
       options.push_back(option("packed_cache_path", path));
     }
     slot.method.reset();
-    slot.program = &programs_[random_() % programs_.size()];
+    slot.program = {programs_, &(*programs_)[random_() % programs_->size()]};
     slot.method = std::make_unique<Method>(backend_, slot.program->bytes, &weights_, options);
     slot.next = 0;
     ++loads;
@@ -158,8 +167,8 @@ class Worker {
   }
 
   EtXnnpackBackend& backend_;
-  const std::vector<Program>& programs_;
   const std::string path_;
+  Programs programs_;
   std::mt19937 random_;
   DataMap weights_;
   std::vector<Slot> slots_;
@@ -169,27 +178,36 @@ class Worker {
 void run_workers(const std::string& path) {
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   const auto seed = static_cast<uint32_t>(std::atoi(environment("ET_XNNPACK_SOAK_SEED", "0")));
-  const std::vector<Program> all = programs();
-  if (::testing::Test::HasFailure()) {
-    return;
-  }
   const Clock::time_point end =
       Clock::now() + std::chrono::seconds(std::atoi(environment("ET_XNNPACK_SOAK_SECONDS", "2")));
   EtXnnpackBackend backend;
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<std::thread> threads;
   for (uint32_t i = 0; i < kThreads; ++i) {
-    workers.push_back(std::make_unique<Worker>(backend, all, path, seed * kThreads + i));
-    threads.emplace_back([worker = workers.back().get(), end] { worker->run(end); });
+    workers.push_back(std::make_unique<Worker>(backend, path, seed * kThreads + i));
   }
-  uint64_t loads = 0, calls = 0;
-  for (size_t i = 0; i < threads.size(); ++i) {
-    threads[i].join();
-    loads += workers[i]->loads;
-    calls += workers[i]->calls;
+  uint64_t loads = 0, calls = 0, different = 0;
+  for (uint32_t round = seed; Clock::now() < end; round += 1000) {
+    const Programs all = programs(round);
+    different += all->size() * kCalls;
+    // Under the thread sanitizer the pool is another one, which stays.
+    ASSERT_TRUE(extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(1 + round / 1000 % kMostThreads));
+    if (::testing::Test::HasFailure()) {
+      return;
+    }
+    std::vector<std::thread> threads;
+    for (const std::unique_ptr<Worker>& worker : workers) {
+      threads.emplace_back([&] { worker->run(all, std::min(end, Clock::now() + kRound)); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+  for (const std::unique_ptr<Worker>& worker : workers) {
+    loads += worker->loads;
+    calls += worker->calls;
   }
   EXPECT_GT(calls, 0u);
-  std::ofstream(path + ".count", std::ios::app) << loads << " " << calls << "\n";
+  std::ofstream(path + ".count", std::ios::app) << loads << " " << calls << " " << different << "\n";
 }
 
 // By the name that this process has, under which an emulator may run it.
@@ -240,25 +258,29 @@ TEST(SoakTest, NoWrongResult) {
     const pid_t pid = start(path, ++seed, seconds);
     std::this_thread::sleep_for(std::chrono::milliseconds(500 + 137 * (seed % 8)));
     kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    int status = 0;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "it ended before, with status " << status;
     ++killed;
   }
   for (const pid_t pid : processes) {
     expect_success(pid);
   }
-  uint64_t loads = 0, calls = 0, more_loads = 0, more_calls = 0;
-  for (std::ifstream counts(path + ".count"); counts >> more_loads >> more_calls;) {
+  uint64_t loads = 0, calls = 0, different = 0, more_loads = 0, more_calls = 0, more_different = 0;
+  for (std::ifstream counts(path + ".count"); counts >> more_loads >> more_calls >> more_different;) {
     loads += more_loads;
     calls += more_calls;
+    different += more_different;
   }
   EXPECT_GT(calls, 0u);
   std::printf(
-      "%d processes of %d threads, %d seconds: %llu loads, %llu calls; %d more processes were killed\n",
+      "%d processes of %d threads, %d seconds: %llu loads, %llu calls, %llu different ones; %d more processes were killed\n",
       kProcesses,
       kThreads,
       seconds,
       static_cast<unsigned long long>(loads),
       static_cast<unsigned long long>(calls),
+      static_cast<unsigned long long>(different),
       killed);
   unlink(path.c_str());
   unlink((path + ".count").c_str());

@@ -125,6 +125,16 @@ def test_the_numbers_of_all_channels_are_shortened():
     assert inspect_command._SCALES.sub(inspect_command._shortened, line) == line.replace("4, 5", "... 5 in all")
 
 
+def test_a_terminal_obeys_no_name_of_a_program(command, folder):
+    """This one would clear the screen."""
+    program = (folder / "full.pte").read_bytes()
+    (folder / "named.pte").write_bytes(program.replace(b"forward", b"\x1b[2Jfor"))
+    assert "method \\x1b[2Jfor" in command("inspect", "named.pte").out
+    assert command("inspect", "named.pte", "--method", "\x1b[2Jfor", "--json").json["methods"].keys() == {"\x1b[2Jfor"}
+    message = command("inspect", "named.pte", "--method", "forward", code=ExitCode.UNREADABLE).err
+    assert "has no method 'forward', but \\x1b[2Jfor" in message
+
+
 @pytest.mark.parametrize(
     "words, message",
     [

@@ -147,7 +147,7 @@ class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
 };
 
 // Whatever was called before, a call gives what it gives as the first one.
-TEST_P(ExecutableTest, ForgetsEarlierSizes) {
+TEST_P(ExecutableTest, ForgetsEarlierSizes) { // Robustness: I1
   for (const auto& [fuse_elementwise, force_fp16] : {std::pair{true, false}, {false, false}, {false, true}}) {
     std::mt19937 random(11);
     const std::unique_ptr<Executable> reused = load(fuse_elementwise, force_fp16);

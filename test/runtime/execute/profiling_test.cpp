@@ -4,31 +4,22 @@
 
 #include <cmath>
 
-#include <executorch/runtime/core/event_tracer.h>
 #include <gmock/gmock.h>
 
 #include "delegate.h"
 #include "sample_graphs.h"
+#include "silent_tracer.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-using executorch::runtime::ArrayRef;
-using executorch::runtime::Result;
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
 // Keeps what delegates log.
-class Tracer final : public executorch::runtime::EventTracer {
-  using AllocatorID = executorch::runtime::AllocatorID;
-  using ChainID = executorch::runtime::ChainID;
-  using DebugHandle = executorch::runtime::DebugHandle;
-  using EventTracerEntry = executorch::runtime::EventTracerEntry;
-  using Id = executorch::runtime::DelegateDebugIntId;
-  using Tensor = executorch::aten::Tensor;
-
+class Tracer final : public SilentTracer {
  public:
   struct Event {
     std::string name, metadata;
@@ -37,46 +28,17 @@ class Tracer final : public executorch::runtime::EventTracer {
   std::vector<Event> events;
   std::vector<std::pair<std::string, std::vector<float>>> results; // by name
 
+  using SilentTracer::log_intermediate_output_delegate;
   void log_profiling_delegate(
       const char* name, Id id, et_timestamp_t start, et_timestamp_t end, const void* metadata, size_t size) override {
     EXPECT_EQ(id, executorch::runtime::kUnsetDelegateDebugIntId);
     events.push_back({name, std::string(static_cast<const char*>(metadata), size), start, end});
-  }
-
-  void create_event_block(const char*) override {}
-  EventTracerEntry start_profiling(const char*, ChainID, DebugHandle) override {
-    return {};
-  }
-  EventTracerEntry start_profiling_delegate(const char*, Id) override {
-    return {};
-  }
-  void end_profiling_delegate(EventTracerEntry, const void*, size_t) override {}
-  void end_profiling(EventTracerEntry) override {}
-  void track_allocation(AllocatorID, size_t) override {}
-  AllocatorID track_allocator(const char*) override {
-    return 0;
-  }
-  Result<bool> log_evalue(const EValue&, executorch::runtime::LoggedEValueType) override {
-    return false;
   }
   Result<bool> log_intermediate_output_delegate(const char* name, Id, const Tensor& tensor) override {
     const auto* const data = tensor.const_data_ptr<float>();
     results.emplace_back(name, std::vector<float>(data, data + tensor.numel()));
     return true;
   }
-  Result<bool> log_intermediate_output_delegate(const char*, Id, const ArrayRef<Tensor>) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, Id, const int&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, Id, const bool&) override {
-    return false;
-  }
-  Result<bool> log_intermediate_output_delegate(const char*, Id, const double&) override {
-    return false;
-  }
-  void set_delegation_intermediate_output_filter(executorch::runtime::EventTracerFilterBase*) override {}
 };
 
 class ProfilingTest : public ::testing::Test {

@@ -9,23 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "delegate.h"
+#include "executorch_pool.h"
 #include "sample_graphs.h"
-
-namespace executorch::extension::threadpool {
-
-// Exported, but not in the headers of ExecuTorch's package.
-class ThreadPool {
- public:
-  bool _unsafe_reset_threadpool(uint32_t threads);
-};
-ThreadPool* get_threadpool();
-
-class NoThreadPoolGuard {
- public:
-  static void set_enabled(bool enabled);
-};
-
-} // namespace executorch::extension::threadpool
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

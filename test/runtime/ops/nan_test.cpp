@@ -107,7 +107,7 @@ TEST(NaN, StaysInTransposedConvolutions) {
 }
 
 // Which has limits in XNNPACK although it has none in the program.
-TEST(NaN, StaysInAveragePools) {
+TEST(NaN, StaysInAveragePools) { // Robustness: I5
   for (const size_t channels : {1, 3, 4, 17, 32}) {
     for (const uint32_t window : {2, 3, 4}) {
       SCOPED_TRACE(std::to_string(channels) + " channels, window " + std::to_string(window));

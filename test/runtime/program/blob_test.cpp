@@ -195,6 +195,9 @@ TEST(BlobTest, RefusesTooManyEntries) { // Robustness: G5
   GraphDef g = small_graph();
   g.exprs.resize((1 << 20) + 1, schema::DimExpr(DimOp::Const, 1, 0));
   EXPECT_TRUE(refuses(g, {"1048577 entries"}));
+  g = small_graph();
+  g.nodes.resize((1 << 16) + 1, g.nodes[0]);
+  EXPECT_TRUE(refuses(g, {"65537 nodes"}));
 }
 
 } // namespace

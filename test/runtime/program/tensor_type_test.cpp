@@ -44,7 +44,7 @@ TEST(TensorTypeTest, KnowsBytes) {
   EXPECT_EQ((TensorType{DType::BFloat16, {3}}).bytes(), 6u);
 }
 
-TEST(TensorTypeTest, RefusesMoreThanOneTebibyte) {
+TEST(TensorTypeTest, RefusesMoreThanOneTebibyte) { // Robustness: I3
   EXPECT_TRUE(check_size({DType::Float32, {kMaxTensorBytes / 4}}).ok());
   EXPECT_TRUE(check_size({DType::Bool, {kMaxTensorBytes}}).ok());
   EXPECT_FALSE(check_size({DType::Bool, {kMaxTensorBytes, 2}}).ok());

@@ -68,6 +68,45 @@ TEST_F(PackedFileTest, IsReadWhileItIsReplacedOrDeleted) { // Robustness: W4
   expect_cached("a");
 }
 
+// Also in a process that is forked while the file is mapped.
+TEST_F(PackedFileTest, IsReadByAForkedProcess) { // Robustness: W4
+  expect_right("a");
+  const auto mapped = load("a", path_);
+  EXPECT_EQ(in_process([&] { return run(*mapped) == expected_["a"] ? 0 : 1; }), 0);
+  EXPECT_EQ(run(*mapped), expected_["a"]);
+}
+
+// A link is followed to be read. A new file takes the place of the link, and what that leads to stays as it is.
+TEST_F(PackedFileTest, ALinkIsFollowed) { // Robustness: W1 W4
+  const std::string target = folder_ + "/target";
+  const auto bytes_of = [](const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  const auto link_to_target = [&] {
+    unlink(path_.c_str());
+    ASSERT_EQ(symlink("target", path_.c_str()), 0);
+  };
+  expect_right("a");
+  ASSERT_EQ(rename(path_.c_str(), target.c_str()), 0);
+  link_to_target();
+  const std::string whole = bytes_of(target);
+  expect_cached("a");
+  expect_right("b");
+  expect_cached("b");
+  EXPECT_EQ(bytes_of(target), whole);
+
+  std::ofstream(target) << "text";
+  link_to_target();
+  expect_packed_again("another kind of file");
+  EXPECT_EQ(bytes_of(target), "text");
+
+  unlink(target.c_str()); // a link to nothing
+  expect_right("a");
+  expect_cached("a");
+  EXPECT_THAT(files(), ElementsAre("weights"));
+}
+
 TEST_F(PackedFileTest, AReadOnlyFolderIsNoProblem) { // Robustness: W4
   chmod(folder_.c_str(), 0555);
   const int result = in_process([&] {

@@ -189,7 +189,7 @@ void add_data(DataMap* data, const Packing& p) {
   data->add("other", some_numbers(static_cast<size_t>(p.weight[0]), 3));
 }
 
-TEST(SharedWeightsTest, EveryKindIsPackedOnceAndGoesWithTheLastUser) {
+TEST(SharedWeightsTest, EveryKindIsPackedOnceAndGoesWithTheLastUser) { // Robustness: I2
   for (const Packing& p : packings()) {
     SCOPED_TRACE(p.name);
     DataMap data;

@@ -31,7 +31,7 @@ std::string name(const ::testing::TestParamInfo<Sizes>& info) {
 
 class ConvolutionPackingTest : public ::testing::TestWithParam<Sizes> {};
 
-TEST_P(ConvolutionPackingTest, EachWeightMeetsItsChannel) {
+TEST_P(ConvolutionPackingTest, EachWeightMeetsItsChannel) { // Robustness: I2
   const auto [groups, outputs, channels] = GetParam();
   const size_t taps = kHeight * kWidth;
   // Small integers: their sums are exact in any order.

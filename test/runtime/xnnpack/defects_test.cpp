@@ -197,7 +197,7 @@ Executable::Settings in_float16() {
 }
 
 // XNNPACK sums up a row in float16, or keeps the sum in it.
-TEST(XnnpackDefectsTest, SoftmaxOfALongRowInFloat16) {
+TEST(XnnpackDefectsTest, SoftmaxOfALongRowInFloat16) { // Robustness: I4
   constexpr int64_t kColumns = 70000;
   uint32_t y = 0;
   GraphDef g = float16_linear(kColumns, std::vector<float>(kColumns * 4, 0.25f), &y);

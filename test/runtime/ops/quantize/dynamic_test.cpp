@@ -92,7 +92,7 @@ TEST(ChooseQParams, MakesOneOfEachRow) {
   expect_types(choose(0, 255, 0, tensor({})), {"Float32[]", "Int32[]"});
 }
 
-TEST(ChooseQParams, Refuses) {
+TEST(ChooseQParams, Refuses) { // Robustness: Q8
   expect_refused(choose(-128, 127, 3, kX), "3 axes of rank 2");
   expect_refused(choose(-128, -128, 1, kX), "a range of -128 to -128");
   expect_refused(choose(INT32_MIN, INT32_MAX, 1, kX), "a range");
