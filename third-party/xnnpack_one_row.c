@@ -33,8 +33,10 @@ enum { kDeepBytes = kColumns * kDeep / 2, kScaleBytes = kColumns * 2, kEndBytes 
 enum { kLeastHalf = 48 << 10 };
 
 #ifdef ET_XNNPACK_NEWER
+#define CONFIG(weights) xnn_init_qdu8_f32_##weights##_gemm_config()
 enum { kOffset = 0 };
 #else
+#define CONFIG(weights) xnn_init_qd8_f32_##weights##_gemm_config()
 enum { kOffset = 128 }; // makes a number of the row one without sign
 #endif
 
@@ -178,11 +180,7 @@ static struct xnn_gemm_config qb4w_config = {0};
 XNN_INIT_ONCE_GUARD(qb4w);
 
 static void init_qb4w_config(void) {
-#ifdef ET_XNNPACK_NEWER
-  qb4w_config = *xnn_init_qdu8_f32_qb4w_gemm_config();
-#else
-  qb4w_config = *xnn_init_qd8_f32_qb4w_gemm_config();
-#endif
+  qb4w_config = *CONFIG(qb4w);
   set_for_one_row(&qb4w_config, (xnn_dqgemm_ukernel_fn)multiply_row);
 }
 
@@ -203,32 +201,36 @@ const struct xnn_gemm_config* et_xnnpack_qb4w_config(const struct xnn_gemm_confi
   return config;
 }
 
-#ifndef ET_XNNPACK_NEWER // which has other microkernels for weights of 8 bits
-
-static struct xnn_gemm_config qc8w_config = {0};
-XNN_INIT_ONCE_GUARD(qc8w);
-
-static void init_qc8w_config(void) {
-  qc8w_config = *xnn_init_qd8_f32_qc8w_gemm_config();
-  set_for_one_row(&qc8w_config, (xnn_dqgemm_ukernel_fn)xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c8__avx512vnni);
-}
-
-// XNNPACK's own, without fetching ahead.
-const struct xnn_gemm_config* et_xnnpack_qc8w_config(const struct xnn_gemm_config* config) {
-  const xnn_dqgemm_ukernel_fn known =
-      (xnn_dqgemm_ukernel_fn)xnn_qd8_f32_qc8w_gemm_minmax_ukernel_1x16c8__avx512vnni_prfm;
-  if (config == NULL || !is_for_one_row(config, known)) {
-    return config;
+// XNNPACK's own microkernels without fetching ahead.
+#define DO_NOT_FETCH(weights)                                                                              \
+  static struct xnn_gemm_config weights##_config = {0};                                                    \
+  XNN_INIT_ONCE_GUARD(weights);                                                                            \
+  static void init_##weights##_config(void) {                                                              \
+    weights##_config = *CONFIG(weights);                                                                   \
+    set_for_one_row(                                                                                       \
+        &weights##_config, (xnn_dqgemm_ukernel_fn)xnn_qd8_f32_##weights##_gemm_minmax_ukernel_1x16c8__avx512vnni); \
+  }                                                                                                        \
+  const struct xnn_gemm_config* et_xnnpack_##weights##_config(const struct xnn_gemm_config* config) {      \
+    const xnn_dqgemm_ukernel_fn known =                                                                    \
+        (xnn_dqgemm_ukernel_fn)xnn_qd8_f32_##weights##_gemm_minmax_ukernel_1x16c8__avx512vnni_prfm;        \
+    if (config == NULL || !is_for_one_row(config, known)) {                                                \
+      return config;                                                                                       \
+    }                                                                                                      \
+    XNN_INIT_ONCE(weights);                                                                                \
+    return &weights##_config;                                                                              \
   }
-  XNN_INIT_ONCE(qc8w);
-  return &qc8w_config;
-}
-
+DO_NOT_FETCH(qc4w)
+#ifndef ET_XNNPACK_NEWER // which has other microkernels for weights of 8 bits
+DO_NOT_FETCH(qc8w)
 #endif
 
 #else
 
 const struct xnn_gemm_config* et_xnnpack_qb4w_config(const struct xnn_gemm_config* config) {
+  return config;
+}
+
+const struct xnn_gemm_config* et_xnnpack_qc4w_config(const struct xnn_gemm_config* config) {
   return config;
 }
 
