@@ -202,22 +202,22 @@ const struct xnn_gemm_config* et_xnnpack_qb4w_config(const struct xnn_gemm_confi
 }
 
 // XNNPACK's own microkernels without fetching ahead.
-#define DO_NOT_FETCH(weights)                                                                              \
-  static struct xnn_gemm_config weights##_config = {0};                                                    \
-  XNN_INIT_ONCE_GUARD(weights);                                                                            \
-  static void init_##weights##_config(void) {                                                              \
-    weights##_config = *CONFIG(weights);                                                                   \
-    set_for_one_row(                                                                                       \
+#define DO_NOT_FETCH(weights)                                                                                      \
+  static struct xnn_gemm_config weights##_config = {0};                                                            \
+  XNN_INIT_ONCE_GUARD(weights);                                                                                    \
+  static void init_##weights##_config(void) {                                                                      \
+    weights##_config = *CONFIG(weights);                                                                           \
+    set_for_one_row(                                                                                               \
         &weights##_config, (xnn_dqgemm_ukernel_fn)xnn_qd8_f32_##weights##_gemm_minmax_ukernel_1x16c8__avx512vnni); \
-  }                                                                                                        \
-  const struct xnn_gemm_config* et_xnnpack_##weights##_config(const struct xnn_gemm_config* config) {      \
-    const xnn_dqgemm_ukernel_fn known =                                                                    \
-        (xnn_dqgemm_ukernel_fn)xnn_qd8_f32_##weights##_gemm_minmax_ukernel_1x16c8__avx512vnni_prfm;        \
-    if (config == NULL || !is_for_one_row(config, known)) {                                                \
-      return config;                                                                                       \
-    }                                                                                                      \
-    XNN_INIT_ONCE(weights);                                                                                \
-    return &weights##_config;                                                                              \
+  }                                                                                                                \
+  const struct xnn_gemm_config* et_xnnpack_##weights##_config(const struct xnn_gemm_config* config) {              \
+    const xnn_dqgemm_ukernel_fn known =                                                                            \
+        (xnn_dqgemm_ukernel_fn)xnn_qd8_f32_##weights##_gemm_minmax_ukernel_1x16c8__avx512vnni_prfm;                \
+    if (config == NULL || !is_for_one_row(config, known)) {                                                        \
+      return config;                                                                                               \
+    }                                                                                                              \
+    XNN_INIT_ONCE(weights);                                                                                        \
+    return &weights##_config;                                                                                      \
   }
 DO_NOT_FETCH(qc4w)
 #ifndef ET_XNNPACK_NEWER // which has other microkernels for weights of 8 bits

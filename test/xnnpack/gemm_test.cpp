@@ -49,7 +49,8 @@ std::set<size_t> blocks_of(Format format) {
 std::set<size_t> depths_around(Format format, size_t unit, size_t block) {
   std::set<size_t> result;
   if (has_blocks(format)) {
-    return block == kBlock ? std::set<size_t>{block, 2 * block, 3 * block, 5 * block} : std::set<size_t>{block, 3 * block};
+    return block == kBlock ? std::set<size_t>{block, 2 * block, 3 * block, 5 * block}
+                           : std::set<size_t>{block, 3 * block};
   }
   if (wants_all()) {
     for (size_t depth = 1; depth <= 4 * unit + 35; ++depth) {
@@ -114,7 +115,8 @@ std::vector<Expected> expect_rows(
 
 std::string describe(const Weights& w, size_t rows) {
   return std::string(name_of(w.format)) + ", " + std::to_string(rows) + " rows, " + std::to_string(w.columns) +
-      " columns of depth " + std::to_string(w.depth) + " in blocks of " + std::to_string(w.block) + (w.max < 1e30f ? ", clamped" : "");
+      " columns of depth " + std::to_string(w.depth) + " in blocks of " + std::to_string(w.block) +
+      (w.max < 1e30f ? ", clamped" : "");
 }
 
 // Each by itself, with each number of rows that it takes.
@@ -364,8 +366,7 @@ TEST_P(OneRowTest, IsAsAmongOthers) {
 INSTANTIATE_TEST_SUITE_P(
     Formats,
     OneRowTest,
-    ::testing::Values(
-        Format::QD8C8, Format::QD8C4, Format::QD8B4, Format::QDU8C8, Format::QDU8C4, Format::QDU8B4),
+    ::testing::Values(Format::QD8C8, Format::QD8C4, Format::QD8B4, Format::QDU8C8, Format::QDU8C4, Format::QDU8B4),
     [](const auto& format) { return name_of(format.param); });
 
 } // namespace

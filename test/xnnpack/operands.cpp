@@ -81,13 +81,7 @@ int Random::next(int low, int high) {
 }
 
 Weights::Weights(
-    Format f,
-    size_t num_groups,
-    size_t num_columns,
-    size_t num_taps,
-    size_t num_deep,
-    bool clamped,
-    size_t block_size)
+    Format f, size_t num_groups, size_t num_columns, size_t num_taps, size_t num_deep, bool clamped, size_t block_size)
     : format(f),
       groups(num_groups),
       columns(num_columns),
