@@ -181,7 +181,7 @@ XNN_INIT_ONCE_GUARD(qb4w);
 
 static void init_qb4w_config(void) {
   qb4w_config = *CONFIG(qb4w);
-  set_for_one_row(&qb4w_config, (xnn_dqgemm_ukernel_fn)multiply_row);
+  set_for_one_row(&qb4w_config, multiply_row);
 }
 
 // The microkernels that it stands in for read the same layout.
