@@ -173,6 +173,29 @@ else()
   et_xnnpack_without("${what}" "they are for AVX-512")
 endif()
 
+# Microkernels for one row (xnnpack_one_row.h).
+set(what "our microkernels for one rounded row")
+if(is_x86 AND with_avx512)
+  set(row qd8)
+  set(added qc4w qc8w)
+  if(NOT is_old)
+    set(row qdu8)
+    set(added qc4w)
+    set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_one_row.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
+      COMPILE_DEFINITIONS ET_XNNPACK_NEWER)
+  endif()
+  list(TRANSFORM added REPLACE "(.+)" "qd8-f32-\\1-gemm/gen/qd8-f32-\\1-gemm-1x16c8-minmax-avx512vnni")
+  et_xnnpack_read_before(xnnpack_nan SOURCES ${added})
+  et_xnnpack_part(one_row "${what}" OWN xnnpack_one_row.c ADDED ${added} HEADER xnnpack_one_row
+    BEFORE operators/fully-connected-nc CALLS "xnn_init_${row}_f32_qb4w_gemm_config\\(\\)"
+    OPTIONS -DET_XNNPACK_ROWS_${row})
+  # XNNPACK's microkernels are in standard C, in which products and sums are rounded one by one.
+  set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_one_row.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
+    COMPILE_OPTIONS -ffp-contract=off)
+else()
+  et_xnnpack_without("${what}" "they are for AVX-512")
+endif()
+
 set(what "reads of groups of weights that are not aligned")
 if(is_old AND is_x86)
   set(tiles 1x4c8-minmax-sse2 4x4c8-minmax-sse2 1x4c8-minmax-sse41 3x4c8-minmax-sse41 1x4c8-minmax-avx 4x4c8-minmax-avx)

@@ -3,6 +3,9 @@
 // Products of matrices: every microkernel of a linear layer, and the operator that divides its work among them.
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <set>
 
 #include <runtime/base/threadpool.h>
@@ -39,10 +42,15 @@ std::set<size_t> columns_around(Format format, size_t columns) {
   return {1, 2, 3, 4, 5, n - 1, n, n + 1, 2 * n + 3, columns};
 }
 
-std::set<size_t> depths_around(Format format, size_t unit) {
+std::set<size_t> blocks_of(Format format) {
+  return has_blocks(format) ? std::set<size_t>{kBlock, 2 * kBlock, 4 * kBlock, 8 * kBlock} : std::set<size_t>{kBlock};
+}
+
+std::set<size_t> depths_around(Format format, size_t unit, size_t block) {
   std::set<size_t> result;
   if (has_blocks(format)) {
-    return {kBlock, 2 * kBlock, 3 * kBlock, 5 * kBlock};
+    return block == kBlock ? std::set<size_t>{block, 2 * block, 3 * block, 5 * block}
+                           : std::set<size_t>{block, 3 * block};
   }
   if (wants_all()) {
     for (size_t depth = 1; depth <= 4 * unit + 35; ++depth) {
@@ -79,6 +87,7 @@ class GemmTest : public ::testing::TestWithParam<Format> {
 
   void check_microkernels(const Weights& w);
   void check_operator(const Weights& w, pthreadpool_t pool);
+  void check_one_row(const Weights& w, float scale);
 
   Fence x_, y_, parameters_;
 };
@@ -106,7 +115,8 @@ std::vector<Expected> expect_rows(
 
 std::string describe(const Weights& w, size_t rows) {
   return std::string(name_of(w.format)) + ", " + std::to_string(rows) + " rows, " + std::to_string(w.columns) +
-      " columns of depth " + std::to_string(w.depth) + (w.max < 1e30f ? ", clamped" : "");
+      " columns of depth " + std::to_string(w.depth) + " in blocks of " + std::to_string(w.block) +
+      (w.max < 1e30f ? ", clamped" : "");
 }
 
 // Each by itself, with each number of rows that it takes.
@@ -250,6 +260,32 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
   }
 }
 
+// The first row by itself, and with others: by other microkernels, but in the same layout and order.
+void GemmTest::check_one_row(const Weights& w, float scale) {
+  const size_t x_stride = w.depth + kGap, y_stride = w.columns + kGap;
+  const Operator op = create_linear(w, x_stride, y_stride);
+  ASSERT_NE(op, nullptr);
+  const std::vector<int> numbers = some_rows(w, 2, w.depth);
+  const std::vector<Parameters> parameters(2, {-7, scale});
+  std::vector<float> results[2];
+  for (const size_t rows : {1, 2}) {
+    announce(describe(w, rows) + " by the operator, compared");
+    const uint8_t* x = place(numbers, 0, rows, w.depth, x_stride);
+    Output y(y_, w.format, rows, w.columns, y_stride);
+    ASSERT_EQ(reshape_linear(w.format, op.get(), rows, nullptr), xnn_status_success);
+    const Parameters* p = place(parameters, 0, rows, rows + XNN_MAX_MR);
+    ASSERT_EQ(setup_linear(w.format, op.get(), x, y.data(), p), xnn_status_success);
+    ASSERT_EQ(xnn_run_operator(op.get(), nullptr), xnn_status_success);
+    results[rows - 1].resize(w.columns);
+    std::memcpy(results[rows - 1].data(), y.data(), w.columns * sizeof(float));
+  }
+  for (size_t i = 0; i < w.columns; ++i) {
+    ASSERT_EQ(std::isnan(results[0][i]), std::isnan(scale)) << last_announced();
+    ASSERT_EQ(std::memcmp(&results[0][i], &results[1][i], sizeof(float)), 0)
+        << last_announced() << ": column " << i << " is " << results[0][i] << " and " << results[1][i];
+  }
+}
+
 TEST_P(GemmTest, EqualsPlainLoops) {
   const Format format = GetParam();
   if (is_unsigned(format) && !kHasUnsignedRows) {
@@ -268,12 +304,14 @@ TEST_P(GemmTest, EqualsPlainLoops) {
   columns.erase(1000);
   columns.erase(0);
   for (const size_t column_count : columns) {
-    for (const size_t depth : depths_around(format, widest.unit)) {
-      for (const bool clamped : {false, true}) {
-        const Weights w(format, 1, column_count, 1, depth, clamped);
-        ASSERT_NO_FATAL_FAILURE(check_microkernels(w));
-        if (wants_all() || depth % 4 != 3) {
-          ASSERT_NO_FATAL_FAILURE(check_operator(w, clamped ? pool : nullptr));
+    for (const size_t block : blocks_of(format)) {
+      for (const size_t depth : depths_around(format, widest.unit, block)) {
+        for (const bool clamped : {false, true}) {
+          const Weights w(format, 1, column_count, 1, depth, clamped, block);
+          ASSERT_NO_FATAL_FAILURE(check_microkernels(w));
+          if (wants_all() || depth % 4 != 3) {
+            ASSERT_NO_FATAL_FAILURE(check_operator(w, clamped ? pool : nullptr));
+          }
         }
       }
     }
@@ -297,6 +335,38 @@ INSTANTIATE_TEST_SUITE_P(
         Format::QDU8C8,
         Format::QDU8C4,
         Format::QDU8B4),
+    [](const auto& format) { return name_of(format.param); });
+
+// A token of a language model is a row by itself, or one of many in its prompt.
+using OneRowTest = GemmTest;
+
+TEST_P(OneRowTest, IsAsAmongOthers) {
+  const Format format = GetParam();
+  if (is_unsigned(format) && !kHasUnsignedRows) {
+    GTEST_SKIP() << "this version of XNNPACK has no such operator";
+  }
+  if (find_tile(format, 1000).rows == 0) {
+    EXPECT_TRUE(is_unsigned(format)) << "XNNPACK has no such operator";
+    return;
+  }
+  for (const float scale : {0.0137f, std::numeric_limits<float>::quiet_NaN()}) {
+    for (const size_t block : blocks_of(format)) {
+      for (const size_t depth : {block, 3 * block}) {
+        for (size_t columns = 1; columns <= 65; ++columns) {
+          ASSERT_NO_FATAL_FAILURE(check_one_row({format, 1, columns, 1, depth, columns % 2 == 1, block}, scale));
+        }
+      }
+      for (const size_t columns : {96, 101, 112, 117}) { // so many bytes that they may be divided
+        ASSERT_NO_FATAL_FAILURE(check_one_row({format, 1, columns, 1, 2048, false, block}, scale));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats,
+    OneRowTest,
+    ::testing::Values(Format::QD8C8, Format::QD8C4, Format::QD8B4, Format::QDU8C8, Format::QDU8C4, Format::QDU8B4),
     [](const auto& format) { return name_of(format.param); });
 
 } // namespace

@@ -80,8 +80,14 @@ int Random::next(int low, int high) {
   return low + static_cast<int>((state_ >> 8) % static_cast<uint32_t>(high - low + 1));
 }
 
-Weights::Weights(Format f, size_t num_groups, size_t num_columns, size_t num_taps, size_t num_deep, bool clamped)
-    : format(f), groups(num_groups), columns(num_columns), taps(num_taps), depth(num_deep) {
+Weights::Weights(
+    Format f, size_t num_groups, size_t num_columns, size_t num_taps, size_t num_deep, bool clamped, size_t block_size)
+    : format(f),
+      groups(num_groups),
+      columns(num_columns),
+      taps(num_taps),
+      depth(num_deep),
+      block(has_blocks(f) ? block_size : num_deep) {
   Random random;
   const int size = static_cast<int>(taps * depth);
   // Of Float16, which is exact up to 2048, as large as their sum allows.
@@ -96,7 +102,7 @@ Weights::Weights(Format f, size_t num_groups, size_t num_columns, size_t num_tap
   }
   for (size_t column = 0; column < all_columns(); ++column) {
     bias.push_back(random.next(-9, 9));
-    for (size_t i = 0; i < (has_blocks(format) ? depth / kBlock : 1); ++i) {
+    for (size_t i = 0; i < depth / block; ++i) {
       // Powers of two keep sums of floats exact. Blocks have scales of 16 bits.
       const float step = 1.0f + static_cast<float>(random.next(0, 3)) / 4;
       scales.push_back(is_float(format) ? std::ldexp(1.0f, random.next(-3, 3)) : step / 64);
@@ -172,12 +178,11 @@ Expected expect(
     const Weights& w, size_t column, const std::vector<const int*>& window, const xnn_quantization_params& parameters) {
   const int zero = is_dynamic(w.format) ? parameters.zero_point : is_quantized(w.format) ? kInputZero : 0;
   const int* from = w.numbers.data() + column * w.taps * w.depth;
-  const size_t block = has_blocks(w.format) ? kBlock : w.depth;
-  const float* scale = w.scales.data() + column * (w.depth / block);
+  const float* scale = w.scales.data() + column * (w.depth / w.block);
   double sum = 0, size = 0;
   for (size_t t = 0; t < w.taps; ++t, from += w.depth) {
     for (size_t k = 0; window[t] != nullptr && k < w.depth; ++k) {
-      const double factor = has_blocks(w.format) ? static_cast<double>(scale[k / block]) : 1;
+      const double factor = has_blocks(w.format) ? static_cast<double>(scale[k / w.block]) : 1;
       sum += (window[t][k] - zero) * from[k] * factor;
       // Kernels add a multiple of each weight, and take it back at once.
       size += (std::abs(window[t][k]) + std::abs(zero) + 256) * std::abs(from[k]) * factor;

@@ -24,7 +24,7 @@ bool is_quantized(Format format); // input and output, all with the same
 size_t input_bytes(Format format); // of an element
 size_t output_bytes(Format format);
 
-constexpr size_t kBlock = 32; // numbers in a column of a weight with one scale, with blocks
+constexpr size_t kBlock = 32; // the smallest, of numbers in a column of a weight with one scale
 constexpr int kInputZero = 3, kOutputZero = -5; // of what is quantized
 
 class Random {
@@ -39,10 +39,18 @@ class Random {
 // Weights [groups, columns, taps, depth]: of a linear layer if there is one group and one tap. Floats are
 // integers so small that every sum is exact, whatever its order.
 struct Weights {
-  Weights(Format f, size_t num_groups, size_t num_columns, size_t num_taps, size_t num_deep, bool clamped);
+  Weights(
+      Format f,
+      size_t num_groups,
+      size_t num_columns,
+      size_t num_taps,
+      size_t num_deep,
+      bool clamped,
+      size_t block_size = kBlock);
 
   Format format;
   size_t groups, columns, taps, depth;
+  size_t block; // of numbers in a column with one scale: all of them without blocks
   int most; // size of a number of the input
   float min, max; // of the output
   std::vector<int> numbers;

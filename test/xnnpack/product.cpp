@@ -125,7 +125,7 @@ Operator create_linear(const Weights& w, size_t x_stride, size_t y_stride) {
       case Format::QD8B4:
         return create(
             xnn_create_fully_connected_nc_qd8_f32_qb4w,
-            kBlock,
+            w.block,
             kWeightZero,
             block_scales.data(),
             pointer<void>(kernel),
@@ -146,7 +146,7 @@ Operator create_linear(const Weights& w, size_t x_stride, size_t y_stride) {
       case Format::QDU8B4:
         return create(
             xnn_create_fully_connected_nc_qdu8_f32_qb4w,
-            kBlock,
+            w.block,
             kWeightZero,
             block_scales.data(),
             pointer<void>(kernel),
