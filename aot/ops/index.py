@@ -292,10 +292,13 @@ def select_scatter(c, self, src, dim, index):
 @_index("aten.diagonal_scatter.default")
 def diagonal_scatter(c, self, src, offset, dim1, dim2):
     first, second = c.axis(dim1, self.rank), c.axis(dim2, self.rank)
-    count = c.require_static(src.shape[-1], "the size of the diagonal")
     order = [first, second, *(i for i in range(self.rank) if i not in (first, second))]
-    diagonal = np.arange(count)
-    indices = [c.constant(diagonal + shift) for shift in (max(-offset, 0), max(offset, 0))]
+    shape = (src.shape[-1],)
+    diagonal = c.node(schema.Iota(size=shape[0]), shape=shape, dtype=DType.Int64)
+    indices = [
+        c.node(schema.Binary(kind=BinaryKind.Add), diagonal, c.operand(shift, DType.Int64), shape=shape)
+        for shift in (max(-offset, 0), max(offset, 0))
+    ]
     values = c.transpose(src, (src.rank - 1, *range(src.rank - 1)))
     y = _put(c, c.transpose(self, order), 0, indices, values)
     return c.transpose(y, [order.index(i) for i in range(self.rank)])

@@ -60,6 +60,12 @@ def _assign_slice(x, values):
     return x
 
 
+def _diagonals_overwritten(x):
+    """Of matrices with a dynamic number of rows and columns; torch.export takes no other diagonal of these."""
+    square = x.transpose(1, 2) @ x
+    return square.diagonal_scatter(square.diagonal(0, 1, 2) * 2, 0, 2, 1), square[0].diagonal_scatter(x.sum((0, 1)))
+
+
 SAMPLES = [
     Sample("embedding", new(nn.Embedding, 11, 5), _from(11, BATCH, LENGTH)),
     Sample("embedding_padding", new(nn.Embedding, 11, 5, padding_idx=2), _from(11, 2, 3)),
@@ -291,6 +297,7 @@ SAMPLES = [
     Sample("diagonal_scatter", torch.diagonal_scatter, rand(3, 4), rand(3)),
     Sample("diagonal_scatter_above", lambda x, y: x.diagonal_scatter(y, 1, 2, 0), rand(3, 4, 5), rand(4, 2)),
     Sample("diagonal_scatter_below", lambda x, y: x.diagonal_scatter(y, -1), rand(4, 3), rand(3)),
+    Sample("diagonal_scatter_dynamic", _diagonals_overwritten, rand(2, 3, BATCH)),
     Sample("histc", lambda x: x.histc(7, -1, 1), rand(BATCH, 50)),
     Sample("histc_counts", lambda x: x.histc(4, 0, 3), values(0, 1, 2, 3, 3, 1, 5, -1, float("nan"), 0.74, 0.75)),
 ]
