@@ -13,8 +13,10 @@ from torch.fx import Node as FxNode
 
 from .caches import add_sizes, check_positions, write_out_cache_updates
 from .complex_numbers import take_complex_apart
+from .graph_edit import add_call
 from .integers import drop_checks_of_data, merge_integers
 from .private.shape_env import own_sizes
+from .private.sizes import is_read_off_tensor
 from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
 from .signed import compute_on_tensors
 
@@ -139,12 +141,20 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
     with graph.inserting_before(node):
         for size in sizes:
             starts.append(add_sizes(graph, starts[-1], size))
+            _check_end(graph, starts[-1], x.meta["val"].shape[dim])
     for user in list(node.users):
         index = user.args[1]
         user.target = _aten.slice.Tensor
         user.args = (x, dim, starts[index], starts[index + 1])
         user.meta = {**node.meta, "val": parts[index]}
     graph.erase_node(node)
+
+
+def _check_end(graph: Graph, end, size) -> None:
+    """A slice compares its end with the size of what it is of; the sum of sizes read off a tensor needs a check."""
+    if isinstance(end, FxNode) and is_read_off_tensor(end.meta["val"]) and isinstance(size, int):
+        check = add_call(graph, operator.le, end.meta["val"] <= size, end, size)
+        graph.call_function(_aten._assert_scalar.default, (check, "parts are larger than what was split"))
 
 
 def _to_correction(node: FxNode) -> None:

@@ -89,6 +89,11 @@ class Symbols:
                 yield check.expr.xreplace(self._env.replacements)
 
 
+def is_read_off_tensor(size) -> bool:
+    """Whether a size depends on one that was read off a tensor."""
+    return isinstance(size, torch.SymInt) and any(map(Symbols(size).is_unbacked, expression(size).free_symbols))
+
+
 def bounds_of(expr: sympy.Expr, bounds: Mapping[sympy.Symbol, ValueRanges]) -> ValueRanges:
     """The bounds of an expression in PyTorch's own functions, which SymPy knows nothing about."""
     return bound_sympy(expr, bounds)
@@ -114,6 +119,7 @@ __all__ = [
     "ValueRanges",
     "bounds_of",
     "expression",
+    "is_read_off_tensor",
     "may_be_negative",
     "symbols_found_by",
     "symbols_of",

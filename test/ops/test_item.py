@@ -97,6 +97,14 @@ class Checked(nn.Module):
         return x[:n] * 2 + 1
 
 
+class Parts(nn.Module):
+    """What a mixture of experts does with the tokens of each."""
+
+    def forward(self, x, counts):
+        parts = x.split(counts.tolist())
+        return torch.cat([part * (i + 2) for i, part in enumerate(parts)]) + 1
+
+
 class SignedBound(nn.Module):
     def forward(self, x, n):
         return x.clamp(min=n.item())
@@ -129,6 +137,12 @@ def test_sizes_and_numbers():
     calls = [(torch.rand(8, 3), torch.tensor([0, i])) for i in (5, 1, 3, 8, 8, 2)]
     _, outside, _ = check(Arithmetic(), calls)
     assert outside <= READS
+
+
+def test_parts_of_sizes_read_off_a_tensor():
+    calls = [(torch.rand(6, 3), torch.tensor(counts)) for counts in ([1, 2, 3], [0, 6, 0], [6, 0, 0], [2, 2, 2])]
+    _, outside, _ = check(Parts(), calls)
+    assert outside <= {*READS, "aten.slice_copy.Tensor", "aten.squeeze_copy.dims", "add", "eq"}
 
 
 @pytest.mark.parametrize("dtype", (torch.int64, torch.int32))

@@ -31,9 +31,9 @@ def measure(architecture: Architecture, part: str) -> dict:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     try:
-        module, inputs = architecture.build()
-        vary(module)
-        with torch.no_grad():
+        with torch.no_grad():  # weights that are computed of others could not be copied
+            module, inputs = architecture.build()
+            vary(module)
             copy.deepcopy(module)(*inputs)
     except Exception as error:
         return {"build_error": first_line(error)}
