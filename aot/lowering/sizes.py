@@ -7,7 +7,6 @@ from torch.export import ExportedProgram
 
 from ..ir import Range, dims
 from ..private import sizes as torch_sizes
-from .size_plan import UNBOUNDED, holds
 from .unsupported import Unsupported
 
 
@@ -61,14 +60,6 @@ class Sizes:
                 if all(symbol.name in self.ranges for symbol in condition.free_symbols):
                     found[condition] = None
         return [rebuilt for condition in found if (rebuilt := self._rebuild_condition(condition)) is not None]
-
-    def always_holds(self, condition: torch.SymBool) -> bool:
-        """Whether ``condition`` follows from the ranges of its symbols, all of which are known."""
-        rebuilt = self._rebuild_condition(torch_sizes.expression(condition))
-        if rebuilt is None or any(s.name not in self.ranges for s in rebuilt.free_symbols):
-            return False
-        ranges = {s: self.ranges[s.name] for s in rebuilt.free_symbols}
-        return holds(rebuilt, {s: (r.min, UNBOUNDED if r.max is None else r.max) for s, r in ranges.items()}) is True
 
     def _rebuild_condition(self, condition):
         """None for one that has no form here."""
