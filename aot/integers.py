@@ -65,7 +65,7 @@ def drop_checks_of_data(graph: Graph) -> None:
         if node not in for_checks:
             continue
         operands = node.all_input_nodes
-        if node.target in READS or (operands and of_data.issuperset(operands)):
+        if node.target in READS or not of_data.isdisjoint(operands):
             of_data.add(node)
             if node.target in _CHECKS:
                 graph.erase_node(node)

@@ -19,12 +19,17 @@ def _remainder(a, b):
     return sympy.Mod(a, b if b.is_Integer else sympy.Max(b, 1))
 
 
+def _quotient(a, b):
+    """Without common factors: one that is 0 would else divide by 0 what is empty."""
+    return sympy.cancel(a / b) if b.free_symbols else a / b
+
+
 class Sizes:
     """The sizes of one program as expressions of the IR, with the range of every symbol."""
 
     _FUNCTIONS = {
-        torch_sizes.FloorDiv: lambda a, b: sympy.floor(a / b),
-        torch_sizes.CleanDiv: lambda a, b: a / b,
+        torch_sizes.FloorDiv: lambda a, b: sympy.floor(_quotient(a, b)),
+        torch_sizes.CleanDiv: _quotient,
         torch_sizes.Mod: _remainder,
         torch_sizes.PythonMod: _remainder,
         torch_sizes.Max: sympy.Max,
@@ -37,6 +42,7 @@ class Sizes:
         self._known: dict[int, torch_sizes.Symbols] = {}  # by their identity
         self._bounds: dict[sympy.Symbol, torch_sizes.ValueRanges] = {}
         self.ranges: dict[str, Range] = {}
+        self._examples: dict[str, int] = {}
         self.assumed: dict[str, int] = {}  #: the least size that export assumed where we take less
 
     def convert(self, size: int | torch.SymInt) -> dims.Dim:
@@ -51,6 +57,12 @@ class Sizes:
                 self._add_range(symbol, symbols)
             self._cache[expr] = dims.simplify(self._rebuild(expr))
         return self._cache[expr]
+
+    def is_negative(self, dim: sympy.Expr) -> bool:
+        """Whether it is for the example, or with sizes read off a tensor, of which there is none, for all of them."""
+        if any(symbol.name not in self._examples for symbol in dim.free_symbols):
+            return bool(dim.is_nonpositive)
+        return dims.evaluate(dim, self._examples) < 0
 
     def conditions(self) -> list:
         """What the program checks of its sizes at a call."""
@@ -120,5 +132,7 @@ class Sizes:
         if high is not None and high >= 2**31 - 1:
             high = None
         example = symbols.example(symbol)
+        if example is not None:
+            self._examples[symbol.name] = example
         hint = max(low, 1) if example is None else example
         self.ranges[symbol.name] = Range(low, high, hint)

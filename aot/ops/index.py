@@ -279,14 +279,14 @@ def _slice_scatter(c, x, values, axis, start, step=1):
 def slice_scatter(c, self, src, dim, start, step):
     axis = c.axis(dim, self.rank)
     c.require_static(step, "the step")
-    return _slice_scatter(c, self, src, axis, place(start or 0, self.shape[axis]), step)
+    return _slice_scatter(c, self, src, axis, place(c, start or 0, self.shape[axis]), step)
 
 
 @_index("aten.select_scatter.default", preserve=True)
 def select_scatter(c, self, src, dim, index):
     axis = c.axis(dim, self.rank)
     row = c.reshape(src, (*self.shape[:axis], 1, *self.shape[axis + 1 :]))
-    return _slice_scatter(c, self, row, axis, place(index, self.shape[axis]))
+    return _slice_scatter(c, self, row, axis, place(c, index, self.shape[axis]))
 
 
 @_index("aten.diagonal_scatter.default")

@@ -97,6 +97,14 @@ class Checked(nn.Module):
         return x[:n] * 2 + 1
 
 
+class CheckedBySize(nn.Module):
+    """A number that is compared with a dynamic size, for nothing else."""
+
+    def forward(self, x, lengths):
+        torch._check(lengths.max().item() <= x.shape[0])
+        return x * 2 + lengths.sum()
+
+
 class Parts(nn.Module):
     """What a mixture of experts does with the tokens of each."""
 
@@ -145,6 +153,13 @@ def test_sizes_and_numbers():
     calls = [(torch.rand(8, 3), torch.tensor([0, i])) for i in (5, 1, 3, 8, 8, 2)]
     _, outside, _ = check(Arithmetic(), calls)
     assert outside <= READS
+
+
+def test_numbers_that_are_compared_with_sizes_only():
+    shapes = ({0: torch.export.Dim("length", min=1, max=8)}, None)
+    inputs = torch.rand(4, 3), torch.tensor([1, 4])
+    lowered = harness.lower_exported(torch.export.export(CheckedBySize(), inputs, dynamic_shapes=shapes))
+    assert len(lowered.delegates) == 1 and not lowered.outside, str(lowered.report)
 
 
 def test_parts_of_sizes_read_off_a_tensor():

@@ -64,6 +64,11 @@ SAMPLES = [
     Sample("cat_dynamic", lambda x, y: torch.cat((x, y), 1), rand(BATCH, 3), rand(BATCH, LENGTH)),
     Sample("stack", lambda x, y: torch.stack((x, y), 1), rand(2, 3), rand(2, 3)),
     Sample("stack_many", lambda x, y: torch.stack((x, y), -1), rand(65, 64), rand(65, 64)),
+    Sample(
+        "slice_from_dynamic_end",
+        lambda x: (x[:, -x.shape[1] :] + 1, torch.arange(40.0)[-x.shape[1] :] * x, torch.arange(40)[: -x.shape[0]].sum()),
+        rand(BATCH, LENGTH),
+    ),
     Sample("slice", lambda x: x[:, 1:3], rand(2, 5, 4)),
     Sample("slice_negative", lambda x: x[:, -3:-1], rand(2, 5, 4)),
     Sample("slice_clamped", lambda x: x[:, -99:99] * 2, rand(2, 5, 4)),
