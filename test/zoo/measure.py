@@ -82,7 +82,12 @@ def _variant(architecture: Architecture, module, inputs, dynamic: Dynamic) -> di
     try:
         buffer = _lower(program, found)
     except Exception as error:
-        return {**found, "lowering_error": first_line(error)}
+        found["lowering_error"] = first_line(error)
+        try:
+            to_edge_transform_and_lower(program, compile_config=_unchecked())
+        except Exception as without_delegate:
+            found["executorch_error"] = first_line(without_delegate)
+        return found
     try:
         found["calls_compared"], watched = 0, _Watched(program)
         for sized in _calls(inputs, dynamic):

@@ -272,6 +272,14 @@ def test_large_differences_are_wrong_unless_eager_has_them():
     assert not table.is_wrong(_record("a", eager_error="E: no"))
 
 
+def test_what_executorch_does_not_lower_by_itself_is_no_error_of_ours():
+    ours = {"name": "a", "family": "one", "static": {"lowering_error": "E: no", "processor_seconds": 1}}
+    theirs = {**ours, "static": {**ours["static"], "executorch_error": "E: no"}}
+    assert table.is_wrong(ours) and not table.is_wrong(theirs)
+    page = table.page({"a": theirs}, [SimpleNamespace(name="a", family="one")])
+    assert "| `a` | not lowered |" in page and "ExecuTorch without a delegate: E: no" in page
+
+
 def test_results_are_kept_once_and_in_order(tmp_path):
     path, known = tmp_path / "results.jsonl", [SimpleNamespace(name=name, family="one") for name in ("a", "b")]
     path.write_text("".join(json.dumps(_record(name, bytes=n)) + "\n" for n, name in enumerate("bacb")))
