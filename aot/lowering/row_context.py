@@ -102,7 +102,7 @@ class RowContext(Builder):
         return isinstance(x, sympy.Expr)
 
     def is_from_end(self, index: dims.Dim) -> bool:
-        """Whether a place is negative. Export has asked that, so that it is for all sizes what it is for the example."""
+        """Whether a place is negative. Export has asked that: it is for all sizes what it is for the example."""
         return index < 0 if isinstance(index, int) else self._sizes.is_negative(index)
 
     def axis(self, axis: int, rank: int) -> int:

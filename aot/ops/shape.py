@@ -5,7 +5,6 @@ import functools
 import math
 
 import numpy as np
-import sympy
 
 from ...serialization import schema
 from ...serialization.arrays import FLOATS

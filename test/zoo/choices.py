@@ -81,8 +81,8 @@ def _clone(node: Node, after: Node) -> Node:
 def explain(
     program: ExportedProgram, inputs: Sequence[torch.Tensor], actual: Sequence[torch.Tensor], run: Callable
 ) -> tuple[Comparison, float]:
-    """``actual``, the delegate's results of ``program``, beside those of eager PyTorch that picks what the delegate does;
-    and how far eager PyTorch is then from its own results in float64, 0 where it cannot compute in it.
+    """``actual``, the delegate's results of ``program``, beside those of eager PyTorch that picks what the delegate
+    does; and how far eager PyTorch is then from its own results in float64, 0 where it cannot compute in it.
 
     run: the delegate's results of ``watched(program)``.
     """
@@ -103,7 +103,7 @@ def explain(
 
 
 class Given(torch.fx.Interpreter):
-    """Eager PyTorch with scores and places of the operators that pick given. In float64 all that was float32 is that."""
+    """Eager PyTorch with scores and places of the operators that pick given. In float64 all that was float32 is."""
 
     def __init__(self, program: ExportedProgram, picked: dict, dtype: torch.dtype = torch.float32):
         super().__init__(program.graph_module)

@@ -128,9 +128,7 @@ def differs(variant: Mapping) -> bool:
 def is_wrong(record: Mapping) -> bool:
     """Whether there is anything to mend: an error after exporting that is ours, or another result."""
     errors = ("error", "build_error", "lowering_error", "run_error", "default_config_error")
-    return any(
-        differs(v) or ("executorch_error" not in v and any(e in v for e in errors)) for v in variants(record)
-    )
+    return any(differs(v) or ("executorch_error" not in v and any(e in v for e in errors)) for v in variants(record))
 
 
 def outcome(record: Mapping) -> str:
