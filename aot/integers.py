@@ -1,6 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Integers that a program reads off a tensor: more often than once, such as the position of a token in each layer, or
-only to check them."""
+only to check them, or of what the program computes itself."""
 
 import torch
 from torch.export.graph_signature import ExportGraphSignature
@@ -8,11 +8,15 @@ from torch.fx import Graph
 from torch.fx import Node as FxNode
 
 from .graph_edit import add_call
-from .private.torch import OpOverload, alias_of
+from .private.sizes import largest_of, may_be_negative, move_symbols
+from .private.torch import OpOverload, alias_of, fake_empty
 
 _aten = torch.ops.aten
 READS = (_aten.item.default, _aten._local_scalar_dense.default)
 _CHECKS = (_aten._assert_scalar.default, _aten.sym_constrain_range_for_size.default, _aten.sym_constrain_range.default)
+
+#: Numbers up to this are found by comparing as many numbers, which is less work than another call of a delegate.
+_LARGEST_FOUND = 1 << 16
 
 
 def merge_integers(graph: Graph, signature: ExportGraphSignature) -> None:
@@ -61,12 +65,41 @@ def drop_checks_of_data(graph: Graph) -> None:
         if node not in for_checks:
             continue
         operands = node.all_input_nodes
-        if node.target in READS or (operands and of_data.issuperset(operands)):
+        if node.target in READS or not of_data.isdisjoint(operands):
             of_data.add(node)
             if node.target in _CHECKS:
                 graph.erase_node(node)
     if of_data:
         graph.eliminate_dead_code()
+
+
+def find_integers(graph: Graph) -> None:
+    """``item(x)`` -> ``sym_size(nonzero(arange(bound + 1) < x), 0)`` of an ``x`` that the program computes.
+
+    ExecuTorch reads an integer between two calls of delegates; a size that is found in data may be inside of one. It is
+    beyond the bound, so that the call fails, also for an integer that is negative.
+    """
+    for node in list(graph.nodes):
+        value = node.meta.get("val")
+        if node.target not in READS or not isinstance(value, torch.SymInt) or may_be_negative(value):
+            continue
+        source, bound = node.args[0], largest_of(value)
+        if bound is None or bound > _LARGEST_FOUND or _element(source)[0].op == "placeholder":
+            continue
+        x = source.meta["val"]
+        with graph.inserting_before(node):
+            vector, length = fake_empty((bound + 1,), torch.bool, x), {"dtype": torch.int64, "device": x.device}
+            places = add_call(graph, _aten.arange.default, vector.long(), bound + 1, **length)
+            x = add_call(graph, _aten.reshape.default, x.reshape(1), source, [1])
+            is_less = add_call(graph, _aten.lt.Tensor, vector, places, x)
+            is_negative = add_call(graph, _aten.lt.Scalar, x.meta["val"] < 0, x, 0)
+            counted = add_call(graph, _aten.logical_or.default, vector, is_less, is_negative)
+            found = fake_empty((value, 1), torch.int64, vector)
+            found = add_call(graph, _aten.nonzero.default, found, counted)
+            size = add_call(graph, _aten.sym_size.int, value, found, 0)
+        move_symbols(node, found)
+        node.replace_all_uses_with(size)
+        graph.erase_node(node)
 
 
 def _read_from_inputs(graph: Graph, inputs: set[FxNode]) -> None:

@@ -27,7 +27,7 @@ from .placeholders import Placeholders
 from .prepare import prepare
 from .private.executorch import method_being_lowered
 from .private.shape_env import keep_ranges
-from .private.sizes import symbols_found_by, symbols_of
+from .private.sizes import symbols_found_by, symbols_of, symbols_of_inputs
 from .private.torch import OpOverload, keep_output_last
 from .report import NotFullyDelegated, ProgramReport, Refusal, Report, nodes_between
 from .selection import Selection
@@ -42,7 +42,7 @@ def _groups(program: ExportedProgram, support: Support) -> list[list[FxNode]]:
         groups, folded, depth = _by_depth(program, support, outside)
         groups = _sink(program, groups)
         _place_folded(folded, groups)
-        _place_checks(program, groups, support)
+        _place_checks(program, groups)
         torn = _place_sizes(program, groups, depth) - outside
         if not torn:
             return [groups[d] for d in sorted(groups)]
@@ -123,17 +123,22 @@ def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None
             group_of[node] = group_of[user]
 
 
-def _place_checks(program: ExportedProgram, groups: dict[int, list[FxNode]], support: Support) -> None:
-    """Puts checks of sizes that one group finds in data into that group, whose delegate makes them."""
+def _place_checks(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> None:
+    """Puts checks of sizes that one group finds in data into that group.
+
+    Its delegate checks the ranges of these sizes. What says more would be left out by ExecuTorch, and must not make the
+    sizes results of the delegate.
+    """
     finder = {}
     for depth, group in groups.items():
         for node in group:
             finder.update(dict.fromkeys(symbols_found_by(node), depth))
+    inputs = set() if not finder else symbols_of_inputs(program.graph)
     for node in program.graph.nodes if finder else ():
         if is_check(node):
             condition = node.args[0].meta["val"] if isinstance(node.args[0], FxNode) else None
-            depths = {finder.get(symbol) for symbol in symbols_of(condition)}
-            if len(depths) == 1 and None not in depths and support.always_holds(condition):
+            depths = {finder.get(symbol) for symbol in symbols_of(condition) - inputs}
+            if len(depths) == 1 and None not in depths:
                 groups[depths.pop()].append(node)
 
 

@@ -13,8 +13,10 @@ from torch.fx import Node as FxNode
 
 from .caches import add_sizes, check_positions, write_out_cache_updates
 from .complex_numbers import take_complex_apart
-from .integers import drop_checks_of_data, merge_integers
+from .graph_edit import add_call
+from .integers import drop_checks_of_data, find_integers, merge_integers
 from .private.shape_env import own_sizes
+from .private.sizes import is_read_off_tensor
 from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
 from .signed import compute_on_tensors
 
@@ -46,6 +48,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     write_out_cache_updates(graph)
     compute_on_tensors(graph)
     drop_checks_of_data(graph)
+    find_integers(graph)
     _name_results(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:
@@ -56,6 +59,8 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
             _to_quotient(node)
         elif node.target in _EMPTY:
             _to_zeros(node)
+        elif node.target is _aten.argsort.stable:
+            _to_sort(graph, node)
         elif node.target in _SAME:
             node.target = _SAME[node.target]
     module.recompile()
@@ -139,12 +144,20 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
     with graph.inserting_before(node):
         for size in sizes:
             starts.append(add_sizes(graph, starts[-1], size))
+            _check_end(graph, starts[-1], x.meta["val"].shape[dim])
     for user in list(node.users):
         index = user.args[1]
         user.target = _aten.slice.Tensor
         user.args = (x, dim, starts[index], starts[index + 1])
         user.meta = {**node.meta, "val": parts[index]}
     graph.erase_node(node)
+
+
+def _check_end(graph: Graph, end, size) -> None:
+    """A slice compares its end with the size of what it is of; the sum of sizes read off a tensor needs a check."""
+    if isinstance(end, FxNode) and is_read_off_tensor(end.meta["val"]) and isinstance(size, int):
+        check = add_call(graph, operator.le, end.meta["val"] <= size, end, size)
+        graph.call_function(_aten._assert_scalar.default, (check, "parts are larger than what was split"))
 
 
 def _to_correction(node: FxNode) -> None:
@@ -159,6 +172,17 @@ def _to_correction(node: FxNode) -> None:
         "correction": int(node.kwargs.get("unbiased", unbiased)),
         "keepdim": node.kwargs.get("keepdim", keepdim),
     }
+
+
+def _to_sort(graph: Graph, node: FxNode) -> None:
+    """``argsort(x, stable=True)`` -> ``sort(x, stable=True)[1]``.
+
+    PyTorch decomposes the first one into the second, which is none of the Edge dialect, but which we take.
+    """
+    values = node.args[0].meta["val"], node.meta["val"]
+    with graph.inserting_before(node):
+        ordered = add_call(graph, _aten.sort.stable, values, *node.args, **node.kwargs)
+    node.target, node.args, node.kwargs = operator.getitem, (ordered, 1), {}
 
 
 def _to_quotient(node: FxNode) -> None:

@@ -101,6 +101,10 @@ class RowContext(Builder):
     def is_symbolic(self, x) -> bool:
         return isinstance(x, sympy.Expr)
 
+    def is_from_end(self, index: dims.Dim) -> bool:
+        """Whether a place is negative. Export has asked that: it is for all sizes what it is for the example."""
+        return index < 0 if isinstance(index, int) else self._sizes.is_negative(index)
+
     def axis(self, axis: int, rank: int) -> int:
         """``axis`` counted from the front."""
         return axis + rank if axis < 0 else axis

@@ -7,7 +7,6 @@ from torch.export import ExportedProgram
 
 from ..ir import Range, dims
 from ..private import sizes as torch_sizes
-from .size_plan import UNBOUNDED, holds
 from .unsupported import Unsupported
 
 
@@ -20,12 +19,17 @@ def _remainder(a, b):
     return sympy.Mod(a, b if b.is_Integer else sympy.Max(b, 1))
 
 
+def _quotient(a, b):
+    """Without common factors: one that is 0 would else divide by 0 what is empty."""
+    return sympy.cancel(a / b) if b.free_symbols else a / b
+
+
 class Sizes:
     """The sizes of one program as expressions of the IR, with the range of every symbol."""
 
     _FUNCTIONS = {
-        torch_sizes.FloorDiv: lambda a, b: sympy.floor(a / b),
-        torch_sizes.CleanDiv: lambda a, b: a / b,
+        torch_sizes.FloorDiv: lambda a, b: sympy.floor(_quotient(a, b)),
+        torch_sizes.CleanDiv: _quotient,
         torch_sizes.Mod: _remainder,
         torch_sizes.PythonMod: _remainder,
         torch_sizes.Max: sympy.Max,
@@ -38,6 +42,7 @@ class Sizes:
         self._known: dict[int, torch_sizes.Symbols] = {}  # by their identity
         self._bounds: dict[sympy.Symbol, torch_sizes.ValueRanges] = {}
         self.ranges: dict[str, Range] = {}
+        self._examples: dict[str, int] = {}
         self.assumed: dict[str, int] = {}  #: the least size that export assumed where we take less
 
     def convert(self, size: int | torch.SymInt) -> dims.Dim:
@@ -53,6 +58,12 @@ class Sizes:
             self._cache[expr] = dims.simplify(self._rebuild(expr))
         return self._cache[expr]
 
+    def is_negative(self, dim: sympy.Expr) -> bool:
+        """Whether it is for the example, or with sizes read off a tensor, of which there is none, for all of them."""
+        if any(symbol.name not in self._examples for symbol in dim.free_symbols):
+            return bool(dim.is_nonpositive)
+        return dims.evaluate(dim, self._examples) < 0
+
     def conditions(self) -> list:
         """What the program checks of its sizes at a call."""
         found = {}
@@ -61,14 +72,6 @@ class Sizes:
                 if all(symbol.name in self.ranges for symbol in condition.free_symbols):
                     found[condition] = None
         return [rebuilt for condition in found if (rebuilt := self._rebuild_condition(condition)) is not None]
-
-    def always_holds(self, condition: torch.SymBool) -> bool:
-        """Whether ``condition`` follows from the ranges of its symbols, all of which are known."""
-        rebuilt = self._rebuild_condition(torch_sizes.expression(condition))
-        if rebuilt is None or any(s.name not in self.ranges for s in rebuilt.free_symbols):
-            return False
-        ranges = {s: self.ranges[s.name] for s in rebuilt.free_symbols}
-        return holds(rebuilt, {s: (r.min, UNBOUNDED if r.max is None else r.max) for s, r in ranges.items()}) is True
 
     def _rebuild_condition(self, condition):
         """None for one that has no form here."""
@@ -129,5 +132,7 @@ class Sizes:
         if high is not None and high >= 2**31 - 1:
             high = None
         example = symbols.example(symbol)
+        if example is not None:
+            self._examples[symbol.name] = example
         hint = max(low, 1) if example is None else example
         self.ranges[symbol.name] = Range(low, high, hint)

@@ -26,10 +26,6 @@ class Support(Lowering):
         self._reasons: dict[FxNode, str | None] = {}
         self._constant: dict[FxNode, bool] = {}
 
-    def always_holds(self, condition: torch.SymBool) -> bool:
-        """Whether the ranges that the runtime checks of the sizes in ``condition`` say that."""
-        return self._sizes.always_holds(condition)
-
     def is_constant(self, node: FxNode) -> bool:
         """Whether ``lower`` will see a constant: a weight, or computed from weights for one reader."""
         if node not in self._constant:

@@ -313,8 +313,9 @@ def sub(c, self, other, alpha):
 def div_mode(c, self, other, rounding_mode):
     if rounding_mode == "floor":
         return binary(c, BinaryKind.FloorDiv, self, other)
-    exact = rounding_mode is None or c.out.dtype in WIDE_FLOATS
-    c.require(exact, "integers cannot be divided with rounding_mode trunc")
+    if rounding_mode == "trunc" and c.out.dtype not in WIDE_FLOATS:
+        multiple = binary(c, BinaryKind.Sub, self, binary(c, BinaryKind.Fmod, self, other))
+        return binary(c, BinaryKind.FloorDiv, multiple, other)
     quotient = binary(c, BinaryKind.Div, self, other)
     if rounding_mode is None:
         return quotient

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.arrays import FLOATS, NUMPY_DTYPES
-from ...serialization.schema import BagKind, BinaryKind, CompareKind, DType, UnaryKind, UpdateKind
+from ...serialization.schema import BagKind, BinaryKind, CompareKind, DType, ScanKind, UnaryKind, UpdateKind
 from ..ir import dims
 from .find import pick_masked
 from .registry import op
@@ -89,14 +89,33 @@ def _put(c, x, axis, indices, values, kind=UpdateKind.Assign, wrap=True):
     return c.node(attributes, x, expand_to(c, values, picked), *indices, shape=x.shape)
 
 
+def _spread(c, mask, values, axis):
+    """For each element of ``mask`` one of ``values``: for the i-th that it picks the i-th, for others any."""
+    count = dims.numel(mask.shape)
+    numbers = c.cast(c.reshape(mask, (count,)), DType.Int64)
+    numbers = c.node(schema.Scan(kind=ScanKind.Sum, axis=0), numbers, shape=(count,))
+    for kind, number in ((BinaryKind.Sub, 1), (BinaryKind.Maximum, 0)):
+        numbers = c.node(schema.Binary(kind=kind), numbers, c.operand(number, DType.Int64), shape=(count,))
+
+    def sized(size):
+        return (*values.shape[:axis], size, *values.shape[axis + 1 :])
+
+    # If none is picked, there must be one all the same.
+    another = c.node(schema.Expand(shape=sized(1)), c.operand(0, values.dtype), shape=sized(1))
+    values = c.node(schema.Concat(axis=axis), values, another, shape=sized(values.shape[axis] + 1))
+    return c.node(schema.Index(axis=axis, wrap=False), values, numbers, shape=sized(count))
+
+
 def _put_masked(c, x, axis, mask, values, accumulate):
     """``x`` with ``values`` where ``mask`` over the axes from ``axis`` on holds."""
     values = c.cast(values, x.dtype)
     rest = x.rank - axis - mask.rank
     lead = values.rank - rest - 1
     if lead >= 0:
-        c.require(values.shape[lead] == 1, "a mask must be given one value for all elements that it picks")
-        shape = (*values.shape[:lead], *(1,) * mask.rank, *values.shape[lead + 1 :])
+        picked = (1,) * mask.rank
+        if values.shape[lead] != 1:
+            values, picked = _spread(c, mask, values, lead), mask.shape
+        shape = (*values.shape[:lead], *picked, *values.shape[lead + 1 :])
         values = c.reshape(values, shape)
     mask = c.reshape(mask, (*mask.shape, *(1,) * rest))
     if accumulate:
@@ -279,14 +298,14 @@ def _slice_scatter(c, x, values, axis, start, step=1):
 def slice_scatter(c, self, src, dim, start, step):
     axis = c.axis(dim, self.rank)
     c.require_static(step, "the step")
-    return _slice_scatter(c, self, src, axis, place(start or 0, self.shape[axis]), step)
+    return _slice_scatter(c, self, src, axis, place(c, start or 0, self.shape[axis]), step)
 
 
 @_index("aten.select_scatter.default", preserve=True)
 def select_scatter(c, self, src, dim, index):
     axis = c.axis(dim, self.rank)
     row = c.reshape(src, (*self.shape[:axis], 1, *self.shape[axis + 1 :]))
-    return _slice_scatter(c, self, row, axis, place(index, self.shape[axis]))
+    return _slice_scatter(c, self, row, axis, place(c, index, self.shape[axis]))
 
 
 @_index("aten.diagonal_scatter.default")

@@ -5,7 +5,6 @@ import functools
 import math
 
 import numpy as np
-import sympy
 
 from ...serialization import schema
 from ...serialization.arrays import FLOATS
@@ -79,10 +78,12 @@ def slice_axis(c, x, axis, start, size, step=1):
     return c.node(schema.Slice(axis=axis, start=start, size=size, step=step), x, shape=shape)
 
 
-def place(index, size):
+def place(c, index, size):
     """Where ``index``, perhaps counted from the end or beyond it, lies in an axis of ``size``."""
-    if not isinstance(index, sympy.Expr) and index < 0:
+    if c.is_from_end(index):
         index = index + size
+        if c.is_symbolic(index):
+            index = dims.maximum(index, 0)
     if isinstance(index, int) and isinstance(size, int):
         return min(max(index, 0), size)
     return index
@@ -92,19 +93,19 @@ def place(index, size):
 def slice(c, self, dim, start, step):
     axis = c.axis(dim, self.rank)
     c.require_static(step, "the step")
-    return slice_axis(c, self, axis, place(start or 0, self.shape[axis]), c.out.shape[axis], step)
+    return slice_axis(c, self, axis, place(c, start or 0, self.shape[axis]), c.out.shape[axis], step)
 
 
 @_shape("aten.narrow_copy.default")
 def narrow(c, self, dim, start, length):
     axis = c.axis(dim, self.rank)
-    return slice_axis(c, self, axis, place(start, self.shape[axis]), length)
+    return slice_axis(c, self, axis, place(c, start, self.shape[axis]), length)
 
 
 @_shape("aten.select_copy.int", int8=Int8.SAME)
 def select(c, self, dim, index):
     axis = c.axis(dim, self.rank)
-    return c.reshape(slice_axis(c, self, axis, place(index, self.shape[axis]), 1), c.out.shape)
+    return c.reshape(slice_axis(c, self, axis, place(c, index, self.shape[axis]), 1), c.out.shape)
 
 
 @_shape("aten.split_with_sizes_copy.default")

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 
 import sympy
 import torch
+from torch.fx.experimental.symbolic_shapes import CallMethodKey
+from torch.utils._pytree import SequenceKey
 from torch.utils._sympy.functions import (
     CleanDiv,
     FloorDiv,
@@ -43,6 +45,10 @@ def _shape_symbols(value) -> set[sympy.Symbol]:
     return set().union(*(expression(size).free_symbols for size in sizes))
 
 
+def symbols_of_inputs(graph: torch.fx.Graph) -> set[sympy.Symbol]:
+    return _shape_symbols([node.meta.get("val") for node in graph.nodes if node.op == "placeholder"])
+
+
 def symbols_found_by(node: torch.fx.Node) -> set[sympy.Symbol]:
     """The symbols of sizes that ``node`` finds in data.
 
@@ -52,6 +58,12 @@ def symbols_found_by(node: torch.fx.Node) -> set[sympy.Symbol]:
         return set()
     operands = [_shape_symbols(operand.meta.get("val")) for operand in node.all_input_nodes]
     return _shape_symbols(node.meta.get("val")).difference(*operands)
+
+
+def move_symbols(reader: torch.fx.Node, finder: torch.fx.Node) -> None:
+    """The symbols of an integer that ``reader`` reads off a tensor are those of the first size of ``finder``."""
+    place = (CallMethodKey("size"), SequenceKey(0))
+    finder.meta["unbacked_bindings"] = dict.fromkeys(reader.meta.get("unbacked_bindings") or (), place)
 
 
 class Symbols:
@@ -89,9 +101,20 @@ class Symbols:
                 yield check.expr.xreplace(self._env.replacements)
 
 
+def is_read_off_tensor(size) -> bool:
+    """Whether a size depends on one that was read off a tensor."""
+    return isinstance(size, torch.SymInt) and any(map(Symbols(size).is_unbacked, expression(size).free_symbols))
+
+
 def bounds_of(expr: sympy.Expr, bounds: Mapping[sympy.Symbol, ValueRanges]) -> ValueRanges:
     """The bounds of an expression in PyTorch's own functions, which SymPy knows nothing about."""
     return bound_sympy(expr, bounds)
+
+
+def largest_of(size: torch.SymInt) -> int | None:
+    """The most that it can be; None if nothing that the program says of its sizes does."""
+    upper = bounds_of(expression(size), size.node.shape_env.var_to_range).upper
+    return int(upper) if upper.is_Integer else None
 
 
 def may_be_negative(size: torch.SymInt) -> bool:
@@ -114,7 +137,11 @@ __all__ = [
     "ValueRanges",
     "bounds_of",
     "expression",
+    "is_read_off_tensor",
+    "largest_of",
     "may_be_negative",
+    "move_symbols",
     "symbols_found_by",
     "symbols_of",
+    "symbols_of_inputs",
 ]

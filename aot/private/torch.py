@@ -1,9 +1,10 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Operators, values and programs of PyTorch."""
 
+import contextlib
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 import torch.utils._pytree as pytree
@@ -113,6 +114,14 @@ def fake_of(tensor: torch.Tensor, beside: FakeTensor) -> FakeTensor:
     A fake tensor of another mode does not go together with those of the program, and sizes must not become symbols.
     """
     return beside.fake_mode.from_tensor(tensor, static_shapes=True)
+
+
+def fake_empty(shape: Sequence, dtype: torch.dtype, beside: FakeTensor) -> FakeTensor:
+    """A tensor without content, of sizes that may be those of the program that ``beside`` is in."""
+    mode = beside.fake_mode
+    without_guards = contextlib.nullcontext() if mode.shape_env is None else mode.shape_env.suppress_guards()
+    with mode, without_guards:
+        return torch.empty(tuple(shape), dtype=dtype)
 
 
 # Programs ---------------------------------------------------------------------------------

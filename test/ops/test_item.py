@@ -97,6 +97,30 @@ class Checked(nn.Module):
         return x[:n] * 2 + 1
 
 
+class CheckedBySize(nn.Module):
+    """A number that is compared with a dynamic size, for nothing else."""
+
+    def forward(self, x, lengths):
+        torch._check(lengths.max().item() <= x.shape[0])
+        return x * 2 + lengths.sum()
+
+
+class Parts(nn.Module):
+    """What a mixture of experts does with the tokens of each."""
+
+    def forward(self, x, counts):
+        parts = x.split(counts.tolist())
+        return torch.cat([part * (i + 2) for i, part in enumerate(parts)]) + 1
+
+
+class Counted(Parts):
+    """The same with the number of tokens that have each expert, which the program counts."""
+
+    def forward(self, x, experts):
+        counts = (experts[:, None] == torch.arange(3)).long().sum(0)
+        return super().forward(x[experts.argsort(stable=True)], counts)
+
+
 class SignedBound(nn.Module):
     def forward(self, x, n):
         return x.clamp(min=n.item())
@@ -129,6 +153,25 @@ def test_sizes_and_numbers():
     calls = [(torch.rand(8, 3), torch.tensor([0, i])) for i in (5, 1, 3, 8, 8, 2)]
     _, outside, _ = check(Arithmetic(), calls)
     assert outside <= READS
+
+
+def test_numbers_that_are_compared_with_sizes_only():
+    shapes = ({0: torch.export.Dim("length", min=1, max=8)}, None)
+    inputs = torch.rand(4, 3), torch.tensor([1, 4])
+    lowered = harness.lower_exported(torch.export.export(CheckedBySize(), inputs, dynamic_shapes=shapes))
+    assert len(lowered.delegates) == 1 and not lowered.outside, str(lowered.report)
+
+
+def test_parts_of_sizes_read_off_a_tensor():
+    calls = [(torch.rand(6, 3), torch.tensor(counts)) for counts in ([1, 2, 3], [0, 6, 0], [6, 0, 0], [2, 2, 2])]
+    _, outside, _ = check(Parts(), calls)
+    assert outside <= {*READS, "aten.slice_copy.Tensor", "aten.squeeze_copy.dims", "add", "eq"}
+
+
+def test_parts_of_sizes_that_are_computed():
+    calls = [(torch.rand(6, 3), torch.tensor(e)) for e in ([0, 1, 2, 1, 2, 2], [1] * 6, [0] * 6, [2, 0, 2, 0, 1, 2])]
+    _, outside, _ = check(Counted(), calls)
+    assert not outside
 
 
 @pytest.mark.parametrize("dtype", (torch.int64, torch.int32))

@@ -69,6 +69,18 @@ def _two(x, y):
     return x * 2, y[:, 0].float() @ torch.ones(y.shape[0]), (x[:, None] - y[:, 1].float()).sum()
 
 
+def _changed_where(x, rows, numbers):
+    """As adapters of languages and experts write what they make of the tokens that a mask picks."""
+    y = x.clone()
+    y[rows] = x[rows].softmax(-1)
+    y[numbers] = y[numbers] * 2
+    return y
+
+
+def _changed_inside(x, mask):
+    return torch.ops.aten.index_put(x, [None, mask], x[:, mask] * 2), x.index_put((x > 2,), x[x > 2] + 1, True)
+
+
 def _stacked(x):
     """Where nothing is found a product of nothing, and a sum."""
     x = at_most(x[x[:, 0] > 0], 17)
@@ -124,6 +136,8 @@ SAMPLES = [
     Sample("masked_select_broadcast", lambda x, m: at_most(x.masked_select(m), 12) * 2, rand(3, 4), bools(4)),
     Sample("mask_rows", lambda x, m: at_most(x[m], 17) @ torch.ones(4, 3), rand(LENGTH, 4), bools(LENGTH)),
     Sample("mask_middle", lambda x, m: x[:, m].sum(1), rand(2, 5, 3), bools(5)),
+    Sample("put_where_picked", _changed_where, rand(LENGTH, 4), bools(LENGTH), bools(LENGTH, 4)),
+    Sample("put_where_picked_inside", _changed_inside, integers(3, LENGTH), bools(LENGTH)),
     Sample("mask_of_two_axes", lambda x, m: at_most(x[m], 15), integers(3, 5, 2), bools(3, 5)),
     Sample("mask_dynamic", _stacked, rand(LENGTH, 4)),
     Sample("mask_and_sizes", _counted, rand(3, 4)),

@@ -19,6 +19,12 @@ def _overwritten(new):
     return write
 
 
+def _quotients(x, y):
+    """Towards zero, for either sign of both."""
+    quotients = [torch.div(x, n, rounding_mode="trunc") for n in (4, -3)]
+    return (*quotients, torch.div(y, x.abs()[0] + 1, rounding_mode="trunc"), torch.div(y, y | 1, rounding_mode="trunc"))
+
+
 def _positions(x):
     angles = torch.outer(torch.arange(6, dtype=torch.float64), 1e4 ** -(torch.arange(4, dtype=torch.float64) / 4))
     return x + torch.cat([angles.sin(), angles.cos()], -1).to(x.dtype)
@@ -69,6 +75,7 @@ SAMPLES = [
     Sample("mul_mask", lambda x, m: x * m, rand(BATCH, 3, 4), bools(BATCH, 1, 4)),
     Sample("div_integers", lambda x: x / 4, integers(3, 4)),
     Sample("floor_divide_integers", lambda x: (x // 4, x // -3), integers(3, 9)),
+    Sample("trunc_divide_integers", _quotients, integers(3, 9), integers(9, dtype=torch.int32)),
     Sample("floor_divide", lambda x, y: torch.floor_divide(x, y), rand(3, 9, low=-9, high=9), rand(9)),
     Sample("remainder_integers", lambda x: (x % 4, x % -3), integers(3, 9)),
     Sample("remainder", lambda x, y: x % y, rand(3, 9, low=-9, high=9), rand(9)),

@@ -106,6 +106,11 @@ SAMPLES = [
     Sample("cumprod", lambda x: x.cumprod(0), rand(4, 3), config=ANY_OPERATOR),
     Sample("sort", lambda x: tuple(x.sort(1)), rand(3, 40, 2)),
     Sample(
+        "argsort_stable",
+        lambda x: (x.argsort(dim=1, stable=True), x.argsort(stable=True, descending=True)),
+        rand(3, 40),
+    ),
+    Sample(
         "sort_descending",
         lambda x: tuple(x.sort(stable=True, dim=0, descending=True)),
         values(*TIES),

@@ -10,6 +10,11 @@ from torch import nn
 from . import ANY_OPERATOR, BATCH, EVEN, HEIGHT, LENGTH, WIDTH, Sample, Size, bools, integers, new, rand
 
 
+def _counted_from_end(x):
+    length = x.shape[1]
+    return x[:, -length:] + 1, torch.arange(40.0)[-length:] * x, torch.arange(40)[: -x.shape[0]].sum()
+
+
 def _padded(mode, *amounts):
     return lambda x: F.pad(x, amounts, mode=mode)
 
@@ -64,6 +69,11 @@ SAMPLES = [
     Sample("cat_dynamic", lambda x, y: torch.cat((x, y), 1), rand(BATCH, 3), rand(BATCH, LENGTH)),
     Sample("stack", lambda x, y: torch.stack((x, y), 1), rand(2, 3), rand(2, 3)),
     Sample("stack_many", lambda x, y: torch.stack((x, y), -1), rand(65, 64), rand(65, 64)),
+    Sample(
+        "slice_from_dynamic_end",
+        _counted_from_end,
+        rand(BATCH, LENGTH),
+    ),
     Sample("slice", lambda x: x[:, 1:3], rand(2, 5, 4)),
     Sample("slice_negative", lambda x: x[:, -3:-1], rand(2, 5, 4)),
     Sample("slice_clamped", lambda x: x[:, -99:99] * 2, rand(2, 5, 4)),

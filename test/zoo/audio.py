@@ -102,16 +102,16 @@ def _conformer():
     return Positional(module.eval()), (torch.randn(2, 24, 80), torch.tensor([24, 20]))
 
 
-def _vocos(inverse: bool):
+def _vocos(padding: str | None):
     import torch
     from torch import nn
     from vocos.heads import ISTFTHead
     from vocos.models import VocosBackbone
 
     backbone = VocosBackbone(input_channels=80, dim=64, intermediate_dim=128, num_layers=2)
-    if not inverse:
+    if padding is None:
         return backbone.eval(), (torch.randn(2, 80, 24),)
-    return nn.Sequential(backbone, ISTFTHead(dim=64, n_fft=64, hop_length=16)).eval(), (torch.randn(2, 80, 24),)
+    return nn.Sequential(backbone, ISTFTHead(64, 64, 16, padding)).eval(), (torch.randn(2, 80, 24),)
 
 
 def _snac():
@@ -287,8 +287,9 @@ ARCHITECTURES = [
         n_codebooks=3,
         hidden_size=32,
     ),
-    _entry("vocos/backbone", "vocoders and codecs", {0: {0: BATCH, 2: Size("frames", 24)}}, _vocos, False),
-    _entry("vocos/istft", "vocoders and codecs", {0: {0: BATCH}}, _vocos, True),
+    _entry("vocos/backbone", "vocoders and codecs", {0: {0: BATCH, 2: Size("frames", 24)}}, _vocos, None),
+    _entry("vocos/istft", "vocoders and codecs", {0: {0: BATCH}}, _vocos, "center"),
+    _entry("vocos/istft-same", "vocoders and codecs", {0: {0: BATCH}}, _vocos, "same"),
     _entry("snac/snac", "vocoders and codecs", {}, _snac),
     _entry(
         "torchaudio/hdemucs",

@@ -3,6 +3,7 @@
 
 import contextlib
 import copy
+import functools
 import inspect
 import time
 
@@ -13,7 +14,9 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.runtime import Runtime
 
-from .compare import compare, scores_of
+from . import choices
+from .compare import Comparison, compare
+from .modules import vary
 from .registry import Architecture, Dynamic, Size
 
 #: Differences up to this are rounding; greater ones are compared with those of eager PyTorch from float64.
@@ -28,8 +31,9 @@ def measure(architecture: Architecture, part: str) -> dict:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     try:
-        module, inputs = architecture.build()
-        with torch.no_grad():
+        with torch.no_grad():  # weights that are computed of others could not be copied
+            module, inputs = architecture.build()
+            vary(module)
             copy.deepcopy(module)(*inputs)
     except Exception as error:
         return {"build_error": first_line(error)}
@@ -78,11 +82,16 @@ def _variant(architecture: Architecture, module, inputs, dynamic: Dynamic) -> di
     try:
         buffer = _lower(program, found)
     except Exception as error:
-        return {**found, "lowering_error": first_line(error)}
+        found["lowering_error"] = first_line(error)
+        try:
+            to_edge_transform_and_lower(program, compile_config=_unchecked())
+        except Exception as without_delegate:
+            found["executorch_error"] = first_line(without_delegate)
+        return found
     try:
-        found["calls_compared"] = 0
+        found["calls_compared"], watched = 0, _Watched(program)
         for sized in _calls(inputs, dynamic):
-            found["calls_compared"] += _compare(module, program, buffer, sized, found)
+            found["calls_compared"] += _compare(module, watched, buffer, sized, found)
     except Exception as error:
         found["run_error"] = first_line(error)
     return found
@@ -111,16 +120,11 @@ def _lower(program, found: dict) -> bytes:
     with _own_time() as own:
         try:
             partitioner = EtXnnpackPartitioner()
-            manager = to_edge_transform_and_lower(
-                copy.deepcopy(program), partitioner=[partitioner], compile_config=config
-            )
-            buffer = None
+            manager = to_edge_transform_and_lower(program, partitioner=[partitioner], compile_config=config)
         except Exception as error:
             found["default_config_error"] = first_line(error)
             own[0], started, partitioner = 0.0, time.process_time(), EtXnnpackPartitioner()
-            manager = to_edge_transform_and_lower(
-                copy.deepcopy(program), partitioner=[partitioner], compile_config=_unchecked()
-            )
+            manager = to_edge_transform_and_lower(program, partitioner=[partitioner], compile_config=_unchecked())
     found["seconds"], found["own_seconds"] = round(time.process_time() - started, 2), round(own[0], 2)
     found["delegates"], outside = count_delegation(manager.exported_program())
     found["outside"] = outside
@@ -194,7 +198,27 @@ def _resized(tensor: torch.Tensor, dims: dict[int, Size], pick) -> torch.Tensor:
     return tensor.contiguous()
 
 
-def _compare(module, program, buffer: bytes, inputs, found: dict) -> bool:
+class _Watched:
+    """A program whose choices are known, too; lowered when that is needed."""
+
+    def __init__(self, program):
+        self.program = program
+
+    @functools.cached_property
+    def buffer(self) -> bytes:
+        more = choices.watched(self.program)
+        manager = to_edge_transform_and_lower(more, partitioner=[EtXnnpackPartitioner()], compile_config=_unchecked())
+        return manager.to_executorch().buffer
+
+    def explain(self, inputs, actual) -> tuple[Comparison, float]:
+        return choices.explain(self.program, inputs, actual, lambda given: _execute(self.buffer, given))
+
+
+def _execute(buffer: bytes, inputs) -> list:
+    return list(Runtime.get().load_program(buffer).load_method("forward").execute([t.contiguous() for t in inputs]))
+
+
+def _compare(module, watched: _Watched, buffer: bytes, inputs, found: dict) -> bool:
     """False where eager PyTorch has no result for these sizes."""
     try:
         with torch.no_grad():
@@ -203,16 +227,17 @@ def _compare(module, program, buffer: bytes, inputs, found: dict) -> bool:
         found.setdefault("eager_error", f"{first_line(error)}, {_sizes(inputs)}")
         return False
     expected = expected if isinstance(expected, (tuple, list)) else (expected,)
-    actual = Runtime.get().load_program(buffer).load_method("forward").execute([t.contiguous() for t in inputs])
-    result = compare([e for e in expected if isinstance(e, torch.Tensor)], list(actual), scores_of(program, inputs))
+    actual, of_eager = _execute(buffer, inputs), None
+    result = compare([e for e in expected if isinstance(e, torch.Tensor)], actual)
+    if (result.wrong or result.difference > ROUNDING) and choices.choices_of(watched.program):
+        result, of_eager = watched.explain(inputs, actual)
     found["ties"] = found.get("ties", 0) + result.ties
     found["difference"] = max(found.get("difference", 0.0), result.difference)
     if result.wrong:
         found.setdefault("wrong", f"{result.wrong}, {_sizes(inputs)}")
     if result.difference > ROUNDING:
-        found["eager_difference"] = max(
-            found.get("eager_difference", 0.0), _rounding_of_eager(module, inputs, expected)
-        )
+        of_eager = _rounding_of_eager(module, inputs, expected) if of_eager is None else of_eager
+        found["eager_difference"] = max(found.get("eager_difference", 0.0), of_eager)
     return True
 
 

@@ -19,6 +19,22 @@ def tensors(results) -> tuple[torch.Tensor, ...]:
     return tuple(found.values())
 
 
+@torch.no_grad()
+def vary(module: nn.Module) -> None:
+    """Gives random numbers to weights that begin as one number, such as zero biases and scales of 1e-6.
+
+    Else what they add or multiply would not show in any result. Routers of experts would choose among equal scores.
+    """
+    for weight in module.parameters():
+        if weight.is_floating_point() and weight.numel() > 1 and weight.min() == weight.max():
+            weight.add_(torch.randn_like(weight) * (0.1 if weight.dim() == 1 else 0.02))
+    for name, buffer in module.named_buffers():
+        if name.endswith("running_mean"):
+            buffer.add_(torch.randn_like(buffer) * 0.1)
+        elif name.endswith("running_var"):
+            buffer.mul_(1 + torch.rand_like(buffer) * 0.1)
+
+
 class Positional(nn.Module):
     def __init__(self, model: nn.Module, **fixed):
         super().__init__()

@@ -26,6 +26,7 @@ _ERRORS = {
     "build_error": "building or running it",
     "export_error": "torch.export",
     "lowering_error": "lowering",
+    "executorch_error": "ExecuTorch without a delegate",
     "run_error": "running",
     "default_config_error": "the default EdgeCompileConfig",
     "eager_error": "eager PyTorch",
@@ -40,6 +41,7 @@ Published architectures at small sizes with random weights, each lowered, run an
 - **One call** is one delegate call with nothing outside.
 - **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below
   and at the maximum. Empty where the registry has none, or where they were left out (`--leave-out dynamic`).
+- **Not lowered** is what ExecuTorch does not lower without a delegate either.
 - **Difference** is the largest of all calls, from eager PyTorch, relative to the largest number of the result.
 - **Time** is the processor time of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch
   as the tests have it (`test/faster_export.py`).
@@ -124,9 +126,9 @@ def differs(variant: Mapping) -> bool:
 
 
 def is_wrong(record: Mapping) -> bool:
-    """Whether there is anything to mend: an error after exporting, or another result."""
+    """Whether there is anything to mend: an error after exporting that is ours, or another result."""
     errors = ("error", "build_error", "lowering_error", "run_error", "default_config_error")
-    return any(differs(v) or any(e in v for e in errors) for v in variants(record))
+    return any(differs(v) or ("executorch_error" not in v and any(e in v for e in errors)) for v in variants(record))
 
 
 def outcome(record: Mapping) -> str:
@@ -204,6 +206,8 @@ def _row(record: Mapping) -> str:
 def _short(variant: Mapping) -> str:
     if "export_error" in variant:
         return "not exported"
+    if "executorch_error" in variant:
+        return "not lowered"
     if any(error in variant for error in ("error", "build_error", "lowering_error", "run_error")):
         return "error"
     if differs(variant):

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from zoo import libraries, run, table
-from zoo.compare import compare, scores_of
+from zoo import choices, libraries, measure, run, table
+from zoo.compare import compare
+from zoo.modules import vary
 from zoo.registry import PARTS, architectures, in_turns, select
 
 KNOWN = architectures()
@@ -93,56 +94,136 @@ def test_what_is_no_rounding_is_wrong(expected, actual):
     assert compare(expected, actual).wrong
 
 
-class TopK(torch.nn.Module):
-    def forward(self, x):
-        values, places = torch.topk(x, 2, dim=1)
-        return values, places, x.argmax(1)
+def test_weights_that_begin_as_one_number_get_others():
+    module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.LayerNorm(3), torch.nn.BatchNorm1d(3)).eval()
+    torch.nn.init.zeros_(module[0].bias)
+    weight = module[0].weight.clone()
+    vary(module)
+    assert torch.equal(module[0].weight, weight)
+    norm, batch_norm = module[1], module[2]
+    for tensor in (module[0].bias, norm.weight, norm.bias, batch_norm.running_mean, batch_norm.running_var):
+        assert tensor.unique().numel() == 3
+    assert (batch_norm.running_var > 0.5).all()
 
 
-def test_places_may_differ_only_where_scores_tie():
-    x = torch.tensor([[3.0, 1.0, 3.0, 0.0]])
-    program = torch.export.export(TopK(), (x,))
-    values, places, best = TopK()(x)
-    scores = scores_of(program, (x,))
-    tied = compare([values, places, best], [values, places.flip(1), 2 - best], scores)
-    assert tied.wrong is None and tied.ties == 3
-    other = compare([values, places, best], [values, torch.tensor([[0, 1]]), best], scores)
-    wrong = other if places[0, 0] == 0 else compare([places], [torch.tensor([[3, 1]])], lambda _: scores(1))
-    assert "scores are" in wrong.wrong
-    assert "scores are" in compare([best], [torch.tensor([1])], lambda _: scores(2)).wrong
+class Best(torch.nn.Module):
+    """Everything that it returns depends on what topk and argmax pick."""
+
+    def forward(self, x, rows):
+        scores = x.sin()
+        values, places = torch.topk(scores, 2, dim=1)
+        return values, places, rows[places], rows[scores.argmax(1)]
+
+
+def _explained(x, scores, change=lambda results: None):
+    """A delegate that finds ``scores``, which may differ from those of eager PyTorch for ``x``."""
+    rows = torch.arange(8.0).reshape(4, 2)
+    program = torch.export.export(Best(), (x, rows))
+    values, places = torch.topk(scores, 2, dim=1)
+    best = scores.argmax(1)
+    results = [values, places, rows[places], rows[best], scores, places, scores, best]
+    change(results)
+    return choices.explain(program, (x, rows), results[:4], lambda _: results)[0]
+
+
+def test_near_ties_inside_of_a_program_are_recognized():
+    x = torch.tensor([[1.0, 0.1, 1.0, 0.2]])
+    other = x.sin() + torch.tensor([[0.0, 0.0, 1e-7, 0.0]])
+    found = _explained(x, other)
+    assert other.argmax(1) == 2 and x.sin().argmax(1) == 0
+    assert found.wrong is None and found.ties == 3 and found.difference < 1e-6
+
+
+def test_what_is_no_near_tie_is_wrong():
+    x = torch.tensor([[1.0, 0.1, 0.99, 0.2]])
+    assert _explained(x, x.sin()).wrong is None
+    # Other scores, and what is in fact best of them.
+    assert _explained(x, x.sin().flip(1)).difference > 0.1
+    # The scores of eager PyTorch, and a place that is not best of them.
+    assert "argmax: 1 places that are not those of its scores" in _explained(x, x.sin(), lambda r: r[7].fill_(2)).wrong
+    # A place that is as good, and a result that is not of it.
+    x = torch.tensor([[1.0, 0.1, 1.0, 0.2]])
+    assert _explained(x, x.sin(), lambda r: r[7].fill_(2)).difference > 0.1
 
 
 @pytest.mark.parametrize(
     "scores,expected,actual,wrong",
     [
-        ([2.0, 2.0 - 1e-6, 1.0], [0, 1], [1, 0], None),
-        ([2.0, 2.0 - 1e-4, 1.0], [0, 1], [1, 0], "scores are"),
-        # Masks are no measure of the other scores.
-        ([2.0, 1.0, -3.4e38], [0, 1], [1, 0], "scores are"),
-        ([2.0, 1.0, -torch.inf], [0, 1], [1, 0], "scores are"),
-        ([torch.inf, 2.0, 1.0], [0, 1], [0, 2], "scores are"),
+        ([2.0, 2.0, 1.0], [0, 1], [1, 0], None),
+        ([2.0, 2.0 - 1e-6, 1.0], [0, 1], [1, 0], "2 places that are not those"),
         ([-torch.inf, -torch.inf, 1.0], [2, 0], [2, 1], None),
-        ([1.0, torch.nan, 2.0], [1, 2], [0, 2], "scores are"),
+        ([1.0, torch.nan, torch.nan], [1, 0], [2, 0], None),
+        ([1.0, torch.nan, 2.0], [1, 2], [0, 2], "1 places that are not those"),
         # Each score as good as it, and yet not what topk returns.
         ([2.0, 2.0, 1.0], [0, 1], [0, 0], "twice"),
         ([2.0, 2.0, 1.0], [0, 1], [0, 3], "none"),
         ([2.0, 2.0, 1.0], [0, 1], [-1, 1], "none"),
+        ([2.0, 2.0, 1.0], [0, 1], [0], "shape"),
     ],
 )
-def test_ties_are_of_places_that_could_have_been_picked(scores, expected, actual, wrong):
+def test_places_are_those_of_scores_as_good(scores, expected, actual, wrong):
     for axis, shape in ((0, (3, 1)), (1, (1, 3)), (-1, (1, 3))):
         e, a = (torch.tensor(t).reshape([-1 if n == 3 else 1 for n in shape]) for t in (expected, actual))
-        found = compare([e], [a], lambda _, shape=shape, axis=axis: (torch.tensor(scores).reshape(shape), axis))
-        if wrong is None:
-            assert found.wrong is None and found.ties == int((e != a).sum())
-        else:
-            assert wrong in found.wrong
+        found = choices.wrong_places(torch.tensor(scores).reshape(shape), axis, e, a)
+        assert found is None if wrong is None else wrong in found
+    one = choices.wrong_places(torch.tensor(scores), None, torch.tensor(expected[0]), torch.tensor(actual[0]))
+    assert one is None or wrong is not None
 
 
-def test_integers_without_scores_must_be_equal():
-    x = torch.arange(4)
-    program = torch.export.export(torch.nn.Identity(), (x,))
-    assert "1 of 4 integers" in compare([x], [x.clamp(max=2)], scores_of(program, (x,))).wrong
+@pytest.mark.parametrize(
+    "function,count",
+    [
+        (lambda x: x.argmax(), 1),
+        (lambda x: x.argmin(1, keepdim=True), 1),
+        (lambda x: x.argsort(0), 1),
+        (lambda x: x.sort(descending=True)[1], 1),
+        (lambda x: torch.sort(x, stable=True, dim=0), 1),
+        (lambda x: x.max(1)[1], 1),
+        (lambda x: x.min(0, keepdim=True), 1),
+        (lambda x: x.kthvalue(2, 1), 1),
+        (lambda x: x.median(1), 1),
+        # Values alone do not jump.
+        (lambda x: x.max(1)[0] + x.max() + x.sort()[0].sum(), 0),
+    ],
+)
+def test_what_picks_is_found_and_given(function, count):
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            found = function(x * 2)
+            return tuple(found) if isinstance(found, tuple) else (found,)
+
+    x = torch.randn(3, 4)
+    program = torch.export.export(Module(), (x,))
+    assert len(choices.choices_of(program)) == count
+    watched = choices.watched(program).module()
+    found, _ = choices.explain(program, (x,), Module()(x), lambda inputs: watched(*inputs))
+    assert found.wrong is None and found.ties == 0 and found.difference == 0
+
+
+def test_watched_program_of_the_delegate_picks_what_eager_does(monkeypatch):
+    """Also where an input is called like a builtin, and where what picks is written over."""
+
+    class Module(torch.nn.Module):
+        def forward(self, input, rows):
+            scores = input * 2
+            best = scores.argmax(1)
+            scores.mul_(0)
+            return rows[best] + scores.sum()
+
+    inputs = torch.randn(3, 4), torch.randn(4, 2)
+    program = torch.export.export(Module(), inputs)
+    found, of_eager = measure._Watched(program).explain(inputs, [Module()(*inputs)])
+    assert found.wrong is None and found.ties == 0 and found.difference < 1e-6 and of_eager < 1e-6
+
+
+def test_programs_are_lowered_whatever_their_inputs_are_called():
+    class Module(torch.nn.Module):
+        def forward(self, input):
+            return input + 1
+
+    found = {}
+    measure._lower(torch.export.export(Module(), (torch.zeros(2),)), found)
+    assert found["delegates"] == 1 and "default_config_error" not in found
 
 
 def _record(name, **static):
@@ -189,6 +270,14 @@ def test_large_differences_are_wrong_unless_eager_has_them():
     assert table.is_wrong(_record("a", difference=5e-5, eager_difference=1e-6))
     assert not table.is_wrong(_record("a", difference=5e-5))
     assert not table.is_wrong(_record("a", eager_error="E: no"))
+
+
+def test_what_executorch_does_not_lower_by_itself_is_no_error_of_ours():
+    ours = {"name": "a", "family": "one", "static": {"lowering_error": "E: no", "processor_seconds": 1}}
+    theirs = {**ours, "static": {**ours["static"], "executorch_error": "E: no"}}
+    assert table.is_wrong(ours) and not table.is_wrong(theirs)
+    page = table.page({"a": theirs}, [SimpleNamespace(name="a", family="one")])
+    assert "| `a` | not lowered |" in page and "ExecuTorch without a delegate: E: no" in page
 
 
 def test_results_are_kept_once_and_in_order(tmp_path):

@@ -143,7 +143,7 @@ def _video(name):
     from torchvision.models import get_model
 
     size = 224 if name in ("mvit_v2_s", "s3d") else 112
-    return get_model(name, weights=None).eval(), (torch.randn(1, 3, 16, size, size),)
+    return get_model(name, weights=None).eval(), (torch.randn(2, 3, 16, size, size),)
 
 
 def _flow(name):
