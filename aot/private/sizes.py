@@ -46,6 +46,7 @@ def _shape_symbols(value) -> set[sympy.Symbol]:
 
 
 def symbols_of_inputs(graph: torch.fx.Graph) -> set[sympy.Symbol]:
+    """The symbols of sizes that a call gives."""
     return _shape_symbols([node.meta.get("val") for node in graph.nodes if node.op == "placeholder"])
 
 

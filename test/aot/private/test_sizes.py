@@ -106,6 +106,27 @@ def test_what_may_be_negative():
         assert sizes.may_be_negative(read.meta["val"]) is expected
 
 
+def test_sizes_that_are_read_off_a_tensor():
+    program = position_program()
+    (read,) = program.graph.find_nodes(op="call_function", target=torch.ops.aten.item.default)
+    start = read.meta["val"]
+    assert sizes.is_read_off_tensor(start + 1) and not sizes.is_read_off_tensor(input_size())
+    assert not sizes.is_read_off_tensor(3)
+    assert sizes.largest_of(input_size()) == 40 and sizes.largest_of(input_size() * 2 + 1) == 81
+
+
+def test_symbols_go_to_another_node():
+    program = position_program()
+    (read,) = program.graph.find_nodes(op="call_function", target=torch.ops.aten.item.default)
+    (symbol,) = read.meta["unbacked_bindings"]
+    finder = program.graph.create_node("call_function", torch.ops.aten.nonzero.default)
+    sizes.move_symbols(read, finder)
+    place = finder.meta["unbacked_bindings"][symbol]
+    exported = torch.export.export(_Found(), (torch.rand(12),)).run_decompositions({})
+    (usual,) = (n for n in exported.graph.nodes if n.target == torch.ops.aten.nonzero.default)
+    assert list(usual.meta["unbacked_bindings"].values()) == [place], "as PyTorch says it of such a node"
+
+
 def test_bounds_of_expressions():
     size = input_size() // 3
     symbols, expr = sizes.Symbols(size), sizes.expression(size)
@@ -131,3 +152,10 @@ def test_sizes_that_are_found_in_data():
     assert conditions
     assert all(sizes.symbols_of(condition) == symbols for condition in conditions)
     assert sizes.symbols_of(True) == set()
+    assert sizes.symbols_of_inputs(exported.graph) == set()
+
+
+def test_symbols_of_inputs():
+    program = torch.export.export(nn.ReLU(), (torch.rand(7),), dynamic_shapes=({0: Dim("n", min=3, max=40)},))
+    (value,) = (n.meta["val"] for n in program.graph.nodes if n.op == "placeholder")
+    assert sizes.symbols_of_inputs(program.graph) == {sizes.expression(value.shape[0])}

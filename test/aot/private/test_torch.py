@@ -159,6 +159,15 @@ def test_a_fake_constant_goes_together_with_values_of_the_program():
     assert (value[:, None] + fake).shape[1:] == (5, 4), "fake tensors of two modes would not add up"
 
 
+def test_an_empty_fake_tensor_has_sizes_of_the_program():
+    program = exported(lambda x: torch.relu(x), torch.rand(3, 4), dynamic_shapes=(({0: Dim("n", max=9)},),))
+    value = calls(program)[0].meta["val"]
+    fake = private.fake_empty((2, value.shape[0]), torch.int64, beside=value)
+    assert private.is_fake(fake) and fake.dtype == torch.int64
+    assert fake.shape[1].node.expr == value.shape[0].node.expr
+    assert (value[:, 0] + fake).shape[0] == 2, "fake tensors of two modes would not add up"
+
+
 # Programs -------------------------------------------------------------------------------
 
 
