@@ -48,11 +48,6 @@ REFUSALS = [
         "aten.avg_pool2d.default",
         "it does not take operands of type Float64",
     ),
-    (
-        Sample("diagonal_dynamic", lambda x: x.diagonal_scatter(x[0]), rand(HEIGHT, HEIGHT), config=ANY_OPERATOR),
-        "aten.diagonal_scatter.default",
-        "the size of the diagonal must not depend on an input size",
-    ),
 ]
 
 
