@@ -4,6 +4,7 @@
 import dataclasses
 import enum
 import functools
+import operator
 import os
 import pickle
 from pathlib import Path
@@ -39,12 +40,16 @@ class Lowered:
         modules = self.program.graph_module.named_children()
         return {name: module for name, module in modules if isinstance(module, LoweredBackendModule)}
 
+    @property
+    def outside_nodes(self) -> list[torch.fx.Node]:
+        """What is not delegated."""
+        calls = (n for n in self.program.graph.nodes if n.op == "call_function")
+        return [n for n in calls if n.target not in (executorch_call_delegate, operator.getitem)]
+
     @functools.cached_property
     def outside(self) -> list[str]:
         """The operators that are not delegated."""
-        calls = (n for n in self.program.graph.nodes if n.op == "call_function")
-        names = (target_name(n) for n in calls if n.target is not executorch_call_delegate)
-        return [n for n in names if n != "getitem"]
+        return [target_name(n) for n in self.outside_nodes]
 
     @functools.cached_property
     def buffer(self) -> bytes:

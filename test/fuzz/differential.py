@@ -2,7 +2,6 @@
 """A program with the delegate beside the same in eager PyTorch."""
 
 import collections
-import operator
 from collections.abc import Mapping, Sequence
 
 import harness
@@ -11,7 +10,6 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.quantizer import EtXnnpackQuantizer
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
-from executorch.exir.delegate import executorch_call_delegate
 from executorch.runtime import Runtime
 from promises import Promises
 from torch.export import Dim, ExportedProgram, export
@@ -158,9 +156,7 @@ def check(programs: Sequence[Program]) -> set[str]:
 
 def _sources(method: harness.Lowered) -> set[str]:
     """The names, in the exported program, of the nodes that became the operators outside."""
-    nodes = (n for n in method.program.graph.nodes if n.op == "call_function")
-    outside = [n for n in nodes if n.target not in (executorch_call_delegate, operator.getitem)]
-    waiting = [source for node in outside for source in node.meta.get("from_node", ())]
+    waiting = [source for node in method.outside_nodes for source in node.meta.get("from_node", ())]
     names = set()
     while waiting:
         source = waiting.pop()
