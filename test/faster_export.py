@@ -12,6 +12,7 @@ from torch._export import utils
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch.export import exported_program
 from torch.fx.traceback import NodeSource
+from torchao.quantization.pt2e import qat_utils
 
 
 def patch_torch() -> None:
@@ -22,9 +23,10 @@ def patch_torch() -> None:
     exported_program._override_composite_implicit_decomp = functools.partial(_override, override, {})
     # Where a node comes from, which becomes longer with each pass and which nobody changes: a tenth of lowering.
     NodeSource.__deepcopy__ = lambda source, memo: source
-    # What ExecuTorch's quantizer looks for, which it exports for each program: all but a tenth of quantizing.
+    # What quantizers and torchao look for, which they export for each program: all but a tenth of quantizing.
     name = "_get_aten_graph_module_for_pattern"
-    setattr(xnnpack_quantizer_utils, name, _patterns(getattr(xnnpack_quantizer_utils, name)))
+    for module in (xnnpack_quantizer_utils, qat_utils):
+        setattr(module, name, _patterns(getattr(module, name)))
 
 
 def forget_programs() -> None:
@@ -36,11 +38,12 @@ def _patterns(original):
     """As ``original``, once for each pattern, which is a function of tensors and of what it closes over."""
     known = {}
 
-    def get(pattern, inputs, *arguments):
+    def get(pattern, inputs, *arguments, **keywords):
         closure = pattern.fn.__closure__ or ()
-        key = (pattern.fn.__code__, *(cell.cell_contents for cell in closure), *(x.shape for x in inputs), *arguments)
+        shapes = tuple((name, x.shape) for name, x in [*enumerate(inputs), *keywords.items()])
+        key = (pattern.fn.__code__, *(cell.cell_contents for cell in closure), *shapes, *arguments)
         if key not in known:
-            known[key] = original(pattern, inputs, *arguments)
+            known[key] = original(pattern, inputs, *arguments, **keywords)
         return copy.deepcopy(known[key])
 
     return get

@@ -237,9 +237,25 @@ def _last(module: torch.nn.Module, called) -> list[torch.Tensor]:
 def _in_double(program: Program, i: int, called) -> torch.Tensor:
     """Result ``i`` in float64: how far float32 is from that says how much rounding matters in this program."""
     alone = program.only(i)
-    module = build(alone.source.replace("torch.float32", "torch.float64")).double()
+    source = alone.source.replace("torch.float32", "torch.float64")
+    module = build(source, _q=_InDouble(torch.ops.quantized_decomposed)).double()
     doubled = [[x.double() if x.dtype == torch.float32 else x for x in inputs] for inputs in called]
     try:
         return _last(module, doubled)[0].double()
     except (RuntimeError, AssertionError):  # of two types
         return _last(alone.module(), called)[0].double()
+
+
+class _InDouble:
+    """Operators of quantized numbers, which take and make float32, among others that compute in float64."""
+
+    def __init__(self, operators):
+        self._operators = operators
+
+    def __getattr__(self, name: str) -> "_InDouble":
+        return _InDouble(getattr(self._operators, name))
+
+    def __call__(self, *arguments) -> torch.Tensor:
+        doubles = [isinstance(x, torch.Tensor) and x.dtype == torch.float64 for x in arguments]
+        result = self._operators(*(x.float() if d else x for x, d in zip(arguments, doubles, strict=True)))
+        return result.double() if result.dtype == torch.float32 else result

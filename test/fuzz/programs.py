@@ -147,9 +147,9 @@ _NAMES = {
 }
 
 
-def build(source: str) -> torch.nn.Module:
-    """The module ``Program`` of ``source``, with the same weights each time."""
-    names = dict(_NAMES)
+def build(source: str, **others) -> torch.nn.Module:
+    """The module ``Program`` of ``source``, with the same weights each time; ``others`` are what names of it mean."""
+    names = {**_NAMES, **others}
     exec(source, names)
     with torch.random.fork_rng():
         return names["Program"]().eval()  # it sets the seeds

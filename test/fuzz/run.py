@@ -73,6 +73,9 @@ class Hunt:
             try:
                 compared.add(methods)
             except Exception:
+                if not self.failing:
+                    found(number).write_text(self.latest)
+                    log("differs, and is made smaller now")
                 self.failing = True
                 raise
             finally:
@@ -80,11 +83,18 @@ class Hunt:
             self.total.reached(self.compared.graphs)
             assume(compared.graphs > before)
 
+        def log(what: str) -> None:
+            with (FOLDER / "log.txt").open("a") as file:
+                file.write(f"{time.strftime('%F %T')} {commit()} seed {number}: {what}\n")
+
         before = self.compared.graphs
         compare()
-        with (FOLDER / "log.txt").open("a") as log:
-            count = self.compared.graphs - before
-            log.write(f"{time.strftime('%F %T')} {commit()} seed {number}: {count} graphs, {self.total.total} in all\n")
+        log(f"{self.compared.graphs - before} graphs, {self.total.total} in all")
+
+
+def found(number: int) -> Path:
+    """What differs of this seed: the program as it was found, then a smaller one."""
+    return FOLDER / f"found-{number}.program"
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -117,9 +127,8 @@ def main() -> int:
             except Exception as error:
                 if not hunt.failing:  # nothing was compared
                     raise
-                found = FOLDER / f"found-{number}.program"
-                found.write_text(hunt.latest)
-                console.print(f"[red]differs[/red] (seed {number}, also in {found.relative_to(ROOT)}):")
+                found(number).write_text(hunt.latest)
+                console.print(f"[red]differs[/red] (seed {number}, also in {found(number).relative_to(ROOT)}):")
                 console.print(hunt.latest, markup=False, highlight=False)
                 console.print("".join(traceback.format_exception(error)), markup=False, highlight=False, soft_wrap=True)
                 status = 1
