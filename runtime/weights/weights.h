@@ -10,6 +10,7 @@
 #include "constant_reader.h"
 #include "packed_file.h"
 #include "packed_weights.h"
+#include "runtime/base/huge_page_arena.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -41,6 +42,9 @@ class Weights {
   const ConstantReader& constants() const {
     return constants_;
   }
+
+  // Memory for something packed.
+  StatusOr<Buffer> allocate(size_t bytes);
 
   // The right to pack what others wait for until it is published, or this goes.
   class Reservation {
@@ -109,6 +113,7 @@ class Weights {
   ConstantReader constants_;
   PackedWeights* const shared_;
   PackedFile* const file_;
+  HugePageArena arena_; // of what is packed
   TableMutex packed_mutex_; // guards packed_
   PackedByKey packed_;
   std::vector<PackedPtr> kept_;
