@@ -49,7 +49,10 @@ class Buffer {
       : owner_(std::move(owner)), data_(data, Free{nullptr}), size_(bytes) {}
   // Uninitialized, with kTailBytes behind. Fails with MemoryAllocationFailed.
   static StatusOr<Buffer> allocate(size_t bytes);
-  // The same for what is written whole at once.
+  // The same for a short time: a large one is the system's again when it goes. malloc would keep it where something small
+  // that stays lies behind it.
+  static StatusOr<Buffer> allocate_temporary(size_t bytes);
+  // As allocate(), for what is written whole at once.
   static StatusOr<Buffer> allocate_populated(size_t bytes);
   // All zero. Large ones take no memory of the system where nothing was written yet.
   static StatusOr<Buffer> allocate_zeros(size_t bytes);

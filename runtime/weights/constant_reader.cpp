@@ -51,7 +51,7 @@ StatusOr<ConstantReader::Original> ConstantReader::load(uint32_t value) const {
       return Original{data, std::move(buffer)};
     }
   }
-  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate(type.bytes()));
+  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate_temporary(type.bytes()));
   populate(copied);
   ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
   const void* const data = copied.data();

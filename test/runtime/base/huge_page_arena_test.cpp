@@ -16,8 +16,6 @@
 
 #include <gtest/gtest.h>
 
-#include "counted_memory.h"
-
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
@@ -152,35 +150,6 @@ TEST_F(ChunkTest, BeginsWithAHugePage) {
   EXPECT_EQ(address(second), address(first) + round_up_to_alignment(kHuge + kTailBytes));
   const Buffer third = allocate(arena, 1000);
   EXPECT_EQ(address(third), address(second) + round_up_to_alignment(1000 + kTailBytes));
-}
-
-TEST_F(ChunkTest, LittleTakesNoHugePage) {
-  HugePageArena arena;
-  std::vector<Buffer> buffers;
-  mappings_left = 0; // there are none
-  for (size_t i = 0; i < 8; ++i) {
-    buffers.push_back(allocate(arena, kHuge / 8 - kTailBytes));
-  }
-  EXPECT_EQ(mappings_left, 0);
-  mappings_left = 1;
-  buffers.push_back(allocate(arena, 1));
-  EXPECT_EQ(mappings_left, 0);
-  EXPECT_EQ(address(buffers.back()) % kHuge, 0u);
-  mappings_left = kUnlimited;
-}
-
-TEST_F(ChunkTest, WithoutRoomBuffersAreOrdinary) { // Robustness: R8
-  HugePageArena arena;
-  mappings_left = 0;
-  errno = 5;
-  const Buffer ordinary = allocate(arena, kHuge);
-  EXPECT_EQ(errno, 5);
-  fill(ordinary, 1);
-  allocations_left = 0;
-  EXPECT_EQ(arena.allocate(kHuge).status().code(), Error::MemoryAllocationFailed);
-  mappings_left = kUnlimited;
-  EXPECT_EQ(address(allocate(arena, kHuge)) % kHuge, 0u); // takes no ordinary one
-  allocations_left = kUnlimited;
 }
 
 TEST_F(ChunkTest, FillsEndsOfChunksWithWhatFits) {
