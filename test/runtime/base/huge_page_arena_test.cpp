@@ -162,10 +162,10 @@ TEST_F(ChunkTest, FillsEndsOfChunksWithWhatFits) {
 }
 
 TEST_F(ChunkTest, GivesUnusedMemoryBackWhenItGoes) {
-  for (const auto& [bytes, kept] : {
-           std::pair{kHuge, kHuge + page_bytes()}, // most of a huge page would be unused
-           std::pair{5 * kHuge, 5 * kHuge + page_bytes()},
-           std::pair{20 * kHuge + kHuge / 2, (20 + 1) * kHuge}}) { // not so much
+  for (const auto& [bytes, kept] :
+       {std::pair{kHuge, kHuge + page_bytes()}, // most of a huge page would be unused
+        std::pair{5 * kHuge, 5 * kHuge + page_bytes()},
+        std::pair{20 * kHuge + kHuge / 2, (20 + 1) * kHuge}}) { // not so much
     Buffer buffer;
     {
       HugePageArena arena;
