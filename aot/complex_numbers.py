@@ -36,13 +36,13 @@ def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
     """
     if not any(touches_complex(node) for node in program.graph.nodes):
         return program
-    program = program.run_decompositions({})
-    fold_float64(program)
     default = decompositions()
     found = _operators_on_complex(program)
     for _ in range(_MOST_ROUNDS):
         known = {operator: default[operator] for operator in found - RULES.keys() if operator in default}
         program = program.run_decompositions({**RULES, **known})
+        _drop_checks_of_types(program.graph)
+        fold_float64(program)
         _read_parts(program.graph)
         before, found = found, _operators_on_complex(program)
         if found <= _LEFT or found == before:
@@ -102,6 +102,13 @@ def _split_constants(program: ExportedProgram) -> None:
         replace_by_constants(program, values)
         program.graph.eliminate_dead_code()
         remove_unread(program, split)
+
+
+def _drop_checks_of_types(graph: Graph) -> None:
+    """Those of complex tensors, which ``to`` leaves behind: their parts have other types."""
+    for node in list(graph.nodes):
+        if node.target is _aten._assert_tensor_metadata.default and touches_complex(node):
+            graph.erase_node(node)
 
 
 def _read_parts(graph: Graph) -> None:

@@ -69,13 +69,20 @@ def _parameters(r: Rewriter, node: Node | None) -> tuple[np.ndarray, np.ndarray 
     return weight.array, None if bias is None else bias.array
 
 
+def _scaled(weight: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The product in float64; in float32 where that is its rounding, which is half the memory."""
+    with np.errstate(over="ignore"):
+        narrow = scale.astype(np.float32)
+        return weight * (narrow if np.array_equal(narrow, scale) else scale)
+
+
 def _behind(node: Node, weight, bias, affine: _Affine):
     """Weight and bias of the product followed by the affine map."""
     channels = weight.shape[0]
     scale = np.broadcast_to(affine.scale, channels)
     bias = np.zeros(channels) if bias is None else bias.astype(np.float64)
     if (scale != 1).any():
-        weight = weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
+        weight = _scaled(weight, scale.reshape(-1, *[1] * (weight.ndim - 1)))
     return weight, bias * scale + affine.shift
 
 
@@ -98,7 +105,7 @@ def _in_front(node: Node, weight, bias, affine: _Affine):
         added = grouped * per_input(affine.shift)
         added = added.sum(axis=tuple(range(2, added.ndim)), dtype=np.float64).reshape(outputs)
         bias = added if bias is None else bias + added
-    return (grouped * per_input(affine.scale)).reshape(weight.shape), bias
+    return _scaled(grouped, per_input(affine.scale)).reshape(weight.shape), bias
 
 
 class _Folder:
