@@ -39,5 +39,8 @@ class Promises(torch.fx.Interpreter):
         if expression.is_Symbol:  # an argument has it first, or the operator that finds it
             return self._symbols.setdefault(expression, actual)
         if expression not in self._sizes:  # most tensors have sizes that others have, too
-            self._sizes[expression] = expression.subs(self._symbols)
+            try:
+                self._sizes[expression] = expression.subs(self._symbols)
+            except ZeroDivisionError:  # sizes of 0 cancel in what PyTorch simplifies, and it promises nothing
+                return actual
         return self._sizes[expression]

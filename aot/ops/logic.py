@@ -9,6 +9,7 @@ from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType
 from .elementwise import binary
 from .registry import op
+from .shape import iota
 
 _logic = functools.partial(op, dtypes=DType)
 
@@ -135,8 +136,7 @@ def scalar_tensor(c, s):
 @_logic("aten.arange.start_step", moves_data=True)
 def arange(c, start, step):
     (size,) = c.out.shape
-    y = c.node(schema.Iota(size=size), shape=(size,), dtype=DType.Int64)
-    y = c.cast(y, c.out.dtype)
+    y = c.cast(iota(c, size), c.out.dtype)
     if step != 1:
         y = binary(c, BinaryKind.Mul, y, step)
     if isinstance(start, sympy.Expr) or start != 0:

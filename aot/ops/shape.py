@@ -43,6 +43,11 @@ def expand_to(c, x, shape):
     return x if x.shape == tuple(shape) else _expand(c, x, tuple(shape))
 
 
+def iota(c, size):
+    """0, 1, ... as Int64[size]."""
+    return c.node(schema.Iota(size=size), shape=(size,), dtype=DType.Int64)
+
+
 @_shape("aten.expand_copy.default", int8=Int8.SAME)
 def expand(c, self):
     return _expand(c, self, c.out.shape)
@@ -226,8 +231,7 @@ def unfold(c, self, dimension, size, step):
         if len(parts) == 1:
             return parts[0]
         return c.node(schema.Concat(axis=self.rank), *parts, shape=c.out.shape)
-    starts = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
-    starts = c.node(schema.Binary(kind=BinaryKind.Mul), starts, c.operand(step, DType.Int64), shape=(count,))
+    starts = c.node(schema.Binary(kind=BinaryKind.Mul), iota(c, count), c.operand(step, DType.Int64), shape=(count,))
     starts, offsets = c.reshape(starts, (count, 1)), c.constant(np.arange(size))
     indices = c.node(schema.Binary(kind=BinaryKind.Add), starts, offsets, shape=(count, size))
     shape = (*self.shape[:axis], count, size, *self.shape[axis + 1 :])
@@ -276,6 +280,5 @@ def _gather_diagonal(c, matrices, row, column, count):
     rows, columns = matrices.shape[-2:]
     square = slice_axis(c, matrices, rank - 2, dims.minimum(row, rows), count)
     square = slice_axis(c, square, rank - 1, dims.minimum(column, columns), count)
-    index = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
-    index = expand_to(c, c.reshape(index, (count, 1)), (*matrices.shape[:-2], count, 1))
+    index = expand_to(c, c.reshape(iota(c, count), (count, 1)), (*matrices.shape[:-2], count, 1))
     return c.reshape(c.node(schema.Gather(axis=rank - 1), square, index, shape=index.shape), c.out.shape)
