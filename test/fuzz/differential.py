@@ -203,7 +203,8 @@ def _check_calls(program: Program, module, original: ExportedProgram, methods) -
 def _types_without_us(original: ExportedProgram) -> list[torch.dtype]:
     """A scalar of 16 bits and a number make float32 there."""
     edge = to_edge(original, compile_config=EdgeCompileConfig(_check_ir_validity=False)).exported_program()
-    return [x.meta["val"].dtype for x in edge.graph.output_node().args[0]]
+    results = edge.graph.output_node().args[0][-len(edge.graph_signature.user_outputs) :]  # states come first
+    return [x.meta["val"].dtype for x in results]
 
 
 def _compare(program, actual, expected, called, call) -> None:
@@ -240,10 +241,15 @@ def _in_double(program: Program, i: int, called) -> torch.Tensor:
     source = alone.source.replace("torch.float32", "torch.float64")
     module = build(source, _q=_InDouble(torch.ops.quantized_decomposed)).double()
     doubled = [[x.double() if x.dtype == torch.float32 else x for x in inputs] for inputs in called]
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of constants in the program
     try:
         return _last(module, doubled)[0].double()
     except (RuntimeError, AssertionError):  # of two types
+        torch.set_default_dtype(default)
         return _last(alone.module(), called)[0].double()
+    finally:
+        torch.set_default_dtype(default)
 
 
 class _InDouble:
