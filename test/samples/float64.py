@@ -234,6 +234,12 @@ def _clock(m, x):
     return (x + m.time).float(), m.time * 1
 
 
+def _fourier(x):
+    y = torch.fft.rfft(x, norm="ortho")
+    z = torch.fft.ifft(torch.fft.fft(torch.complex(x, -x), dim=1), dim=1)
+    return torch.view_as_real(y), torch.fft.irfft(y * (1 + 2j), n=x.shape[2], norm="ortho"), z.real, z.abs()
+
+
 _CUBE = doubles(3, 4, 5)
 
 SAMPLES = [
@@ -250,6 +256,9 @@ SAMPLES = [
     ),
     _exact("arithmetic", _arithmetic, doubles(3, 5), doubles(3, 5)),
     _exact("arithmetic_dynamic", _arithmetic, doubles(BATCH, 1, LENGTH), doubles(4, 1)),
+    _exact("fourier", _fourier, doubles(3, 5, 12)),
+    _exact("fourier_dynamic", _fourier, doubles(BATCH, LENGTH, 9)),
+    _exact("fourier_prime", lambda x: torch.view_as_real(torch.fft.rfft(x)), doubles(3, 74)),
     _exact("functions", _functions, doubles(BATCH, 37)),
     _exact(
         "functions_within",
