@@ -236,7 +236,8 @@ def _last(module: torch.nn.Module, called) -> list[torch.Tensor]:
 
 
 def _in_double(program: Program, i: int, called) -> torch.Tensor:
-    """Result ``i`` in float64: how far float32 is from that says how much rounding matters in this program."""
+    """Result ``i`` in float64: how far float32 is from that says how much rounding matters in this program. Where it
+    cannot be computed in float64, that in float32 of arguments that are rounded otherwise."""
     alone = program.only(i)
     source = alone.source.replace("torch.float32", "torch.float64")
     module = build(source, _q=_InDouble(torch.ops.quantized_decomposed)).double()
@@ -247,9 +248,18 @@ def _in_double(program: Program, i: int, called) -> torch.Tensor:
         return _last(module, doubled)[0].double()
     except (RuntimeError, AssertionError):  # of two types
         torch.set_default_dtype(default)
-        return _last(alone.module(), called)[0].double()
+        return _last(alone.module(), [list(map(_next, inputs)) for inputs in called])[0].double()
     finally:
         torch.set_default_dtype(default)
+
+
+def _next(x: torch.Tensor) -> torch.Tensor:
+    """The floats next to those of ``x``, above and below in turns."""
+    if not x.is_floating_point():
+        return x
+    far = torch.full((x.numel(),), torch.inf, dtype=x.dtype)
+    far[1::2] *= -1
+    return torch.nextafter(x, far.reshape(x.shape)).clone(memory_format=torch.preserve_format)
 
 
 class _InDouble:
