@@ -13,7 +13,6 @@ sys.path[:0] = [str(here), str(here.parent / "benchmarks")]
 import faster_export  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
-from zoo import libraries  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -35,7 +34,6 @@ def pytest_configure(config):
     config.pluginmanager.register(_Checkout)
     if not config.getoption("unpatched"):
         faster_export.patch_torch()
-    libraries.prepare()  # transformers imports them where `make zoo` has installed them
     if "PYTEST_XDIST_WORKER" in os.environ:
         torch.set_num_threads(1)  # the processes share the cores
 
@@ -61,7 +59,6 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(scope="session", autouse=True)
 def _one_run_of_several_processes(tmp_path_factory):
     """What each has lowered is known to all."""
-    libraries.prepare()  # transformers imports them where `make zoo` has installed them
     if "PYTEST_XDIST_WORKER" in os.environ:
         import harness
 
