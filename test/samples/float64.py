@@ -258,6 +258,7 @@ SAMPLES = [
     _exact("arithmetic_dynamic", _arithmetic, doubles(BATCH, 1, LENGTH), doubles(4, 1)),
     _exact("fourier", _fourier, doubles(3, 5, 12)),
     _exact("fourier_dynamic", _fourier, doubles(BATCH, LENGTH, 9)),
+    _exact("fourier_of_many", lambda x: torch.view_as_real(torch.fft.rfft(x)), doubles(600, 64)),
     _exact("fourier_prime", lambda x: torch.view_as_real(torch.fft.rfft(x)), doubles(3, 74)),
     _exact("functions", _functions, doubles(BATCH, 37)),
     _exact(

@@ -19,8 +19,8 @@ struct FftParameters {
   bool full = false; // RealToComplex: all elements instead of length / 2 + 1
 };
 
-// Dense numbers of type T, which is float or double. Inputs: real and imaginary parts [outer, length or length / 2 + 1, inner], or one of real numbers. Outputs
-// likewise.
+// Dense numbers of type T, which is float or double. Inputs: real and imaginary parts [outer, length or length / 2 + 1,
+// inner], or one of real numbers. Outputs likewise.
 template <typename T>
 class Fft {
  public:
