@@ -13,7 +13,7 @@ from torch.fx import Node as FxNode
 
 from .complex_arithmetic import RULES
 from .custom_ops import custom_op
-from .fold_float64 import fold_float64, remove_unread, replace_by_constants
+from .fold_float64 import fold_float64, is_assertion, remove_unread, replace_by_constants
 from .graph_edit import add_call
 from .placeholders import Placeholders
 from .private.torch import OpOverload, decompositions, has_aliases, leaves
@@ -107,7 +107,7 @@ def _split_constants(program: ExportedProgram) -> None:
 def _drop_checks_of_types(graph: Graph) -> None:
     """Those of complex tensors, which ``to`` leaves behind: their parts have other types."""
     for node in list(graph.nodes):
-        if node.target is _aten._assert_tensor_metadata.default and touches_complex(node):
+        if is_assertion(node) and touches_complex(node):
             graph.erase_node(node)
 
 
