@@ -6,6 +6,7 @@ import operator
 from collections.abc import Mapping
 
 import torch
+from executorch.exir.tensor import dim_order_from_stride
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, OutputKind, OutputSpec, TensorArgument
 from torch.fx import Graph
@@ -95,9 +96,27 @@ def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
         if node.target is _aten.copy_.default and node.args[0].name in buffers:
             source = node.args[1]
             with graph.inserting_before(node):
-                clone = graph.call_function(_aten.clone.default, (source,))
-            clone.meta = {**node.meta, "val": source.meta["val"]}
+                clone = _clone(graph, source)
+            clone.meta = {**node.meta, "val": clone.meta["val"]}
             node.update_arg(1, clone)
+
+
+def _has_memory_format(value: torch.Tensor) -> bool:
+    """Whether ExecuTorch has one of this order of axes."""
+    if not all(isinstance(stride, int) for stride in value.stride()):
+        return True
+    axes = range(value.dim())
+    return tuple(dim_order_from_stride(value.stride())) in (tuple(axes), (*axes[:1], *axes[2:], *axes[1:2]))
+
+
+def _clone(graph: Graph, source: FxNode) -> FxNode:
+    """A copy of ``source``, contiguous if ExecuTorch has no memory format of its order of axes."""
+    value, kwargs = source.meta["val"], {}
+    if not _has_memory_format(value):
+        value, kwargs = value.contiguous(), {"memory_format": torch.contiguous_format}
+    clone = graph.call_function(_aten.clone.default, (source,), kwargs)
+    clone.meta = {**source.meta, "val": value}
+    return clone
 
 
 def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
@@ -112,8 +131,7 @@ def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
         result = results[i]
         if spec.kind == OutputKind.USER_OUTPUT and _may_be_buffer(result, buffers):
             with graph.inserting_before(output):
-                results[i] = graph.call_function(_aten.clone.default, (result,))
-            results[i].meta = dict(result.meta)
+                results[i] = _clone(graph, result)
             signature.output_specs[i] = OutputSpec(spec.kind, TensorArgument(name=results[i].name), spec.target)
     output.args = (tuple(results),)
 

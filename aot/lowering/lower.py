@@ -120,8 +120,9 @@ class Lowering(RowContext):
         pairs = zip(result, node.meta["val"], strict=False) if isinstance(result, (tuple, list)) else ()
         for value, tensor in pairs or [(result, node.meta["val"])]:
             if value is not None and tensor is not None:
-                dtype = self._meta(tensor).dtype
-                self.require(value.dtype == dtype, f"it would give {value.dtype.name} instead of {dtype.name}")
+                meta = self._meta(tensor)
+                self.require(value.dtype == meta.dtype, f"it would give {value.dtype.name} instead of {meta.dtype.name}")
+                self.require(value.shape == meta.shape, f"it would give {value.shape} instead of {meta.shape}")
 
     def with_source(self, node: FxNode, result):
         """``result``, which knows that it is that of ``node`` if that has just one and computes something."""

@@ -144,6 +144,23 @@ TEST_F(PackedFileTest, AnEntryOfAnotherSizeIsPackedAgain) { // Robustness: W2
   }
 }
 
+// A wrong word on when XNNPACK packs would have it pack weights that nobody has read.
+TEST_F(PackedFileTest, AnEntryOfAnotherKindIsPackedAgain) { // Robustness: W2
+  expect_right();
+  for (const std::string& key : keys()) {
+    const PackedBytes right = *PackedFile(path_).find(key);
+    auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(right.size)));
+    std::memset(memory->data(), 0, right.size);
+    const PackedBytes other{memory->data(), right.size, !right.is_packed_first, memory};
+    unlink(path_.c_str());
+    PackedFile(path_).finish({{key, std::make_shared<const PackedBytes>(other)}});
+    ASSERT_EQ(PackedFile(path_).find(key)->is_packed_first, !right.is_packed_first);
+    expect_right();
+    EXPECT_EQ(PackedFile(path_).find(key)->is_packed_first, right.is_packed_first);
+    expect_cached();
+  }
+}
+
 TEST_F(PackedFileTest, AnotherVersionIsReplaced) {
   expect_right();
   std::string other = content();

@@ -55,6 +55,17 @@ TEST(GridSampleKernel, NotANumberAndFarAway) {
   }
 }
 
+// The last of so many elements is no float.
+TEST(GridSampleKernel, TheEndOfALongAxis) {
+  constexpr size_t kSize = (size_t{1} << 24) + 4;
+  Tensor x = repeated({1, 1, kSize, 1}, {1});
+  x.data<float>()[kSize - 1] = 2;
+  const Tensor grid = floats({1, 1, 2, 2}, {1, 0, 3, 0});
+  for (const SampleMethod method : kMethods) {
+    check_kernel(sample(x, grid, method, GridPadding::Border, true), floats({1, 1, 2, 1}, {2, 2}), {1e-6f, 1e-6f});
+  }
+}
+
 TEST(GridSampleKernel, ManyPixels) {
   const Tensor x = repeated({3, 7, 6, 5}, {2});
   const Tensor grid = random_floats({3, 90, 40, 2}, -1, 1);
