@@ -29,10 +29,10 @@ def _difference(a, b):
 
 
 def _filled(x, like):
-    """A part that is a number, or of a smaller shape, with the shape of ``like``."""
+    """A part that is a number, or of a smaller shape or another type, with the shape and the type of ``like``."""
     if x is None or not isinstance(x, torch.Tensor):
         return torch.full_like(like, x or 0)
-    return x if x.shape == like.shape else x.expand(like.shape)
+    return (x if x.shape == like.shape else x.expand(like.shape)).to(like.dtype)
 
 
 def _result(real, imag):
@@ -41,6 +41,7 @@ def _result(real, imag):
     shape = torch.broadcast_shapes(*(p.shape for p in parts))
     like = next((p for p in parts if p.shape == shape), None)
     like = parts[0].expand(shape) if like is None else like
+    like = like.to(torch.result_type(parts[0], parts[-1]))
     return joined(_filled(real, like), _filled(imag, like))
 
 
@@ -278,18 +279,24 @@ def _rsqrt(x):
 @rule(_aten.pow.Tensor_Tensor)
 def _pow_of_tensors(x, exponent):
     """0 to a power with a positive real part is 0, though its logarithm is infinite."""
+    if not x.is_complex():  # the logarithm of a negative number is complex
+        real = x.to(torch.result_type(x, parts_of(exponent)[0]))
+        x = joined(real, torch.zeros_like(real))
     power = torch.exp(torch.log(x) * exponent)
     return torch.where((x == 0) & (parts_of(exponent)[0] > 0), torch.zeros_like(power), power)
 
 
 @rule(_aten.pow.Scalar)
 def _pow_of_number(x, exponent):
+    if x == 0:
+        return _pow_of_tensors(torch.zeros_like(exponent), exponent)
     return torch.exp(exponent * cmath.log(x))
 
 
 @rule(_aten.prod.dim_int)
-def _prod(x, dim, keepdim=False):
+def _prod(x, dim, keepdim=False, dtype=None):
     """The product of the halves, of which an odd number is left over."""
+    x = x if dtype is None else x.to(dtype)
     if not isinstance(x.shape[dim], int) or x.shape[dim] == 0:
         return NotImplemented
     while (count := x.shape[dim]) > 1:
@@ -300,8 +307,8 @@ def _prod(x, dim, keepdim=False):
 
 
 @rule(_aten.prod.default)
-def _prod_of_all(x):
-    return _prod(x.reshape(-1), 0)
+def _prod_of_all(x, dtype=None):
+    return _prod(x.reshape(-1), 0, dtype=dtype)
 
 
 @rule(_aten.linalg_vector_norm.default)
@@ -312,7 +319,8 @@ def _vector_norm(x, *args, **kwargs):
 @rule(_aten.pow.Tensor_Scalar)
 def _pow(x, exponent):
     if isinstance(exponent, complex):
-        return _pow_of_tensors(x, torch.full_like(x, exponent))
+        of_power = torch.result_type(x, exponent)
+        return _pow_of_tensors(x, torch.full_like(x, exponent, dtype=of_power))
     if exponent in (1, 2, 3, 4):
         result = x
         for _ in range(int(exponent) - 1):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from .private.torch import OpOverload, leaves, map_leaves
+from .private.torch import OpOverload, leaves, map_leaves, parameters
 
 _aten = torch.ops.aten
 _REAL = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.complex128: torch.float64}
@@ -89,17 +89,25 @@ def _conj(x):
 # Data that moves --------------------------------------------------------------------------
 
 
+#: Operands that choose elements, and are no numbers to take apart.
+_CHOOSERS = ("condition", "index", "indices")
+
+
 def _by_parts(*operators: OpOverload) -> None:
-    """Operators that do the same with real and with imaginary parts."""
+    """Operators that do the same with real and with imaginary parts, which are 0 of real tensors."""
     for operator in operators:
 
         @rule(operator)
         def by_parts(*args, operator=operator, **kwargs):
-            def apply(part: int):
-                def chosen(x):
-                    return _tensors(x)[part] if isinstance(x, torch.Tensor) and x.is_complex() else x
+            names = [parameter.name for parameter in parameters(operator)]
 
-                return operator(*map_leaves(chosen, args), **map_leaves(chosen, kwargs))
+            def apply(part: int):
+                def chosen(name, x):
+                    if name in _CHOOSERS:
+                        return x
+                    return map_leaves(lambda leaf: _part_of(leaf, part), x)
+
+                return operator(*map(chosen, names, args), **{name: chosen(name, x) for name, x in kwargs.items()})
 
             real, imag = apply(0), apply(1)
             if isinstance(real, (tuple, list)):
@@ -107,9 +115,18 @@ def _by_parts(*operators: OpOverload) -> None:
             return joined(real, imag)
 
 
+def _part_of(x, part: int):
+    """Of a tensor, or of what is a complex type."""
+    if isinstance(x, torch.dtype):
+        return _REAL.get(x, x)
+    return _tensors(x)[part] if isinstance(x, torch.Tensor) else x
+
+
 _by_parts(
     _aten.alias.default,
+    _aten.cat.default,
     _aten.clone.default,
+    _aten.copy.default,
     _aten.cumsum.default,
     _aten.detach.default,
     _aten.diagonal.default,
@@ -117,6 +134,8 @@ _by_parts(
     _aten.flip.default,
     _aten.gather.default,
     _aten.index.Tensor,
+    _aten.index_add.default,
+    _aten.index_copy.default,
     _aten.index_select.default,
     _aten.lift_fresh_copy.default,
     _aten.mean.default,
@@ -125,13 +144,18 @@ _by_parts(
     _aten.permute.default,
     _aten.repeat.default,
     _aten.roll.default,
+    _aten.scatter.src,
+    _aten.scatter_add.default,
     _aten.select.int,
+    _aten.select_scatter.default,
     _aten.slice.Tensor,
+    _aten.slice_scatter.default,
     _aten.split.Tensor,
     _aten.split_with_sizes.default,
     _aten.squeeze.default,
     _aten.squeeze.dim,
     _aten.squeeze.dims,
+    _aten.stack.default,
     _aten.sum.default,
     _aten.sum.dim_IntList,
     _aten.t.default,
@@ -142,37 +166,8 @@ _by_parts(
     _aten.unfold.default,
     _aten.unsqueeze.default,
     _aten.view.default,
-    _aten._unsafe_view.default,
-)
-
-
-def _all_by_parts(*operators: OpOverload) -> None:
-    """The same of operators with several tensors of numbers, of which some may be real."""
-    for operator in operators:
-
-        @rule(operator)
-        def by_parts(*args, operator=operator, **kwargs):
-            def apply(part: int):
-                def chosen(x):
-                    is_number = isinstance(x, torch.Tensor) and (x.is_complex() or x.is_floating_point())
-                    return _tensors(x)[part] if is_number else x
-
-                return operator(*map_leaves(chosen, args), **map_leaves(chosen, kwargs))
-
-            return joined(apply(0), apply(1))
-
-
-_all_by_parts(
-    _aten.cat.default,
-    _aten.copy.default,
-    _aten.index_add.default,
-    _aten.index_copy.default,
-    _aten.scatter.src,
-    _aten.scatter_add.default,
-    _aten.select_scatter.default,
-    _aten.slice_scatter.default,
-    _aten.stack.default,
     _aten.where.self,
+    _aten._unsafe_view.default,
 )
 
 
@@ -232,9 +227,11 @@ _filled_rule(
 def _to_copy(x, *, dtype=None, **kwargs):
     if not x.is_complex() and dtype not in _REAL:
         return NotImplemented
-    if dtype is not None and dtype not in _REAL:
-        return _aten._to_copy(parts_of(x)[0], dtype=dtype, **kwargs)
     real, imag = parts_of(x)
+    if dtype == torch.bool:
+        return (real != 0) | (imag != 0)
+    if dtype is not None and dtype not in _REAL:
+        return _aten._to_copy(real, dtype=dtype, **kwargs)
     options = {**kwargs, "dtype": _REAL[x.dtype if dtype is None else dtype]}
     real = _aten._to_copy(real, **options)
     return joined(real, torch.zeros_like(real) if imag is None else _aten._to_copy(imag, **options))

@@ -20,7 +20,7 @@ from . import ops, progress
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .collector import no_full_collections
 from .custom_ops import custom_op, needs_custom_op
-from .float64_numbers import keep_float64_numbers
+from .float64_numbers import decompose_float64, keep_float64_numbers
 from .fold_float64 import fold_float64
 from .lowering import Support, is_check, is_size, reads_or_checks_integer, target_name, try_group
 from .placeholders import Placeholders
@@ -262,7 +262,7 @@ class EtXnnpackPartitioner(Partitioner):
         return dry.report
 
     def transform_for_pre_decomposition(self, exported_program: ExportedProgram) -> ExportedProgram:
-        return prepare(exported_program)
+        return decompose_float64(prepare(exported_program), ops.ROWS)
 
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take.
