@@ -32,6 +32,8 @@ StatusOr<OperatorPtr> create_operator(const char* function, const Create& create
   const xnn_status status = create(&op);
   OperatorPtr result(op);
   ETX_RETURN_IF_ERROR(check_xnn(status, function));
+  // XNNPACK does not always say that it had no memory.
+  ETX_CHECK(result != nullptr, MemoryAllocationFailed, "%s: there is no memory for the operator", function);
   return result;
 }
 

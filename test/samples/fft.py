@@ -172,6 +172,13 @@ _ARITHMETIC = {
     "equal": (lambda x: (x == x.real).float(), ()),
 }
 
+def _written(x, y):
+    z = x.clone()
+    z[0] = y
+    z[:, 1] = 3
+    return z
+
+
 _MOVED = {
     "view": lambda x: x.view(-1, 2, 3),
     "permute": lambda x: x.permute(1, 0),
@@ -191,6 +198,19 @@ _MOVED = {
     "zeros": lambda x: torch.zeros_like(x) + x[0],
     "from_real": lambda x: x.real.to(torch.complex64),
     "unbind": lambda x: x.unbind(1)[3],
+    "cat_integers": lambda x: torch.cat([x, torch.arange(6)[None]]),
+    "where_integers": lambda x: torch.where(x.real > 0, x, torch.arange(6)),
+    "written_integers": lambda x: _written(x, torch.arange(6)),
+    "gather": lambda x: torch.gather(x, 1, torch.tensor([[3, 0, 3]]).expand(x.shape[0], 3)),
+    "to_bool": lambda x: torch.complex(x.real.relu(), x.imag.relu()).to(torch.bool),
+    "sum_double": lambda x: x.sum(1, dtype=torch.complex128),
+    "cumsum_double": lambda x: x.cumsum(1, dtype=torch.complex128),
+    "prod_double": lambda x: x.prod(1, dtype=torch.complex128),
+    "mixed_double": lambda x: x.real + x.to(torch.complex128)[0, 0],
+    "power_of_negative": lambda x: torch.pow(-x.real.abs() - 0.1, x),
+    "power_of_negative_number": lambda x: (-x.real.abs() - 0.1) ** 1j,
+    "power_of_integers": lambda x: torch.pow(torch.arange(-3, 3) * 2 + 1, x),
+    "power_of_zero": lambda x: torch.pow(0, torch.complex(x.real.abs() + 0.1, x.imag)),
 }
 
 SAMPLES = [

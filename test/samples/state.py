@@ -143,6 +143,11 @@ def _returned(m, x):
     return m.total
 
 
+def _flipped(m, x):
+    m.total.copy_(m.total.flip(0) + 1)
+    return m.total + x
+
+
 def _returned_from_buffer(m, x):
     m.total.mul_(0.5).add_(x)
     return x * 2, m.total, m.total + 1
@@ -224,4 +229,6 @@ SAMPLES = [
     _state("state_scattered", _scattered, rand(CALL), _PLACE, total=torch.rand(8)),
     _state("state_masked", _masked, rand(4), total=torch.rand(4)),
     _state("state_chained", _chained, rand(CALL), _PLACE, a=torch.rand(8), b=torch.rand(8)),
+    _state("state_transposed", _returned, rand(3, 4), total=torch.rand(4, 3).t()),
+    _state("state_transposed_copy", _flipped, rand(3, 4), total=torch.rand(4, 3).t()),
 ]

@@ -173,3 +173,54 @@ def test_keeps_what_would_overflow(check):
         out %b
         """,
     )
+
+
+@pytest.mark.parametrize("scale", ["1e-30", "-1e-25"])
+def test_leaves_what_float32_cannot_hold(check, scale):
+    """The product with x may be a number that it holds."""
+    check(
+        fold_batch_norm,
+        f"""
+        in %x: Float32[8, 2]
+        const %w: Float32[1, 2] = [1e-20, 0]
+        const %s: Float32[1] = [{scale}]
+        %a: Float32[8, 2] = Binary(%x, %s) kind=Mul
+        %y: Float32[8, 1] = Linear(%a, %w)
+        out %y
+        """,
+    )
+
+
+@pytest.mark.parametrize("scale", ["0", "1e-9"])
+def test_folds_zeros_and_small_scales(check, scale):
+    check(
+        fold_batch_norm,
+        f"""
+        in %x: Float32[8, 2]
+        const %w: Float32[1, 2] = [2, 0]
+        const %s: Float32[1] = [{scale}]
+        %y: Float32[8, 1] = Linear(%x, %w)
+        %a: Float32[8, 1] = Binary(%y, %s) kind=Mul
+        out %a
+        """,
+        f"""
+        in %x: Float32[8, 2]
+        const %w: Float32[1, 2] = [{float(scale) * 2}, 0]
+        const %z: Float32[1] = [0]
+        %a: Float32[8, 1] = Linear(%x, %w, %z)
+        out %a
+        """,
+    )
+
+
+def test_leaves_float64(check):
+    check(
+        fold_batch_norm,
+        """
+        in %x: Float64[8, 2]
+        const %w: Float64[1, 2] = [2, 3]
+        %y: Float64[8, 1] = Linear(%x, %w)
+        %a: Float64[8, 1] = Unary(%y) kind=Neg
+        out %a
+        """,
+    )
