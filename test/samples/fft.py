@@ -201,7 +201,7 @@ _MOVED = {
     "cat_integers": lambda x: torch.cat([x, torch.arange(6)[None]]),
     "where_integers": lambda x: torch.where(x.real > 0, x, torch.arange(6)),
     "written_integers": lambda x: _written(x, torch.arange(6)),
-    "gather": lambda x: torch.gather(x, 1, torch.tensor([[3, 0, 3]]).expand(x.shape[0], 3)),
+    "gathered": lambda x: torch.gather(x, 1, torch.tensor([[3, 0, 3]]).expand(x.shape[0], 3)),
     "to_bool": lambda x: torch.complex(x.real.relu(), x.imag.relu()).to(torch.bool),
     "sum_double": lambda x: x.sum(1, dtype=torch.complex128),
     "cumsum_double": lambda x: x.cumsum(1, dtype=torch.complex128),
