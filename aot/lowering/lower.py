@@ -114,14 +114,15 @@ class Lowering(RowContext):
         return self._lower_wide(row, arguments, node)
 
     def _check_result(self, row, result, node: FxNode) -> None:
-        """No row may give a result in another type than the program unawares."""
+        """No row may give a result of another type or shape than the program unawares."""
         if row.result_dtypes is not None:
             return
         pairs = zip(result, node.meta["val"], strict=False) if isinstance(result, (tuple, list)) else ()
         for value, tensor in pairs or [(result, node.meta["val"])]:
             if value is not None and tensor is not None:
                 meta = self._meta(tensor)
-                self.require(value.dtype == meta.dtype, f"it would give {value.dtype.name} instead of {meta.dtype.name}")
+                dtypes = value.dtype.name, meta.dtype.name
+                self.require(value.dtype == meta.dtype, "it would give {} instead of {}".format(*dtypes))
                 self.require(value.shape == meta.shape, f"it would give {value.shape} instead of {meta.shape}")
 
     def with_source(self, node: FxNode, result):

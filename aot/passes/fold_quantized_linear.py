@@ -189,7 +189,7 @@ def dynamic_source(r: Rewriter, x: Value, fits: Callable[[int, int], bool]) -> V
 
 
 def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> Value | None:
-    """The operand of a Quantize to all of Int8 with parameters that were chosen for it, each for what it was chosen for."""
+    """The operand of a Quantize to all of Int8 with parameters that were chosen for just what they are used for."""
     a = rounded.attributes
     source, scale, zero_point = _operands(r, rounded)
     chosen = r.producer(_unreshaped(r, scale), schema.ChooseQParams)

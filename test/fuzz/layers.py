@@ -124,8 +124,8 @@ def resize(writer):
             F.pixel_shuffle({x}, 2) | F.interpolate({x}, size=(5, 3), mode='bilinear', align_corners=True)
             F.interpolate({x}, size=(3, 4), mode='bicubic') | F.interpolate({x}, scale_factor=2, mode='nearest-exact')
             F.interpolate({x}, size=(3, 4), mode='bilinear', antialias=True) | torch.channel_shuffle({x}, 1)
-            F.interpolate({x}, size=(3, 4), mode='bicubic', antialias=True) | F.interpolate({x}, scale_factor=(1.1, 2.1))
-            F.interpolate({x}, scale_factor=(2.3, 1.2), mode='bilinear')
+            F.interpolate({x}, size=(3, 4), mode='bicubic', antialias=True)
+            F.interpolate({x}, scale_factor=(1.1, 2.1)) | F.interpolate({x}, scale_factor=(2.3, 1.2), mode='bilinear')
             """
         )
         writer.add(form.format(x=x.name), (x,), False)
