@@ -161,6 +161,7 @@ MIXED = dict(config=ANY_OPERATOR)
 FLOAT = dict(dtype=torch.float32)
 NEAR = dict(rtol=1e-4, atol=1e-4, **MIXED)
 
+
 def _rows_apart(*shape):
     """Numbers of another magnitude at each index of the first axis."""
 

@@ -172,6 +172,7 @@ _ARITHMETIC = {
     "equal": (lambda x: (x == x.real).float(), ()),
 }
 
+
 def _written(x, y):
     z = x.clone()
     z[0] = y
@@ -210,7 +211,7 @@ _MOVED = {
     "power_of_negative": lambda x: torch.pow(-x.real.abs() - 0.1, x),
     "power_of_negative_number": lambda x: (-x.real.abs() - 0.1) ** 1j,
     "power_of_integers": lambda x: torch.pow(torch.arange(-3, 3) * 2 + 1, x),
-    "power_of_zero": lambda x: torch.pow(0, torch.complex(x.real.abs() + 0.1, x.imag)),
+    "power_of_number_zero": lambda x: torch.pow(0, torch.complex(x.real.abs() + 0.1, x.imag)),
 }
 
 SAMPLES = [

@@ -113,6 +113,7 @@ _INT_MM = [
     Sample("int_mm_dynamic_depth", torch._int_mm, _int8(5, _DEPTH, low=100), _int8(_DEPTH, 8, low=90), rtol=0, atol=0),
 ]
 
+
 class Expanded(nn.Module):
     """A product with a constant that is expanded."""
 
