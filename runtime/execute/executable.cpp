@@ -284,8 +284,8 @@ bool Executable::is_empty(uint32_t id, const Sizes& sizes) const {
   const uint32_t value = id < blob_.num_values() ? id : plan_.float16_of[id - blob_.num_values()];
   const auto* dims = blob_.value(value).dims();
   return dims != nullptr && std::any_of(dims->begin(), dims->end(), [&](const schema::Size* size) {
-    return blob_.waves().of_size(size->value()) == 0 && sizes.resolve(size) == 0;
-  });
+           return blob_.waves().of_size(size->value()) == 0 && sizes.resolve(size) == 0;
+         });
 }
 
 // Whether a node in XNNPACK that has something to compute has operands or results that are empty in any case; others

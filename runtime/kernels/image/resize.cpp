@@ -196,7 +196,8 @@ StatusOr<size_t> Resize2d::reshape(const Resize2dParameters& parameters, size_t 
   y_ = parameters.y;
   num_taps_ = num_taps(parameters.method);
   const auto fill = [&](size_t axis, double scale, Array<Taps>* table) -> Status {
-    const Axis positions{x_[axis], y_[axis], scale, parameters.method, parameters.align_corners, parameters.whole_steps};
+    const Axis positions{
+        x_[axis], y_[axis], scale, parameters.method, parameters.align_corners, parameters.whole_steps};
     ETX_RETURN_IF_ERROR(table->assign(y_[axis]));
     for (size_t i = 0; i < y_[axis]; ++i) {
       (*table)[i] = positions.taps(i);

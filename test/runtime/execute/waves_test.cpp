@@ -58,8 +58,7 @@ class WavesTest : public ::testing::Test {
     ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
     StatusOr<Blob> blob = open_blob(span(g.build()));
     ASSERT_TRUE(blob.ok()) << blob.status().message();
-    StatusOr<std::unique_ptr<Executable>> loaded = 
-        Executable::create(std::move(*blob), nullptr, std::move(settings));
+    StatusOr<std::unique_ptr<Executable>> loaded = Executable::create(std::move(*blob), nullptr, std::move(settings));
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     executable_ = std::move(*loaded);
   }
