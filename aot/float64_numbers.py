@@ -28,17 +28,19 @@ def decompose_float64(program: ExportedProgram, kept: Container[str]) -> Exporte
 
     ExecuTorch would do it after ``keep_float64_numbers``, which would not see the numbers that come of it.
     """
-    table = decompositions()
     for _ in range(_MOST_ROUNDS):
         found = {
             node.target
             for node in program.graph.nodes
-            if node.op == "call_function" and node.target in table and str(node.target) not in kept
+            if isinstance(node.target, OpOverload) and str(node.target) not in kept
             if not has_aliases(node.target) and _computes_float64(node)
         }
         if not found:
             break
-        program = program.run_decompositions({target: table[target] for target in found})
+        table = decompositions()
+        if found.isdisjoint(table):
+            break
+        program = program.run_decompositions({target: table[target] for target in found & table.keys()})
     return program
 
 
