@@ -215,12 +215,8 @@ class OtherAxis(nn.Module):
         return F.linear(_ao.dequantize_affine(q, block, *parameters, torch.int8), _weight(self))
 
 
-class OtherRange(nn.Module):
+class OtherRange(OtherAxis):
     """Parameters for few integers."""
-
-    def __init__(self, depth, columns):
-        super().__init__()
-        self.weight, self.scales = _bytes(columns, depth), nn.Buffer(torch.full((columns,), 0.01))
 
     def forward(self, x):
         scale, zero_point = _q.choose_qparams(x, -2, 1, 1e-5, torch.int8)
