@@ -28,6 +28,7 @@ def decompose_float64(program: ExportedProgram, kept: Container[str]) -> Exporte
 
     ExecuTorch would do it after ``keep_float64_numbers``, which would not see the numbers that come of it.
     """
+    before = None
     for _ in range(_MOST_ROUNDS):
         found = {
             node.target
@@ -35,12 +36,13 @@ def decompose_float64(program: ExportedProgram, kept: Container[str]) -> Exporte
             if isinstance(node.target, OpOverload) and str(node.target) not in kept
             if not has_aliases(node.target) and _computes_float64(node)
         }
-        if not found:
+        if not found or found == before:
             break
-        table = decompositions()
-        if found.isdisjoint(table):
+        before, table = found, decompositions()
+        known = {target: table[target] for target in found & table.keys()}
+        if not known:
             break
-        program = program.run_decompositions({target: table[target] for target in found & table.keys()})
+        program = program.run_decompositions(known)
     return program
 
 

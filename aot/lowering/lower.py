@@ -121,8 +121,8 @@ class Lowering(RowContext):
         for value, tensor in pairs or [(result, node.meta["val"])]:
             if value is not None and tensor is not None:
                 meta = self._meta(tensor)
-                dtypes = value.dtype.name, meta.dtype.name
-                self.require(value.dtype == meta.dtype, "it would give {} instead of {}".format(*dtypes))
+                given, due = value.dtype.name, meta.dtype.name
+                self.require(given == due, f"it would give {given} instead of {due}")
                 self.require(value.shape == meta.shape, f"it would give {value.shape} instead of {meta.shape}")
 
     def with_source(self, node: FxNode, result):

@@ -163,7 +163,7 @@ class RowContext(Builder):
         try:
             array = number(x, dtype)
         except OverflowError:
-            self.require(False, f"{x} does not fit {dtype.name}")
+            self.refuse(f"{x} does not fit {dtype.name}")
         if self._wide and dtype == DType.Float32 and not exact:
             narrow = self._first_meta().dtype
             if narrow in REDUCED_FLOATS:

@@ -43,13 +43,17 @@ def _is_normal(scale: float) -> bool:
     return math.isfinite(scale) and scale >= np.finfo(np.float32).tiny
 
 
+def has_blocks(parameters: np.ndarray, shape: tuple) -> bool:
+    """Whether scales or zero points of such a tensor each belong to several indices of an axis, but not to all."""
+    return parameters.ndim > 0 and any(n not in (1, size) for n, size in zip(parameters.shape, shape, strict=True))
+
+
 def problem_of(quantization: Quantization, shape: tuple) -> str | None:
     """Why a program cannot hold such integers of this shape as numbers, as a sentence; None if it can."""
     low, high = _LIMITS[quantization.dtype]
     if sum(count != 1 for count in quantization.scale.shape) > 1:
         return "the scales belong to blocks along several axes"
-    counts = quantization.scale.shape
-    if counts and any(n not in (1, size) for n, size in zip(counts, shape, strict=True)):
+    if has_blocks(quantization.scale, shape):
         return "the scales belong to blocks along an axis"
     if not all(_is_normal(float(s)) for s in quantization.scale.ravel()):
         return "a scale is not a positive, finite and normal number"

@@ -8,6 +8,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, ReduceKind
 from ..ir import Graph, Node, Rewriter, Value
+from .fold_quantization import has_blocks
 
 _OFFSET = 128  # that torchao adds to make signed integers unsigned
 _MAX_BATCHES = 64
@@ -84,7 +85,7 @@ def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
     if not 0 < batches <= _MAX_BATCHES or not q.size or q.ndim != x.rank or x.shape[:-2] != leading:
         return None
 
-    if any(n not in (1, size) for p in found[1:] for n, size in zip(p.shape[:-2], leading, strict=p.ndim > 0)):
+    if any(has_blocks(p, (*leading, *p.shape[-2:])) for p in found[1:]):
         return None  # a number for several matrices
 
     def matrices(array):
