@@ -3,8 +3,12 @@
 
 #include <array>
 #include <cstring>
+#include <iostream>
 #include <map>
+#include <memory>
+#include <new>
 #include <stdexcept>
+#include <streambuf>
 #include <string>
 #include <variant>
 #include <vector>
@@ -111,6 +115,44 @@ void set_load_options(const std::map<std::string, Value>& values) {
   check(backend().set_load_options({options.data(), options.size()}));
 }
 
+// ExecuTorch's binding sends the C++ streams to Python's while it calls us, and puts back afterwards what it found. So
+// a thread may find those of the process only, and has its own again when it goes on: else one thread would put back
+// the buffer of another, whose call has ended.
+struct Streams {
+  std::streambuf* out = std::cout.rdbuf();
+  std::streambuf* err = std::cerr.rdbuf();
+
+  void use() const {
+    std::cout.rdbuf(out);
+    std::cerr.rdbuf(err);
+  }
+};
+
+struct WaitingThread {
+  Streams streams;
+  PyThreadState* thread = nullptr;
+};
+
+const Streams& process_streams() {
+  static const Streams streams;
+  return streams;
+}
+
+void* begin_waiting() {
+  auto* const waiting = PyGILState_Check() != 0 ? new (std::nothrow) WaitingThread : nullptr;
+  if (waiting != nullptr) {
+    process_streams().use();
+    waiting->thread = PyEval_SaveThread();
+  }
+  return waiting;
+}
+
+void end_waiting(void* state) {
+  const std::unique_ptr<WaitingThread> waiting(static_cast<WaitingThread*>(state));
+  PyEval_RestoreThread(waiting->thread);
+  waiting->streams.use();
+}
+
 } // namespace
 
 PYBIND11_MODULE(_runtime, module) {
@@ -120,9 +162,8 @@ PYBIND11_MODULE(_runtime, module) {
     throw py::import_error("et_xnnpack could not register with ExecuTorch, error " + std::to_string(error));
   }
   // Who waits lets other Python threads run: ExecuTorch's log, which takes the interpreter, may be what it waits for.
-  backend().set_wait_hooks(
-      {[]() -> void* { return PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr; },
-       [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }});
+  process_streams(); // while no call is under way
+  backend().set_wait_hooks({begin_waiting, end_waiting});
   module.def("is_available", [] { return backend().is_available(); });
   module.def("xnnpack_version", [] { return backend().xnnpack_version(); });
   module.def("xnnpack_microkernels", [] { return backend().xnnpack_microkernels(); });
