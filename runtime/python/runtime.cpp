@@ -5,8 +5,6 @@
 #include <cstring>
 #include <iostream>
 #include <map>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <streambuf>
 #include <string>
@@ -115,9 +113,6 @@ void set_load_options(const std::map<std::string, Value>& values) {
   check(backend().set_load_options({options.data(), options.size()}));
 }
 
-// ExecuTorch's binding sends the C++ streams to Python's while it calls us, and puts back afterwards what it found. So
-// a thread may find those of the process only, and has its own again when it goes on: else one thread would put back
-// the buffer of another, whose call has ended.
 struct Streams {
   std::streambuf* out = std::cout.rdbuf();
   std::streambuf* err = std::cerr.rdbuf();
@@ -128,29 +123,24 @@ struct Streams {
   }
 };
 
-struct WaitingThread {
-  Streams streams;
-  PyThreadState* thread = nullptr;
-};
-
-const Streams& process_streams() {
-  static const Streams streams;
-  return streams;
-}
+// ExecuTorch's binding sends the C++ streams to Python's while it calls us, and puts back afterwards what it found.
+// So while a thread waits, others find those of the process, and it has its own again when it goes on: else one
+// thread would put back the buffer of another, whose call has ended.
+const Streams process_streams; // when this library is loaded
+thread_local Streams own_streams;
 
 void* begin_waiting() {
-  auto* const waiting = PyGILState_Check() != 0 ? new (std::nothrow) WaitingThread : nullptr;
-  if (waiting != nullptr) {
-    process_streams().use();
-    waiting->thread = PyEval_SaveThread();
+  if (PyGILState_Check() == 0) {
+    return nullptr;
   }
-  return waiting;
+  own_streams = Streams();
+  process_streams.use();
+  return PyEval_SaveThread();
 }
 
-void end_waiting(void* state) {
-  const std::unique_ptr<WaitingThread> waiting(static_cast<WaitingThread*>(state));
-  PyEval_RestoreThread(waiting->thread);
-  waiting->streams.use();
+void end_waiting(void* thread) {
+  PyEval_RestoreThread(static_cast<PyThreadState*>(thread));
+  own_streams.use();
 }
 
 } // namespace
@@ -162,7 +152,6 @@ PYBIND11_MODULE(_runtime, module) {
     throw py::import_error("et_xnnpack could not register with ExecuTorch, error " + std::to_string(error));
   }
   // Who waits lets other Python threads run: ExecuTorch's log, which takes the interpreter, may be what it waits for.
-  process_streams(); // while no call is under way
   backend().set_wait_hooks({begin_waiting, end_waiting});
   module.def("is_available", [] { return backend().is_available(); });
   module.def("xnnpack_version", [] { return backend().xnnpack_version(); });
