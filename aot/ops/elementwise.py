@@ -46,7 +46,8 @@ def _limited(c, x, low, high):
     for kind, bound in ((BinaryKind.Maximum, low), (BinaryKind.Minimum, high)):
         if bound is not None:
             bound = c.operand(bound, x.dtype)
-            x = c.node(schema.Binary(kind=kind), x, bound, shape=dims.broadcast(x.shape, bound.shape))
+            # Of zeros of both signs PyTorch keeps that of x, and our maximum of float64 the second one.
+            x = c.node(schema.Binary(kind=kind), bound, x, shape=dims.broadcast(x.shape, bound.shape))
     return x
 
 

@@ -39,7 +39,7 @@ class _Window:
 
 
 def _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode, counts_padding=False):
-    """The windows along each axis, and whether ``ceil_mode`` is left to be done: it is padding behind in static images."""
+    """The windows along each axis; whether ``ceil_mode`` is left to be done: in static images it is padding behind."""
     kernels = sizes_of(kernel_size, spatial)
     strides = sizes_of(stride, spatial) if stride else kernels
     dynamic = ceil_mode and not all(isinstance(size, int) for size in x.shape[-spatial:])

@@ -20,6 +20,7 @@ _VOLUME_WITH_NAN = Argument(
 _INFINITE = Argument((1, 2, 6, 6), lambda shape, g: torch.full(shape, -math.inf))
 _NEGATIVE = rand(2, 3, 7, 6, low=-3, high=-1)
 
+
 def _on_twice(pool):
     """``pool`` of an image twice as high: torch.export takes ``ceil_mode`` where it knows the rest of a division."""
     return lambda x: pool(torch.cat([x, -x], 2))
