@@ -114,13 +114,15 @@ def _sink(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> dict[int
 
 
 def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None:
-    """Puts a node that computes a constant beside the one node that reads it."""
+    """Puts a node that computes a constant beside the one node that reads it, and a result into the first group."""
     group_of = {node: group for group in groups.values() for node in group}
+    first = groups[min(groups)] if groups else None
     for node in reversed(folded):
         (user,) = node.users
-        if user in group_of:
-            group_of[user].append(node)
-            group_of[node] = group_of[user]
+        group = first if user.op == "output" else group_of.get(user)
+        if group is not None:
+            group.append(node)
+            group_of[node] = group
 
 
 def _place_checks(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> None:

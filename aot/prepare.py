@@ -3,7 +3,7 @@
 
 import copy
 import operator
-from collections.abc import Mapping
+from collections.abc import Set
 
 import torch
 from executorch.exir.tensor import dim_order_from_stride
@@ -120,13 +120,15 @@ def _clone(graph: Graph, source: FxNode) -> FxNode:
 
 
 def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
-    """``return buffer`` -> ``return clone(buffer)``.
+    """``return buffer`` -> ``return clone(buffer)``, and the same of parameters and constants.
 
-    A result that is also the new content of a buffer would keep the buffer out of the delegate.
+    A result that is also the new content of a buffer would keep the buffer out of the delegate, and ExecuTorch gives
+    what a delegate takes along to no one else.
     """
     output = graph.output_node()
     results = list(output.args[0])
-    buffers = signature.inputs_to_buffers
+    constants = signature.inputs_to_lifted_tensor_constants
+    buffers = {*signature.inputs_to_buffers, *signature.inputs_to_parameters, *constants}
     for i, spec in enumerate(signature.output_specs):
         result = results[i]
         if spec.kind == OutputKind.USER_OUTPUT and _may_be_buffer(result, buffers):
@@ -136,7 +138,7 @@ def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
     output.args = (tuple(results),)
 
 
-def _may_be_buffer(node, buffers: Mapping[str, str]) -> bool:
+def _may_be_buffer(node, buffers: Set[str]) -> bool:
     if not isinstance(node, FxNode):
         return False
     if node.op == "placeholder":

@@ -194,7 +194,7 @@ def _adaptive(kind, sizes, output):
     if all(isinstance(i, int) and o > 0 and i % o == 0 for i, o in zip(sizes, output, strict=True)):
         windows = [_Window(kernel=i // o, stride=i // o) for i, o in zip(sizes, output, strict=True)]
         if all(w.kernel > 0 for w in windows):
-            return (_averages if kind == AdaptivePoolKind.Average else _maxima)(*windows)
+            return (_averages if kind == AdaptivePoolKind.Average else _maxima)(*windows, ceil_mode=False)
     return schema.AdaptivePool2d(kind=kind, output=output)
 
 
@@ -202,6 +202,8 @@ def _adaptive_pool(c, x, spatial, kind, output_size, out):
     for size in output_size:
         c.require_static(size, "the output size")
     output = sizes_of(output_size, spatial)
+    if 0 in output:  # AdaptivePool2d takes no image without elements, as the second step of a volume would have
+        return c.node(schema.Expand(shape=out), c.operand(0, x.dtype), shape=out)
     if kind == AdaptivePoolKind.Average and all(size == 1 for size in output):
         axes = tuple(range(x.rank - spatial, x.rank))
         attributes = schema.Reduce(kind=ReduceKind.Mean, axes=axes, keep_dims=True)

@@ -3,6 +3,7 @@
 
 import functools
 import math
+import operator
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ...serialization import schema
 from ...serialization.arrays import FLOATS
 from ...serialization.schema import BinaryKind, DType, PadMode, UnaryKind
 from ..ir import dims
+from ..lowering.nodes import target_name
 from .registry import Int8, op
 
 _shape = functools.partial(op, moves_data=True, dtypes=DType)
@@ -221,6 +223,8 @@ def channel_shuffle(c, self, groups):
 @_shape("aten.unfold_copy.default")
 def unfold(c, self, dimension, size, step):
     """Overlapping parts of one axis, each along a new last axis."""
+    if size == 0:
+        return c.node(schema.Expand(shape=c.out.shape), c.operand(0, self.dtype), shape=c.out.shape)
     if self.rank == 0:
         return c.reshape(self, (1,))
     axis = c.axis(dimension, self.rank)
@@ -239,14 +243,23 @@ def unfold(c, self, dimension, size, step):
     return c.transpose(y, (*(i for i in range(y.rank) if i != axis + 1), axis + 1))
 
 
+def _is_view(node) -> bool:
+    """Whether its result was a view before ExecuTorch made copies of views."""
+    if node.target is operator.getitem:
+        node = node.args[0]
+    _, _, name = target_name(node).partition(".")
+    name = name.partition(".")[0]
+    return name.endswith("_copy") and name not in ("_to_copy", "_to_dim_order_copy", "index_copy")
+
+
 @_shape("aten.as_strided_copy.default")
 def as_strided(c, self, size, stride, storage_offset):
     """Elements of the memory, which is that of ``self`` unless it is a view of another tensor."""
     source = c.fx_node.all_input_nodes[0]
     c.require(source.meta["val"].is_contiguous(), "as_strided needs a contiguous tensor")
-    while source.op == "call_function" and "view_copy" in source.name:
+    while target_name(source) == "aten.view_copy.default":
         source = source.all_input_nodes[0]
-    c.require("_copy" not in source.name or "to_copy" in source.name, "as_strided of a view is not supported")
+    c.require(not _is_view(source), "as_strided of a view is not supported")
     for number in (*size, *stride, storage_offset or 0):
         c.require_static(number, "each size or stride")
     flat = c.reshape(self, (dims.numel(self.shape),))

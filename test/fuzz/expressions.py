@@ -72,6 +72,7 @@ INTEGER = """
 torch.arange({x}.shape[0]) + {x}.shape[-1] | torch.arange(1, 8, 2) | torch.div({x}, 2, rounding_mode="trunc")
 torch.bitwise_and({x}, 6) | torch.bitwise_xor({x}, 3) | torch.bitwise_not({x}) | {x}.to(torch.uint8)
 {x}.to(torch.int8) | torch.isinf({x}) | {x} + ({x}.shape[0] - 3) | ~{x}.to(torch.uint8) | {x} > {x}.shape[0] - 2
+{x}.to(torch.uint8) > {x}.to(torch.int8) | {x}.to(torch.uint8) == {x}.to(torch.int8)
 """
 LOGICAL = """
 torch.bitwise_or({x}, True) | ~{x} | {x}.to(torch.float32) | {x}.to(torch.int64) | torch.logical_not({x})

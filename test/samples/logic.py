@@ -43,6 +43,12 @@ SAMPLES = [
     Sample("le_scalar", lambda x: x <= 0.5, rand(LENGTH, 5)),
     Sample("gt_int_scalar", lambda x: x > 0.5, integers(7)),
     Sample("ge_mixed", lambda x, y: x >= y, integers(3, 1), rand(1, 4)),
+    Sample(
+        "compare_bytes",
+        lambda x, y: (x > y, x == y, y <= x, x[0] < y),
+        integers(BATCH, 5, low=0, high=255, dtype=torch.uint8),
+        integers(BATCH, 5, low=-128, high=127, dtype=torch.int8),
+    ),
     Sample("compare_special", lambda x: (x == x, x != x, x < 0, x >= 0), SPECIAL),
     Sample("compare_bools", lambda x, y: x == y, bools(3, 4), bools(3, 4)),
     Sample("compare_size", lambda x: x < x.shape[0], rand(BATCH, 3, low=0, high=6)),

@@ -155,6 +155,7 @@ SAMPLES = [
     Sample("adaptive_avg_pool3d", new(nn.AdaptiveAvgPool3d, (3, 5, 2)), rand(2, 3, 7, 8, 6)),
     Sample("adaptive_avg_pool3d_one", new(nn.AdaptiveAvgPool3d, 1), rand(2, 3, 7, 8, 6)),
     Sample("adaptive_avg_pool3d_depth", new(nn.AdaptiveAvgPool3d, (None, 2, 3)), rand(2, 3, 5, 8, 7)),
+    Sample("adaptive_avg_pool3d_empty", new(nn.AdaptiveAvgPool3d, (2, 0, 3)), rand(2, 3, 5, 8, 7)),
     Sample("adaptive_avg_pool3d_unbatched", new(nn.AdaptiveAvgPool3d, 2), rand(3, 6, 8, 6)),
     Sample("adaptive_avg_pool3d_dynamic", new(nn.AdaptiveAvgPool3d, 3), rand(2, 3, HEIGHT, WIDTH, 6)),
     Sample("adaptive_avg_pool3d_decomposed", new(nn.AdaptiveAvgPool3d, 3), rand(2, 3, 7, 8, 6), preserve=False),

@@ -153,6 +153,12 @@ def _returned_from_buffer(m, x):
     return x * 2, m.total, m.total + 1
 
 
+def _set_to_constant(m, x):
+    y = x + m.total
+    m.total.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    return y
+
+
 def _unread(m, x):
     m.total += x
     return x * 2
@@ -224,6 +230,7 @@ SAMPLES = [
     _state("state_crossed", _crossed, rand(CALL), _PLACE, a=torch.rand(8), b=torch.rand(8)),
     _state("state_returned", _returned, rand(3), total=torch.rand(3)),
     _state("state_returned_from_buffer", _returned_from_buffer, rand(3), total=torch.rand(3)),
+    _state("state_set_to_constant", _set_to_constant, rand(3), total=torch.rand(3)),
     _state("state_unread", _unread, rand(3), total=torch.rand(3)),
     _state("state_viewed", _viewed, rand(2), total=torch.rand(12)),
     _state("state_scattered", _scattered, rand(CALL), _PLACE, total=torch.rand(8)),
