@@ -30,6 +30,8 @@ _UNBIASED = {
 }
 #: What is not among the operators of the Edge dialect, and the same that is.
 _SAME = {_aten._is_all_true.default: _aten.all.default, _aten._is_any_true.default: _aten.any.default}
+#: Whose operands the Edge dialect wants to be of one type.
+_JOINS = (_aten.cat.default, _aten.stack.default)
 #: With the argument that says the sizes.
 _EMPTY = {_aten.empty.memory_format: 0, _aten.new_empty.default: 1}
 
@@ -62,6 +64,8 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
             _to_zeros(node)
         elif node.target is _aten.argsort.stable:
             _to_sort(graph, node)
+        elif node.target in _JOINS:
+            _promote_operands(graph, node)
         elif node.target in _SAME:
             node.target = _SAME[node.target]
     module.recompile()
@@ -158,10 +162,12 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
     dim = node.args[2] if len(node.args) > 2 else node.kwargs.get("dim", 0)
     parts = node.meta["val"]
     sizes = node.args[1]
-    if not isinstance(sizes, (list, tuple)):
-        sizes = [part.shape[dim] for part in parts]
     starts = [0]
     with graph.inserting_before(node):
+        if not isinstance(sizes, (list, tuple)):
+            sizes = [part.shape[dim] for part in parts]
+            if any(isinstance(size, torch.SymInt) for size in sizes):
+                sizes = [_part_size(graph, node, x, dim)] * len(parts)
         for size in sizes:
             starts.append(add_sizes(graph, starts[-1], size))
             _check_end(graph, starts[-1], x.meta["val"].shape[dim])
@@ -171,6 +177,15 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
         user.args = (x, dim, starts[index], starts[index + 1])
         user.meta = {**node.meta, "val": parts[index]}
     graph.erase_node(node)
+
+
+def _part_size(graph: Graph, node: FxNode, x: FxNode, dim: int):
+    """The size of each part of a ``split`` or ``chunk`` but the last one, which may be smaller."""
+    if node.target is _aten.split.Tensor:
+        return node.args[1]
+    chunks, size = node.args[1], x.meta["val"].shape[dim]
+    rounded = add_sizes(graph, add_call(graph, _aten.sym_size.int, size, x, dim), chunks - 1)
+    return add_call(graph, operator.floordiv, rounded.meta["val"] // chunks, rounded, chunks)
 
 
 def _check_end(graph: Graph, end, size) -> None:
@@ -203,6 +218,19 @@ def _to_sort(graph: Graph, node: FxNode) -> None:
     with graph.inserting_before(node):
         ordered = add_call(graph, _aten.sort.stable, values, *node.args, **node.kwargs)
     node.target, node.args, node.kwargs = operator.getitem, (ordered, 1), {}
+
+
+def _promote_operands(graph: Graph, node: FxNode) -> None:
+    """``cat([int32, int64])`` -> ``cat([int32.to(int64), int64])``."""
+    dtype = node.meta["val"].dtype
+    operands = list(node.args[0])
+    for i, operand in enumerate(operands):
+        value = operand.meta["val"]
+        if value.dtype != dtype and not dtype.is_complex:
+            with graph.inserting_before(node):
+                operands[i] = graph.call_function(_aten._to_copy.default, (operand,), {"dtype": dtype})
+            operands[i].meta = {**node.meta, "val": value.to(dtype)}
+    node.update_arg(0, operands)
 
 
 def _to_quotient(node: FxNode) -> None:

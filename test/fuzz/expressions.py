@@ -73,6 +73,7 @@ torch.arange({x}.shape[0]) + {x}.shape[-1] | torch.arange(1, 8, 2) | torch.div({
 torch.bitwise_and({x}, 6) | torch.bitwise_xor({x}, 3) | torch.bitwise_not({x}) | {x}.to(torch.uint8)
 {x}.to(torch.int8) | torch.isinf({x}) | {x} + ({x}.shape[0] - 3) | ~{x}.to(torch.uint8) | {x} > {x}.shape[0] - 2
 {x}.to(torch.uint8) > {x}.to(torch.int8) | {x}.to(torch.uint8) == {x}.to(torch.int8)
+torch.cat([{x}, {x}.to(torch.int32)]) | torch.stack([{x} > 2, {x}]) | torch.cat([{x}, {x} * 0.5])
 """
 LOGICAL = """
 torch.bitwise_or({x}, True) | ~{x} | {x}.to(torch.float32) | {x}.to(torch.int64) | torch.logical_not({x})
