@@ -30,6 +30,7 @@ _ERRORS = {
     "run_error": "running",
     "default_config_error": "the default EdgeCompileConfig",
     "eager_error": "eager PyTorch",
+    "guard_error": "torch.export's guards",
 }
 
 _INTRODUCTION = """# Zoo
@@ -141,7 +142,8 @@ def _outcome_of(variant: Mapping) -> str:
         if error in variant:
             return f"{error.removesuffix('_error')}: {variant[error]}"
     parts = ["one call" if is_one_call(variant) else f"{variant['delegates']} calls, outside {variant['outside']}"]
-    parts += [variant[e] for e in ("run_error", "default_config_error", "eager_error", "wrong") if e in variant]
+    later = ("run_error", "default_config_error", "eager_error", "guard_error", "wrong")
+    parts += [variant[e] for e in later if e in variant]
     if "difference" in variant:
         parts.append(f"difference {variant['difference']:.1e}")
     return ", ".join(parts)
