@@ -3,6 +3,7 @@
 
 import copy
 import operator
+import sys
 from collections.abc import Set
 
 import torch
@@ -167,10 +168,11 @@ def _split_to_slices(graph: Graph, node: FxNode) -> None:
         if not isinstance(sizes, (list, tuple)):
             sizes = [part.shape[dim] for part in parts]
             if any(isinstance(size, torch.SymInt) for size in sizes):
-                sizes = [_part_size(graph, node, x, dim)] * len(parts)
+                sizes = [_part_size(graph, node, x, dim)] * (len(parts) - 1)
         for size in sizes:
             starts.append(add_sizes(graph, starts[-1], size))
             _check_end(graph, starts[-1], x.meta["val"].shape[dim])
+        starts.append(sys.maxsize)  # where the last part ends if it has what is left
     for user in list(node.users):
         index = user.args[1]
         user.target = _aten.slice.Tensor
