@@ -46,7 +46,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     # ExecuTorch takes out of these what delegates consume; the caller's program keeps them.
     state, constants = dict(program.state_dict), dict(program.constants)
     _clone_sources(graph, signature)
-    _clone_states(graph, signature)
+    _clone_lifted(graph, signature)
     check_positions(graph)
     merge_integers(graph, signature)
     write_out_cache_updates(graph)
@@ -92,24 +92,46 @@ def _name_results(graph: Graph, signature: ExportGraphSignature) -> None:
 
 
 def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
-    """``buffer.copy_(x)`` -> ``buffer.copy_(clone(x))``.
+    """``buffer.copy_(x)`` -> ``buffer.copy_(clone(x.to(buffer.dtype).expand(buffer.shape)))``.
 
-    Else ``x`` itself becomes the new content, which no operator of the delegate makes.
+    ExecuTorch makes ``x`` itself the new content, which no operator of the delegate makes, and which is of another type
+    or shape where ``copy_`` converts or broadcasts.
     """
     buffers = signature.inputs_to_buffers
     for node in list(graph.nodes):
         if node.target is _aten.copy_.default and node.args[0].name in buffers:
-            source = node.args[1]
+            content = node.args[0].meta["val"]
             with graph.inserting_before(node):
+                source = _expanded(graph, _converted(graph, node.args[1], content.dtype, node), content.shape)
                 clone = _clone(graph, source)
             clone.meta = {**node.meta, "val": clone.meta["val"]}
             node.update_arg(1, clone)
+
+
+def _converted(graph: Graph, x: FxNode, dtype: torch.dtype, reader: FxNode) -> FxNode:
+    """``x.to(dtype)`` for ``reader``, ``x`` itself if it has that type."""
+    value = x.meta["val"]
+    if value.dtype == dtype:
+        return x
+    converted = graph.call_function(_aten._to_copy.default, (x,), {"dtype": dtype})
+    converted.meta = {**reader.meta, "val": value.to(dtype)}
+    return converted
+
+
+def _expanded(graph: Graph, x: FxNode, shape: torch.Size) -> FxNode:
+    """``x.expand(shape)``, ``x`` itself if it has that shape, as it has with sizes that depend on an input."""
+    value = x.meta["val"]
+    if not all(isinstance(size, int) for size in value.shape) or value.shape == shape:
+        return x
+    return add_call(graph, _aten.expand.default, value.expand(shape), x, list(shape))
 
 
 def _has_memory_format(value: torch.Tensor) -> bool:
     """Whether ExecuTorch has one of this order of axes."""
     if not all(isinstance(stride, int) for stride in value.stride()):
         return True
+    if 0 in value.stride():  # expanded
+        return False
     axes = range(value.dim())
     return tuple(dim_order_from_stride(value.stride())) in (tuple(axes), (*axes[:1], *axes[2:], *axes[1:2]))
 
@@ -124,7 +146,7 @@ def _clone(graph: Graph, source: FxNode) -> FxNode:
     return clone
 
 
-def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
+def _clone_lifted(graph: Graph, signature: ExportGraphSignature) -> None:
     """``return buffer`` -> ``return clone(buffer)``, and the same of parameters and constants.
 
     A result that is also the new content of a buffer would keep the buffer out of the delegate, and ExecuTorch gives
@@ -133,21 +155,21 @@ def _clone_states(graph: Graph, signature: ExportGraphSignature) -> None:
     output = graph.output_node()
     results = list(output.args[0])
     constants = signature.inputs_to_lifted_tensor_constants
-    buffers = {*signature.inputs_to_buffers, *signature.inputs_to_parameters, *constants}
+    lifted = {*signature.inputs_to_buffers, *signature.inputs_to_parameters, *constants}
     for i, spec in enumerate(signature.output_specs):
         result = results[i]
-        if spec.kind == OutputKind.USER_OUTPUT and _may_be_buffer(result, buffers):
+        if spec.kind == OutputKind.USER_OUTPUT and _may_be_lifted(result, lifted):
             with graph.inserting_before(output):
                 results[i] = _clone(graph, result)
             signature.output_specs[i] = OutputSpec(spec.kind, TensorArgument(name=results[i].name), spec.target)
     output.args = (tuple(results),)
 
 
-def _may_be_buffer(node, buffers: Set[str]) -> bool:
+def _may_be_lifted(node, lifted: Set[str]) -> bool:
     if not isinstance(node, FxNode):
         return False
     if node.op == "placeholder":
-        return node.name in buffers
+        return node.name in lifted
     return isinstance(node.target, OpOverload) and is_mutable(node.target)
 
 
@@ -225,14 +247,10 @@ def _to_sort(graph: Graph, node: FxNode) -> None:
 def _promote_operands(graph: Graph, node: FxNode) -> None:
     """``cat([int32, int64])`` -> ``cat([int32.to(int64), int64])``."""
     dtype = node.meta["val"].dtype
-    operands = list(node.args[0])
-    for i, operand in enumerate(operands):
-        value = operand.meta["val"]
-        if value.dtype != dtype and not dtype.is_complex:
-            with graph.inserting_before(node):
-                operands[i] = graph.call_function(_aten._to_copy.default, (operand,), {"dtype": dtype})
-            operands[i].meta = {**node.meta, "val": value.to(dtype)}
-    node.update_arg(0, operands)
+    if dtype.is_complex:
+        return  # take_complex_apart promotes these
+    with graph.inserting_before(node):
+        node.update_arg(0, [_converted(graph, operand, dtype, node) for operand in node.args[0]])
 
 
 def _to_quotient(node: FxNode) -> None:

@@ -7,6 +7,7 @@ from ...serialization import schema
 from ...serialization.schema import AdaptivePoolKind, DType, Padding2D, ReduceKind, Size2D
 from .image import from_nhwc, sizes_of, to_nhwc, volume_to_columns, volume_to_images
 from .registry import Int8, op
+from .shape import expand_to
 
 
 def _apply(c, attributes, x, spatial, out):
@@ -203,7 +204,7 @@ def _adaptive_pool(c, x, spatial, kind, output_size, out):
         c.require_static(size, "the output size")
     output = sizes_of(output_size, spatial)
     if 0 in output:  # AdaptivePool2d takes no image without elements, as the second step of a volume would have
-        return c.node(schema.Expand(shape=out), c.operand(0, x.dtype), shape=out)
+        return expand_to(c, c.operand(0, x.dtype), out)
     if kind == AdaptivePoolKind.Average and all(size == 1 for size in output):
         axes = tuple(range(x.rank - spatial, x.rank))
         attributes = schema.Reduce(kind=ReduceKind.Mean, axes=axes, keep_dims=True)

@@ -224,7 +224,7 @@ def channel_shuffle(c, self, groups):
 def unfold(c, self, dimension, size, step):
     """Overlapping parts of one axis, each along a new last axis."""
     if size == 0:
-        return c.node(schema.Expand(shape=c.out.shape), c.operand(0, self.dtype), shape=c.out.shape)
+        return _expand(c, c.operand(0, self.dtype), c.out.shape)
     if self.rank == 0:
         return c.reshape(self, (1,))
     axis = c.axis(dimension, self.rank)

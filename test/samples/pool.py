@@ -156,6 +156,12 @@ SAMPLES = [
     Sample("adaptive_avg_pool3d_one", new(nn.AdaptiveAvgPool3d, 1), rand(2, 3, 7, 8, 6)),
     Sample("adaptive_avg_pool3d_depth", new(nn.AdaptiveAvgPool3d, (None, 2, 3)), rand(2, 3, 5, 8, 7)),
     Sample("adaptive_avg_pool3d_empty", new(nn.AdaptiveAvgPool3d, (2, 0, 3)), rand(2, 3, 5, 8, 7)),
+    Sample(
+        "adaptive_max_pool3d_empty",
+        lambda x: (F.adaptive_max_pool3d(x, (2, 0, 3)), *F.adaptive_max_pool3d(x, (2, 3, 0), return_indices=True)),
+        rand(2, 3, 5, 8, 7),
+        config=ANY_OPERATOR,
+    ),
     Sample("adaptive_avg_pool3d_unbatched", new(nn.AdaptiveAvgPool3d, 2), rand(3, 6, 8, 6)),
     Sample("adaptive_avg_pool3d_dynamic", new(nn.AdaptiveAvgPool3d, 3), rand(2, 3, HEIGHT, WIDTH, 6)),
     Sample("adaptive_avg_pool3d_decomposed", new(nn.AdaptiveAvgPool3d, 3), rand(2, 3, 7, 8, 6), preserve=False),

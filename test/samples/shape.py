@@ -172,7 +172,7 @@ SAMPLES = [
     Sample("unfold_long", lambda x: x.unfold(-1, 40, 10), rand(BATCH, 100)),
     Sample("expand_scaled", lambda x: x[:, :1].expand(-1, math.trunc(x.shape[1] * 0.7)) * 2, rand(BATCH, WIDTH)),
     Sample("unfold_dynamic", lambda x: x.unfold(-1, 3, 2), rand(BATCH, HEIGHT)),
-    Sample("unfold_frames", lambda x: x.unfold(-1, 64, 16) * torch.hann_window(64), rand(2, _SIGNAL)),
+    Sample("unfold_frames", lambda x: x.unfold(-1, 64, 16) * torch.hann_window(64, dtype=x.dtype), rand(2, _SIGNAL)),
     Sample("unfold_frames_middle", lambda x: x.unfold(1, 40, 7), rand(BATCH, _SIGNAL, 3)),
     Sample("unfold_image", lambda x: x.unfold(2, 2, 2).unfold(3, 2, 2), rand(1, 2, 4, 6)),
     Sample("unfold_integers", lambda x: x.unfold(0, 3, 1), integers(7)),

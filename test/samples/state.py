@@ -159,6 +159,14 @@ def _set_to_constant(m, x):
     return y
 
 
+def _set_to_others(m, x):
+    """``copy_`` converts and broadcasts."""
+    y = x + m.total * m.steps
+    m.total.copy_(x.sum().to(torch.float64))
+    m.steps.copy_(x[:1] * 3)
+    return y, m.total
+
+
 def _unread(m, x):
     m.total += x
     return x * 2
@@ -231,6 +239,7 @@ SAMPLES = [
     _state("state_returned", _returned, rand(3), total=torch.rand(3)),
     _state("state_returned_from_buffer", _returned_from_buffer, rand(3), total=torch.rand(3)),
     _state("state_set_to_constant", _set_to_constant, rand(3), total=torch.rand(3)),
+    _state("state_set_to_others", _set_to_others, rand(3), total=torch.rand(2, 3), steps=torch.ones(3).long()),
     _state("state_unread", _unread, rand(3), total=torch.rand(3)),
     _state("state_viewed", _viewed, rand(2), total=torch.rand(12)),
     _state("state_scattered", _scattered, rand(CALL), _PLACE, total=torch.rand(8)),

@@ -13,7 +13,7 @@ from executorch.backends.et_xnnpack.serialization.schema import DimOp
 from executorch.backends.et_xnnpack.serialization.serialize import INLINE_BYTES, serialize
 from samples import families
 
-# Those of states have values that no input gives; the runtime tests run all.
+# The runtime tests run all.
 DYNAMIC = [s for samples in families().values() for s in samples if s.sizes][::10]
 
 

@@ -41,7 +41,8 @@ Published architectures at small sizes with random weights, each lowered, run an
 
 - **One call** is one delegate call with nothing outside.
 - **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below
-  and at the maximum. Empty where the registry has none, or where they were left out (`--leave-out dynamic`).
+  and at the maximum. Empty where the registry has none, or where they were left out (`--leave-out dynamic`). A call at
+  sizes that guards of torch.export exclude is not compared; the guard stands below the table.
 - **Not lowered** is what ExecuTorch does not lower without a delegate either.
 - **Difference** is the largest of all calls, from eager PyTorch, relative to the largest number of the result.
 - **Time** is the processor time of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch
