@@ -19,7 +19,7 @@ from .graph_edit import add_call
 from .integers import drop_checks_of_data, find_integers, merge_integers
 from .private.shape_env import own_sizes
 from .private.sizes import is_read_off_tensor
-from .private.torch import OpOverload, copied, is_mutable, return_tuples, with_module
+from .private.torch import OpOverload, alias_of, copied, is_mutable, return_tuples, with_module
 from .signed import compute_on_tensors
 
 _aten = torch.ops.aten
@@ -99,13 +99,23 @@ def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
     """
     buffers = signature.inputs_to_buffers
     for node in list(graph.nodes):
-        if node.target is _aten.copy_.default and node.args[0].name in buffers:
+        if node.target is _aten.copy_.default and _source(node.args[0]).name in buffers:
             content = node.args[0].meta["val"]
             with graph.inserting_before(node):
                 source = _expanded(graph, _converted(graph, node.args[1], content.dtype, node), content.shape)
                 clone = _clone(graph, source)
             clone.meta = {**node.meta, "val": clone.meta["val"]}
             node.update_arg(1, clone)
+
+
+def _source(x: FxNode) -> FxNode:
+    """What ``x`` is the whole of: under another name, or after something was written to it."""
+    while x.args and isinstance(x.args[0], FxNode) and alias_of(x, x.args[0]) is not None:
+        a, b = x.args[0].meta["val"], x.meta["val"]
+        if not isinstance(b, torch.Tensor) or (a.shape, a.stride(), a.dtype) != (b.shape, b.stride(), b.dtype):
+            break
+        x = x.args[0]
+    return x
 
 
 def _converted(graph: Graph, x: FxNode, dtype: torch.dtype, reader: FxNode) -> FxNode:

@@ -9,6 +9,9 @@ from ..ir import Graph, Node, Rewriter, Value
 from ..traits import TRAITS
 
 
+_LARGEST_SHIFT = 256  # in front: of more, the bias would lose digits that the difference has, as of x - 101325
+
+
 @dataclasses.dataclass(frozen=True)
 class _Affine:
     """x * scale + shift, for each channel (the last axis) or for all."""
@@ -98,9 +101,11 @@ def _behind(node: Node, weight, bias, affine: _Affine):
 
 
 def _in_front(node: Node, weight, bias, affine: _Affine):
-    """The same of the product after the affine map; None, too, where padding must stay zero."""
+    """The same of the product after the affine map; None, too, where padding must stay zero, or a shift is large."""
     groups = getattr(node.attributes, "groups", 1)
     shifts = affine.shift.any()
+    if not (np.abs(affine.shift) <= _LARGEST_SHIFT).all():
+        return None
     if shifts and node.is_a(schema.ConvTranspose2d):
         return None
     if shifts and node.is_a(schema.Conv2d) and any(node.attributes.padding):
@@ -181,8 +186,8 @@ def fold_batch_norm(graph: Graph) -> Graph:
     """Folds products and sums with constants of one number a channel into weights.
 
     Behind a product if nothing else reads that; in front of it if the product has no
-    padding, which stays zero (a factor passes through padding, too). The arithmetic is
-    done in float64::
+    padding, which stays zero (a factor passes through padding, too), and the sum is with
+    numbers of the size of pixels. The arithmetic is done in float64::
 
         const %w: Float32[2, 1] = [1, 2]              const %w: Float32[2, 1] = [3, 8]
         const %s: Float32[2] = [3, 4]                 const %b: Float32[2] = [5, 6]

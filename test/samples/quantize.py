@@ -159,6 +159,16 @@ SAMPLES = [
     Sample("int8_block", _Block(), integers(BATCH, 3, 6, 7, **INT8), rtol=0, atol=1),
     Sample("quantized_island", lambda x: quantize(torch.tanh(dequantize(quantize(x)))), rand(BATCH, 40)),
     Sample(
+        "uint8_max_pools",
+        lambda x: (
+            F.max_pool2d(_unsigned(x)[1], 3, stride=2, padding=1),
+            _unsigned(F.max_pool2d(_unsigned(x)[1], 2))[0],
+            _unsigned(F.adaptive_max_pool2d(_unsigned(x)[1], 3))[0],
+            _unsigned(F.max_pool1d(_unsigned(x)[1].flatten(2), 2))[1],
+        ),
+        rand(BATCH, 5, 6, 9, low=-2, high=3),
+    ),
+    Sample(
         "int8_moves",
         lambda x, y: (
             torch.cat([x.transpose(1, 2).reshape(-1, 3), y])[1:],

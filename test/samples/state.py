@@ -167,6 +167,15 @@ def _set_to_others(m, x):
     return y, m.total
 
 
+def _set_after_writes(m, x):
+    """Its content from before is read, too."""
+    y = m.total * 2, m.steps * 2
+    m.total.add_(1).copy_(x[0])
+    m.total.copy_(m.total + x.long())
+    m.steps[:].copy_(x[0])
+    return *y, m.total * 1
+
+
 def _unread(m, x):
     m.total += x
     return x * 2
@@ -240,6 +249,7 @@ SAMPLES = [
     _state("state_returned_from_buffer", _returned_from_buffer, rand(3), total=torch.rand(3)),
     _state("state_set_to_constant", _set_to_constant, rand(3), total=torch.rand(3)),
     _state("state_set_to_others", _set_to_others, rand(3), total=torch.rand(2, 3), steps=torch.ones(3).long()),
+    _state("state_set_after_writes", _set_after_writes, rand(2, 3), total=torch.rand(2, 3), steps=torch.ones(3).long()),
     _state("state_unread", _unread, rand(3), total=torch.rand(3)),
     _state("state_viewed", _viewed, rand(2), total=torch.rand(12)),
     _state("state_scattered", _scattered, rand(CALL), _PLACE, total=torch.rand(8)),

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
@@ -147,6 +148,25 @@ class XnnpackImageMean : public XnnpackKernel {
   OperatorPtr mean_;
 };
 
+// XNNPACK's functions for the maximum of integers of type T.
+template <typename T>
+struct MaxPool;
+
+template <>
+struct MaxPool<int8_t> {
+  static constexpr auto create = xnn_create_max_pooling2d_nhwc_s8;
+  static constexpr auto reshape = xnn_reshape_max_pooling2d_nhwc_s8;
+  static constexpr auto setup = xnn_setup_max_pooling2d_nhwc_s8;
+};
+
+template <>
+struct MaxPool<uint8_t> {
+  static constexpr auto create = xnn_create_max_pooling2d_nhwc_u8;
+  static constexpr auto reshape = xnn_reshape_max_pooling2d_nhwc_u8;
+  static constexpr auto setup = xnn_setup_max_pooling2d_nhwc_u8;
+};
+
+template <typename T>
 class XnnpackMaxPool2d : public XnnpackKernel {
  protected:
   Status create_operators(const NodeContext& node, ConstantSource&) override {
@@ -163,21 +183,21 @@ class XnnpackMaxPool2d : public XnnpackKernel {
     size_t height = 0, width = 0;
     add_step(pool_.get());
     return check_xnn(
-        xnn_reshape_max_pooling2d_nhwc_s8(pool_.get(), x[0], x[1], x[2], x[3], x[3], x[3], &height, &width, pool()),
-        "xnn_reshape_max_pooling2d_nhwc_s8");
+        MaxPool<T>::reshape(pool_.get(), x[0], x[1], x[2], x[3], x[3], x[3], &height, &width, pool()),
+        "xnn_reshape_max_pooling2d_nhwc");
   }
 
   Status set_up(const KernelArguments& arguments) override {
     return check_xnn(
-        xnn_setup_max_pooling2d_nhwc_s8(pool_.get(), arguments.input<int8_t>(0), arguments.output<int8_t>(0)),
-        "xnn_setup_max_pooling2d_nhwc_s8");
+        MaxPool<T>::setup(pool_.get(), arguments.input<T>(0), arguments.output<T>(0)),
+        "xnn_setup_max_pooling2d_nhwc");
   }
 
  private:
   Status create(const NodeContext& node) {
     const auto& pool = node.attributes<schema::MaxPool2d>();
-    ETX_ASSIGN_OR_RETURN(pool_, create_operator("xnn_create_max_pooling2d_nhwc_s8", [&](xnn_operator_t* op) {
-                           return xnn_create_max_pooling2d_nhwc_s8(
+    ETX_ASSIGN_OR_RETURN(pool_, create_operator("xnn_create_max_pooling2d_nhwc", [&](xnn_operator_t* op) {
+                           return MaxPool<T>::create(
                                pool.padding()->top(),
                                pool.padding()->right(),
                                pool.padding()->bottom(),
@@ -188,8 +208,8 @@ class XnnpackMaxPool2d : public XnnpackKernel {
                                pool.stride()->width(),
                                pool.dilation()->height(),
                                pool.dilation()->width(),
-                               INT8_MIN,
-                               INT8_MAX,
+                               std::numeric_limits<T>::min(),
+                               std::numeric_limits<T>::max(),
                                /*flags=*/0,
                                op);
                          }));
@@ -210,8 +230,11 @@ std::unique_ptr<Kernel> make_xnnpack_adaptive_pool2d(const NodeContext&, bool fl
   return std::make_unique<XnnpackImageMean>(float16);
 }
 
-std::unique_ptr<Kernel> make_xnnpack_max_pool2d(const NodeContext&) {
-  return std::make_unique<XnnpackMaxPool2d>();
+std::unique_ptr<Kernel> make_xnnpack_max_pool2d(const NodeContext& node) {
+  if (node.input(0).quantized_dtype == DType::UInt8) {
+    return std::make_unique<XnnpackMaxPool2d<uint8_t>>();
+  }
+  return std::make_unique<XnnpackMaxPool2d<int8_t>>();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -124,6 +124,7 @@ KEPT = {
     "a clamp of the product": [PRODUCTS["Linear"], "Binary(%{x}, %s) kind=Mul clamp=(0, 6)"],
     "a quotient of a constant": [PRODUCTS["Linear"], "Binary(%s, %{x}) kind=Div"],
     "another operator": [PRODUCTS["Linear"], "Binary(%{x}, %s) kind=Maximum"],
+    "a difference from large numbers": ["Binary(%{x}, %large) kind=Sub", PRODUCTS["Linear"]],
     "a sum in front of padding": [
         "Binary(%{x}, %t) kind=Add",
         "Conv2d(%{x}, %k) stride=(1, 1) padding=(1, 1, 1, 1) dilation=(1, 1) groups=4",
@@ -137,8 +138,8 @@ KEPT = {
 
 @pytest.mark.parametrize("ops", KEPT.values(), ids=KEPT)
 def test_keeps(check, ops):
-    weight = "const %k: Float32[4, 3, 3, 1] = #0\n"
-    check(fold_batch_norm, weight + chain(*ops))
+    constants = "const %k: Float32[4, 3, 3, 1] = #0\nconst %large: Float32[] = [101325]\n"
+    check(fold_batch_norm, constants + chain(*ops))
 
 
 def test_keeps_other_axes_and_readers(check):

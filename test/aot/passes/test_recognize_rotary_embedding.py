@@ -207,3 +207,21 @@ def test_part_of_each_row(check, form):
         out %y
     """
     check(recognize_rotary_embedding, head + parts + nodes, head + window + after)
+
+
+def test_keeps_a_sum_with_a_number(check):
+    check(
+        recognize_rotary_embedding,
+        """
+        in %x: Float32[2, 6]
+        const %half: Float32[] = [0.5]
+        %l: Float32[2, 3] = Slice(%x) axis=1 start=0 size=3
+        %h: Float32[2, 3] = Slice(%x) axis=1 start=3 size=3
+        %n: Float32[2, 3] = Unary(%h) kind=Neg
+        %t: Float32[2, 6] = Concat(%n, %l) axis=1
+        %a: Float32[2, 6] = Binary(%x, %half) kind=Mul
+        %b: Float32[2, 6] = Binary(%t, %half) kind=Mul
+        %y: Float32[2, 6] = Binary(%a, %b) kind=Add
+        out %y
+        """,
+    )
