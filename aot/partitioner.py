@@ -238,12 +238,17 @@ class EtXnnpackPartitioner(Partitioner):
         runtime_options: Mapping[str, bool | int | str] | None = None,
     ):
         super().__init__()
-        specs = ReportedSpecs([*(compile_specs or []), *runtime_specs(runtime_options or {})])
+        specs = ReportedSpecs(runtime_specs({} if runtime_options is None else runtime_options))
+        if compile_specs is not None:
+            check_compile_specs(compile_specs)
+            specs[:0] = compile_specs
         check_compile_specs(specs)
         if isinstance(min_partition_size, bool) or not isinstance(min_partition_size, int):
             raise TypeError(f"min_partition_size takes an integer, not {min_partition_size!r}")
         if min_partition_size < 1:
             raise ValueError(f"min_partition_size takes 1 or more, not {min_partition_size}")
+        if not isinstance(require_full_delegation, bool):
+            raise TypeError(f"require_full_delegation takes a bool, not {require_full_delegation!r}")
         self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, specs)
         self.selection = Selection(allow_operators, block_operators, allow_modules, block_modules)
         self.min_partition_size = min_partition_size

@@ -347,6 +347,14 @@ uint64_t EtXnnpackBackend::num_loads() const {
   return num_loads_of_this_thread();
 }
 
+Error EtXnnpackBackend::check_options(Span<const BackendOption> options) const {
+  const Status status = guarded([&] {
+    Options checked;
+    return set_options(options, &checked);
+  });
+  return report(status, "check_options");
+}
+
 Error EtXnnpackBackend::check_specs(ArrayRef<CompileSpec> specs) const {
   const Status status = guarded([&] {
     Options checked;

@@ -37,6 +37,7 @@ class EtXnnpackBackend final : public Inspector {
 
   Error set_load_options(Span<const BackendOption> options) const override;
   std::uint64_t num_loads() const override;
+  Error check_options(Span<const BackendOption> options) const override;
   Error check_specs(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const override;
   Error verify(Span<const uint8_t> blob) const override;
   Error inspect(Span<const uint8_t> blob, std::string* text) const override;

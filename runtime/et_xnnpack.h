@@ -38,6 +38,10 @@ class Inspector : public executorch::runtime::BackendInterface {
   // How often init() was called on this thread: whether there was a use for such options.
   virtual std::uint64_t num_loads() const = 0;
 
+  // Whether set_option() would take these; sets nothing.
+  virtual executorch::runtime::Error check_options(
+      executorch::runtime::Span<const executorch::runtime::BackendOption> options) const = 0;
+
   // Whether these are compile specs that init() would take.
   virtual executorch::runtime::Error check_specs(
       executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const = 0;

@@ -1,9 +1,11 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 // The Python module _runtime: loads the backend and offers what ExecuTorch's own bindings do not.
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <streambuf>
@@ -30,6 +32,7 @@ using executorch::backends::et_xnnpack::measure_limits;
 using executorch::runtime::BackendOption;
 using executorch::runtime::CompileSpec;
 using executorch::runtime::Error;
+using executorch::runtime::OptionValue;
 using executorch::runtime::Span;
 
 const Inspector& backend() {
@@ -68,22 +71,55 @@ BackendOption option(const std::string& name) {
 }
 
 using Text = std::array<char, executorch::runtime::kMaxOptionValueLength>;
-using Value = std::variant<bool, int, std::string>;
+using Value = std::variant<py::bool_, py::int_, py::str>; // of just these types: nothing is converted
+
+constexpr size_t kMaxBytes = sizeof(Text) - 2;
+
+Text text_of(const std::string& content) {
+  Text text{};
+  std::memcpy(text.data(), content.data(), std::min(content.size(), kMaxBytes));
+  return text;
+}
+
+BackendOption current(const std::string& name) {
+  BackendOption one = option(name);
+  check(executorch::runtime::get_option(kBackendName, {&one, 1}));
+  return one;
+}
+
+OptionValue value_of(const std::string& name, const py::int_& number) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow == 0 && value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max()) {
+    return static_cast<int>(value);
+  }
+  // No option takes it. One of integers says so if it gets a text, others do for any integer.
+  return std::holds_alternative<int>(current(name).value) ? OptionValue(text_of(py::str(number))) : OptionValue(0);
+}
 
 BackendOption option(const std::string& name, const Value& value) {
   BackendOption result = option(name);
-  if (const std::string* text = std::get_if<std::string>(&value)) {
-    if (text->size() > sizeof(Text) - 2 || text->find('\0') != std::string::npos) {
+  if (const py::str* given = std::get_if<py::str>(&value)) {
+    const std::string text = *given;
+    if (text.size() > kMaxBytes || text.find('\0') != std::string::npos) {
       throw py::value_error(
-          "option '" + name + "' takes up to " + std::to_string(sizeof(Text) - 2) + " bytes, none of them 0");
+          "option '" + name + "' takes up to " + std::to_string(kMaxBytes) + " bytes, none of them 0");
     }
-    Text copy{};
-    std::memcpy(copy.data(), text->data(), text->size());
-    result.value = copy;
-  } else if (const bool* truth = std::get_if<bool>(&value)) {
-    result.value = *truth;
+    result.value = text_of(text);
+  } else if (const py::bool_* truth = std::get_if<py::bool_>(&value)) {
+    result.value = static_cast<bool>(*truth);
   } else {
-    result.value = std::get<int>(value);
+    result.value = value_of(name, std::get<py::int_>(value));
+  }
+  return result;
+}
+
+using Values = std::map<std::string, Value>;
+
+std::vector<BackendOption> options(const Values& values) {
+  std::vector<BackendOption> result;
+  for (const auto& [name, value] : values) {
+    result.push_back(option(name, value));
   }
   return result;
 }
@@ -94,23 +130,24 @@ void set_option(const std::string& name, const Value& value) {
 }
 
 Value get_option(const std::string& name) {
-  BackendOption one = option(name);
-  check(executorch::runtime::get_option(kBackendName, {&one, 1}));
+  const BackendOption one = current(name);
   if (const Text* text = std::get_if<Text>(&one.value)) {
-    return std::string(text->data());
+    return py::str(text->data());
   }
   if (const bool* truth = std::get_if<bool>(&one.value)) {
-    return *truth;
+    return py::bool_(*truth);
   }
-  return std::get<int>(one.value);
+  return py::int_(std::get<int>(one.value));
 }
 
-void set_load_options(const std::map<std::string, Value>& values) {
-  std::vector<BackendOption> options;
-  for (const auto& [name, value] : values) {
-    options.push_back(option(name, value));
-  }
-  check(backend().set_load_options({options.data(), options.size()}));
+void set_load_options(const Values& values) {
+  const std::vector<BackendOption> given = options(values);
+  check(backend().set_load_options({given.data(), given.size()}));
+}
+
+void check_options(const Values& values) {
+  const std::vector<BackendOption> given = options(values);
+  check(backend().check_options({given.data(), given.size()}));
 }
 
 struct Streams {
@@ -175,7 +212,8 @@ PYBIND11_MODULE(_runtime, module) {
   module.def("get_option", &get_option);
   module.def("set_load_options", &set_load_options);
   module.def("num_loads", [] { return backend().num_loads(); });
-  module.def("check_options", [](const std::map<std::string, py::bytes>& specs) {
+  module.def("check_options", &check_options);
+  module.def("check_specs", [](const std::map<std::string, py::bytes>& specs) {
     std::vector<std::string> texts;
     std::vector<CompileSpec> list;
     for (const auto& [name, value] : specs) {
