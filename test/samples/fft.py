@@ -97,6 +97,20 @@ class _Rotary(nn.Module):
         return torch.view_as_real(y).flatten(3)
 
 
+class _Conjugated(nn.Module):
+    """Constants that PyTorch has not conjugated or negated yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("buffer", torch.randn(5, dtype=torch.complex64).conj())
+        self.register_buffer("negative", torch.randn(5, dtype=torch.complex64).conj().imag, persistent=False)
+        self.weight = nn.Parameter(torch.randn(5, dtype=torch.complex64).conj())
+
+    def forward(self, x):
+        z = torch.view_as_complex(x)
+        return torch.view_as_real(z * self.buffer + self.weight * self.negative)
+
+
 class _StateSpace(nn.Module):
     """A diagonal state space layer (S4D): a convolution with a kernel of complex powers, by Fourier transforms."""
 
@@ -238,6 +252,7 @@ SAMPLES = [
     Sample("istft_length", new(_Istft, 16, 4, length=50), rand(2, 9, 12), rand(2, 9, 12)),
     Sample("spectral_conv", new(_SpectralConv, 3, 4), rand(BATCH, 3, 12, 12)),
     Sample("rotary_of_complex", new(_Rotary, 8, 20), rand(2, LENGTH, 3, 8)),
+    Sample("conjugated", new(_Conjugated), rand(BATCH, 5, 2)),
     Sample("state_space", new(_StateSpace, 3, 4, 20), rand(BATCH, 3, 20)),
     Sample("polar", lambda r, a: torch.view_as_real(torch.polar(r, a)), rand(BATCH, 5), rand(BATCH, 5)),
     Sample("complex", lambda r, i: torch.view_as_real(torch.complex(r, i)), rand(BATCH, 5), rand(5)),
