@@ -173,8 +173,8 @@ _by_parts(
 
 @rule(_aten.index_put.default)
 def _index_put(x, indices, values, accumulate=False):
-    results = [_aten.index_put(a, indices, b, accumulate) for a, b in zip(_tensors(x), _tensors(values), strict=True)]
-    return joined(*results)
+    pairs = zip(_tensors(x), _tensors(values), strict=True)
+    return joined(*(_aten.index_put(a, indices, b, accumulate) for a, b in pairs))
 
 
 @rule(_aten.constant_pad_nd.default)
@@ -199,10 +199,13 @@ def _filled_rule(*operators: OpOverload) -> None:
             like = args[0] if isinstance(args[0], torch.Tensor) else None
             dtype = dtype or (like.dtype if like is not None else None)
             value = next((x for x in args[1:] if isinstance(x, complex)), None)
-            if dtype not in _REAL and value is None:
+            is_like_complex = like is not None and like.is_complex()
+            if dtype not in _REAL and value is None and not is_like_complex:
                 return NotImplemented
-            if like is not None and like.is_complex():
+            if is_like_complex:
                 args = (parts_of(like)[0], *args[1:])
+            if dtype is not None and dtype not in _REAL:
+                return operator(*args, dtype=dtype, **kwargs)
             options = {**kwargs, "dtype": _REAL.get(dtype, torch.get_default_dtype())}
             if value is None:
                 real = operator(*args, **options)
@@ -213,8 +216,12 @@ def _filled_rule(*operators: OpOverload) -> None:
 
 
 _filled_rule(
+    _aten.empty_like.default,
     _aten.full.default,
     _aten.full_like.default,
+    _aten.new_empty.default,
+    _aten.new_full.default,
+    _aten.new_ones.default,
     _aten.new_zeros.default,
     _aten.ones.default,
     _aten.ones_like.default,
