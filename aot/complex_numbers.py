@@ -11,7 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .complex_arithmetic import RULES
+from .complex_transforms import RULES
 from .custom_ops import custom_op
 from .fold_float64 import fold_float64, is_assertion, remove_unread, replace_by_constants
 from .graph_edit import add_call

@@ -58,7 +58,7 @@ def parts_of(x):
     return (x.real, x.imag) if isinstance(x, complex) else (x, None)
 
 
-def _tensors(x):
+def both_parts_of(x):
     """The parts of a tensor, zeros where it has no imaginary one."""
     real, imag = parts_of(x)
     return real, torch.zeros_like(real) if imag is None else imag
@@ -119,7 +119,7 @@ def _part_of(x, part: int):
     """Of a tensor, or of what is a complex type."""
     if isinstance(x, torch.dtype):
         return _REAL.get(x, x)
-    return _tensors(x)[part] if isinstance(x, torch.Tensor) else x
+    return both_parts_of(x)[part] if isinstance(x, torch.Tensor) else x
 
 
 _by_parts(
@@ -173,7 +173,7 @@ _by_parts(
 
 @rule(_aten.index_put.default)
 def _index_put(x, indices, values, accumulate=False):
-    pairs = zip(_tensors(x), _tensors(values), strict=True)
+    pairs = zip(both_parts_of(x), both_parts_of(values), strict=True)
     return joined(*(_aten.index_put(a, indices, b, accumulate) for a, b in pairs))
 
 

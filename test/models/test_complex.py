@@ -233,3 +233,50 @@ def test_says_that_complex_numbers_enter():
 
     lowered = harness.lower_exported(export(Module(), (torch.randn(3, 5, dtype=torch.complex64),)))
     assert "complex numbers enter the program" in str(lowered.report)
+
+
+_PARTS = (0.0, 1.0, -1.0, 2.5, 1e-40, -3e-39, 1e-30, 3e38, -3e38, 88.0)
+#: What is computed of numbers of all magnitudes, and how eager PyTorch computes it in float64.
+EXTREME = {
+    "abs": torch.abs,
+    "sgn": torch.sgn,
+    "sqrt": torch.sqrt,
+    "half": lambda z: z**0.5,
+    "rsqrt": lambda z: torch.rsqrt(torch.where(z == 0, 1, z)),
+    "reciprocal": torch.reciprocal,
+    "over_zero": lambda z: z / 0j,
+    "number_over_zero": lambda z: z / (z * 0j),
+    "to_zero": lambda z: (z.sgn() * (z.real != 3e38)) ** 0j,
+    "zero_to_tensor": lambda z: (z * 0) ** torch.complex(z.real.sign(), z.imag.sign().abs() + 1),
+    "zero_to": lambda z: torch.pow(0, torch.complex(z.real.sign(), z.imag.sign().abs() + 1)),
+    "zero_to_negative": lambda z: (z * 0) ** (-1 + 1j),
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+def test_numbers_of_all_magnitudes(name):
+    class Module(nn.Module):
+        def forward(self, x):
+            y = EXTREME[name](torch.view_as_complex(x))
+            return torch.view_as_real(y) if y.is_complex() else y
+
+    x = torch.cartesian_prod(*[torch.tensor(_PARTS)] * 2).contiguous()
+    lowered = harness.lower_exported(export(Module(), (x,)))
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    (y,) = method.execute((x,))
+    torch.testing.assert_close(y, Module()(x.double()).float(), rtol=1e-4, atol=1e-44, equal_nan=True)
+
+
+def test_size_beside_nan():
+    """A number is infinite if one of its parts is."""
+
+    class Module(nn.Module):
+        def forward(self, x):
+            z = torch.view_as_complex(x)
+            return z.abs(), torch.linalg.vector_norm(z[:, None], dim=1)
+
+    x = torch.tensor([[math.inf, math.nan], [math.nan, -math.inf], [1, math.nan], [math.nan, 0], [math.inf, 1]])
+    lowered = harness.lower_exported(export(Module(), (x,)))
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for y in method.execute((x,)):
+        torch.testing.assert_close(y, torch.tensor([math.inf, math.inf, math.nan, math.nan, math.inf]), equal_nan=True)
