@@ -126,7 +126,6 @@ _by_parts(
     _aten.alias.default,
     _aten.cat.default,
     _aten.clone.default,
-    _aten.copy.default,
     _aten.cumsum.default,
     _aten.detach.default,
     _aten.diagonal.default,
@@ -169,6 +168,15 @@ _by_parts(
     _aten.where.self,
     _aten._unsafe_view.default,
 )
+
+
+@rule(_aten.copy.default)
+def _copy(x, source, non_blocking=False):
+    if not x.is_complex():
+        return _aten.copy(x, parts_of(source)[0])
+    if x.dtype == source.dtype and x.shape == source.shape:
+        return source  # which may be one that stays whole
+    return joined(*(_aten.copy(a, b) for a, b in zip(both_parts_of(x), both_parts_of(source), strict=True)))
 
 
 @rule(_aten.index_put.default)

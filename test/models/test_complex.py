@@ -213,7 +213,7 @@ def test_rotary_embedding_is_one_operator():
     ("function", "shape", "reason"),
     [
         (torch.fft.rfft, (3, 8), "complex numbers leave the program"),
-        (lambda x: torch.view_as_complex(x).asin().abs(), (3, 2), "complex64"),
+        (lambda x: torch.view_as_complex(x).asin().abs(), (3, 2), "no rule for this operator"),
         (lambda x: torch.linalg.inv(torch.view_as_complex(x)).abs(), (3, 3, 2), "no rule for this operator"),
     ],
 )
@@ -233,6 +233,89 @@ def test_says_that_complex_numbers_enter():
 
     lowered = harness.lower_exported(export(Module(), (torch.randn(3, 5, dtype=torch.complex64),)))
     assert "complex numbers enter the program" in str(lowered.report)
+
+
+#: Programs with complex results that ExecuTorch lowers and runs without us, if it does not check operators.
+COMPLEX_RESULTS = {
+    "mul": lambda z: z * z,
+    "add": lambda z: z + z,
+    "add_number": lambda z: z + 1.5,
+    "cat": lambda z: torch.cat([z, z]),
+    "clone": torch.clone,
+    "reshape": lambda z: z.reshape(-1),
+    "permute": lambda z: z.permute(1, 0),
+    "slice": lambda z: z[1:],
+    "sum": lambda z: z.sum(0),
+    "bmm": lambda z: torch.bmm(z[None], z[None].transpose(1, 2)),
+    "stack": lambda z: torch.stack([z, z]),
+    "select": lambda z: z[1],
+    "expand": lambda z: z.expand(2, 4, 5),
+    "unsqueeze": lambda z: z[None],
+    "repeat": lambda z: z.repeat(2, 1),
+    "index": lambda z: z[torch.tensor([0, 2])],
+    "split": lambda z: [part + part for part in z.split(2)],
+    "conj": lambda z: z.conj().resolve_conj() * z,
+    "rfft": lambda z: torch.fft.rfft(z.real),
+    "branch": lambda z: torch.cond(z.real.sum() > 0, lambda z: z + z, lambda z: z * z, (z,)),
+    "real_parts_inside": lambda z: (z * z.abs(), torch.fft.fft(z).abs(), (z * z).real),
+}
+_PASS_CHECKS = ("clone", "permute", "slice", "expand", "unsqueeze", "rfft")
+
+
+@pytest.mark.parametrize(
+    ("name", "checks"), [*((name, False) for name in COMPLEX_RESULTS), *((name, True) for name in _PASS_CHECKS)]
+)
+@pytest.mark.parametrize("is_dynamic", (False, True), ids=("static", "dynamic"))
+def test_complex_results(name, checks, is_dynamic):
+    """What is lowered and runs without us does so with us."""
+
+    class Module(nn.Module):
+        def forward(self, z):
+            return COMPLEX_RESULTS[name](z)
+
+    z = torch.randn(4, 5, dtype=torch.complex64)
+    axes = ({0: Dim("rows", min=3, max=9)},) if is_dynamic and name not in ("expand", "split") else None
+    lowered = harness.lower_exported(export(Module(), (z,), dynamic_shapes=axes), _check_ir_validity=checks)
+    expected = Module()(z)
+    results = Runtime.get().load_program(lowered.buffer).load_method("forward").execute((z,))
+    for y, e in zip(results, expected if isinstance(expected, (tuple, list)) else [expected], strict=True):
+        torch.testing.assert_close(y, e, rtol=1e-4, atol=1e-4)
+    reasons = {refusal.reason for refusal in lowered.report.refusals}
+    assert any("complex numbers leave the program" in reason for reason in reasons) or name == "branch"
+
+
+def test_complex_state():
+    """A buffer of complex numbers stays with ExecuTorch."""
+
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3, dtype=torch.complex64))
+
+        def forward(self, z):
+            self.total.add_(z)
+            return torch.view_as_real(z * self.total)
+
+    z = torch.randn(3, dtype=torch.complex64)
+    lowered = harness.lower_exported(export(Module(), (z,)), _check_ir_validity=False)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    eager = Module()
+    for _ in range(3):
+        torch.testing.assert_close(method.execute((z,))[0], eager(z))
+
+
+def test_no_rule_for_some():
+    """An operator that only some calls of have a rule stays as it is where the rule does not take it."""
+
+    class Module(nn.Module):
+        def forward(self, z):
+            return z.prod(0).real, z.prod(1).real
+
+    z = torch.randn(4, 5, dtype=torch.complex64)
+    exported = export(Module(), (z,), dynamic_shapes=({0: Dim("rows", max=9)},))
+    lowered = harness.lower_exported(exported, _check_ir_validity=False)
+    assert lowered.outside.count("aten.prod.dim_int") == 2
+    assert lowered.manager.to_executorch().buffer
 
 
 _PARTS = (0.0, 1.0, -1.0, 2.5, 1e-40, -3e-39, 1e-30, 3e38, -3e38, 88.0)
