@@ -363,3 +363,20 @@ def test_size_beside_nan():
     method = Runtime.get().load_program(lowered.buffer).load_method("forward")
     for y in method.execute((x,)):
         torch.testing.assert_close(y, torch.tensor([math.inf, math.inf, math.nan, math.nan, math.inf]), equal_nan=True)
+
+
+def test_a_conjugated_buffer_stays_as_it_was():
+    """The program that was exported keeps what is lazily conjugated."""
+
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("c", torch.randn(5, dtype=torch.complex64).conj())
+
+        def forward(self, x):
+            return torch.view_as_real(torch.view_as_complex(x) * self.c)
+
+    exported = export(Module(), (torch.randn(5, 2),))
+    assert harness.lower_exported(exported).outside == []
+    (buffer,) = (node for node in exported.graph.nodes if node.name == "c" or node.name.endswith("_c"))
+    assert exported.state_dict["c"].is_conj() and buffer.meta["val"].is_conj()
