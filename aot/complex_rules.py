@@ -58,7 +58,7 @@ def parts_of(x):
     return (x.real, x.imag) if isinstance(x, complex) else (x, None)
 
 
-def _tensors(x):
+def both_parts_of(x):
     """The parts of a tensor, zeros where it has no imaginary one."""
     real, imag = parts_of(x)
     return real, torch.zeros_like(real) if imag is None else imag
@@ -119,14 +119,13 @@ def _part_of(x, part: int):
     """Of a tensor, or of what is a complex type."""
     if isinstance(x, torch.dtype):
         return _REAL.get(x, x)
-    return _tensors(x)[part] if isinstance(x, torch.Tensor) else x
+    return both_parts_of(x)[part] if isinstance(x, torch.Tensor) else x
 
 
 _by_parts(
     _aten.alias.default,
     _aten.cat.default,
     _aten.clone.default,
-    _aten.copy.default,
     _aten.cumsum.default,
     _aten.detach.default,
     _aten.diagonal.default,
@@ -171,10 +170,19 @@ _by_parts(
 )
 
 
+@rule(_aten.copy.default)
+def _copy(x, source, non_blocking=False):
+    if not x.is_complex():
+        return _aten.copy(x, parts_of(source)[0])
+    if x.dtype == source.dtype and x.shape == source.shape:
+        return source  # which may be one that stays whole
+    return joined(*(_aten.copy(a, b) for a, b in zip(both_parts_of(x), both_parts_of(source), strict=True)))
+
+
 @rule(_aten.index_put.default)
 def _index_put(x, indices, values, accumulate=False):
-    results = [_aten.index_put(a, indices, b, accumulate) for a, b in zip(_tensors(x), _tensors(values), strict=True)]
-    return joined(*results)
+    pairs = zip(both_parts_of(x), both_parts_of(values), strict=True)
+    return joined(*(_aten.index_put(a, indices, b, accumulate) for a, b in pairs))
 
 
 @rule(_aten.constant_pad_nd.default)
@@ -199,10 +207,13 @@ def _filled_rule(*operators: OpOverload) -> None:
             like = args[0] if isinstance(args[0], torch.Tensor) else None
             dtype = dtype or (like.dtype if like is not None else None)
             value = next((x for x in args[1:] if isinstance(x, complex)), None)
-            if dtype not in _REAL and value is None:
+            is_like_complex = like is not None and like.is_complex()
+            if dtype not in _REAL and value is None and not is_like_complex:
                 return NotImplemented
-            if like is not None and like.is_complex():
+            if is_like_complex:
                 args = (parts_of(like)[0], *args[1:])
+            if dtype is not None and dtype not in _REAL:
+                return operator(*args, dtype=dtype, **kwargs)
             options = {**kwargs, "dtype": _REAL.get(dtype, torch.get_default_dtype())}
             if value is None:
                 real = operator(*args, **options)
@@ -213,8 +224,12 @@ def _filled_rule(*operators: OpOverload) -> None:
 
 
 _filled_rule(
+    _aten.empty_like.default,
     _aten.full.default,
     _aten.full_like.default,
+    _aten.new_empty.default,
+    _aten.new_full.default,
+    _aten.new_ones.default,
     _aten.new_zeros.default,
     _aten.ones.default,
     _aten.ones_like.default,

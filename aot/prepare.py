@@ -4,7 +4,7 @@
 import copy
 import operator
 import sys
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 import torch
 from executorch.exir.tensor import dim_order_from_stride
@@ -44,7 +44,8 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     graph = module.graph
     signature = copy.deepcopy(program.graph_signature)
     # ExecuTorch takes out of these what delegates consume; the caller's program keeps them.
-    state, constants = dict(program.state_dict), dict(program.constants)
+    state, constants = map(_resolved, (program.state_dict, program.constants))
+    _resolve_placeholders(graph)
     _clone_sources(graph, signature)
     _clone_lifted(graph, signature)
     check_positions(graph)
@@ -73,6 +74,25 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     prepared = take_complex_apart(with_module(program, module, signature, state, constants))
     return_tuples(prepared)
     return prepared
+
+
+def _resolved(tensors: Mapping[str, object]) -> dict[str, object]:
+    """``tensors`` with those computed that are marked as a conjugate or a negative, such as ``x.conj()``."""
+    return {name: _resolved_tensor(x) if isinstance(x, torch.Tensor) else x for name, x in tensors.items()}
+
+
+def _resolved_tensor(x: torch.Tensor) -> torch.Tensor:
+    if not x.is_conj() and not x.is_neg():
+        return x
+    resolved = x.detach().resolve_conj().resolve_neg()
+    return torch.nn.Parameter(resolved, x.requires_grad) if isinstance(x, torch.nn.Parameter) else resolved
+
+
+def _resolve_placeholders(graph: Graph) -> None:
+    for node in graph.find_nodes(op="placeholder"):
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            node.meta["val"] = _resolved_tensor(value)
 
 
 def _to_zeros(node: FxNode) -> None:
