@@ -8,7 +8,6 @@ from ...serialization.schema import BinaryKind, DType, UnaryKind
 from ..ir import Graph, Node, Rewriter, Value
 from ..traits import TRAITS
 
-
 _LARGEST_SHIFT = 256  # in front: of more, the bias would lose digits that the difference has, as of x - 101325
 
 
