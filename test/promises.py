@@ -21,6 +21,8 @@ class Promises(torch.fx.Interpreter):
             if not str(error).startswith("Guard failed"):  # PyTorch's own, of sizes
                 raise
             return False
+        except ZeroDivisionError:  # so is one that divides by a size of 0
+            return False
         return self._hold
 
     def run_node(self, node):
