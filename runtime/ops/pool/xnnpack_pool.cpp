@@ -189,8 +189,7 @@ class XnnpackMaxPool2d : public XnnpackKernel {
 
   Status set_up(const KernelArguments& arguments) override {
     return check_xnn(
-        MaxPool<T>::setup(pool_.get(), arguments.input<T>(0), arguments.output<T>(0)),
-        "xnn_setup_max_pooling2d_nhwc");
+        MaxPool<T>::setup(pool_.get(), arguments.input<T>(0), arguments.output<T>(0)), "xnn_setup_max_pooling2d_nhwc");
   }
 
  private:

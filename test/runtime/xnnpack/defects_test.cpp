@@ -61,8 +61,8 @@ std::vector<int64_t> inside(const Taps& taps, int64_t size, int64_t i) {
 
 void check_quantized_max_pool(DType dtype, int64_t height, int64_t width, const Taps& rows, const Taps& columns) {
   SCOPED_TRACE(
-      ::testing::Message() << name_of(dtype) << ", " << height << " x " << width << ", kernel " << rows.kernel << " x " << columns.kernel
-                           << ", dilation " << rows.dilation << " x " << columns.dilation);
+      ::testing::Message() << name_of(dtype) << ", " << height << " x " << width << ", kernel " << rows.kernel << " x "
+                           << columns.kernel << ", dilation " << rows.dilation << " x " << columns.dilation);
   constexpr float kScale = 0.5f;
   const bool is_unsigned = dtype == DType::UInt8;
   const int32_t zero_point = is_unsigned ? 120 : 3, lowest = is_unsigned ? 0 : INT8_MIN;
