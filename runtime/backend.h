@@ -44,7 +44,7 @@ class EtXnnpackBackend final : public Inspector {
   std::string xnnpack_version() const override;
   std::string instruction_set() const override;
   std::string xnnpack_microkernels() const override;
-  void set_wait_hooks(WaitHooks hooks) const override;
+  void set_interpreter_hooks(InterpreterHooks hooks) const override;
   const std::string& last_error() const override;
 
  private:

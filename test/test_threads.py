@@ -110,6 +110,49 @@ def test_threads_that_load_leave_the_streams_in_order(tmp_path):
     assert (result.returncode, result.stdout) == (0, "the end\n"), result.stderr[-2000:]
 
 
+NOTES = """
+import sys, threading
+import torch
+from executorch.backends import et_xnnpack
+from executorch.extension.pybindings import portable_lib
+
+program = open(sys.argv[1], "rb").read()
+sys.setswitchinterval(1e-6)
+torch.set_num_threads(1)
+
+
+def run():
+    for _ in range(50):
+        portable_lib._load_for_executorch_from_buffer(program).run_method("forward", (torch.ones(3),))
+
+
+et_xnnpack.set_option("force_bf16", True)
+run()
+threads = [threading.Thread(target=run) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("the end")
+"""
+
+
+def test_threads_whose_loads_are_logged_leave_the_streams_in_order(tmp_path):
+    class Sine(torch.nn.Module):
+        def forward(self, x):
+            return x.sin() + 1
+
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(Sine(), (torch.ones(3),)), partitioner=[EtXnnpackPartitioner()]
+    )
+    program = tmp_path / "model.pte"
+    program.write_bytes(lowered.to_executorch().buffer)
+    command = [sys.executable, "-W", "ignore", "-c", NOTES, str(program)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert (result.returncode, result.stdout) == (0, "the end\n"), result.stderr[-2000:]
+    assert result.stderr.count("et_xnnpack: force_bf16: no product is rounded to bfloat16") == 250
+
+
 NO_MEMORY = """
 import resource, sys
 import torch

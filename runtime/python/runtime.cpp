@@ -180,6 +180,22 @@ void end_waiting(void* thread) {
   own_streams.use();
 }
 
+// ExecuTorch's log writes through the stream that it sends to Python in this call, and writing lets other threads run.
+bool log(const char* what, const char* message) {
+  if (PyGILState_Check() == 0) {
+    return false;
+  }
+  const Streams own;
+  process_streams.use();
+  if (what == nullptr) {
+    PySys_FormatStderr("et_xnnpack: %s\n", message);
+  } else {
+    PySys_FormatStderr("et_xnnpack: %s: %s\n", what, message);
+  }
+  own.use();
+  return true;
+}
+
 } // namespace
 
 PYBIND11_MODULE(_runtime, module) {
@@ -189,7 +205,7 @@ PYBIND11_MODULE(_runtime, module) {
     throw py::import_error("et_xnnpack could not register with ExecuTorch, error " + std::to_string(error));
   }
   // Who waits lets other Python threads run: ExecuTorch's log, which takes the interpreter, may be what it waits for.
-  backend().set_wait_hooks({begin_waiting, end_waiting});
+  backend().set_interpreter_hooks({begin_waiting, end_waiting, log});
   module.def("is_available", [] { return backend().is_available(); });
   module.def("xnnpack_version", [] { return backend().xnnpack_version(); });
   module.def("xnnpack_microkernels", [] { return backend().xnnpack_microkernels(); });

@@ -28,6 +28,9 @@ TEST_F(PackedFileTest, IsWrittenAnewIfItWasCutOff) {
     expect_packed_again("damaged");
     EXPECT_EQ(content(), whole);
   }
+  put("");
+  expect_packed_again("empty");
+  EXPECT_EQ(content(), whole);
   put(whole + "x");
   expect_packed_again("damaged");
   EXPECT_EQ(content(), whole);
@@ -85,7 +88,8 @@ TEST_F(PackedFileTest, DamageIsNotShared) {
 }
 
 TEST_F(PackedFileTest, AFileOfAnotherKindStaysAsItIs) { // Robustness: W1
-  for (const std::string& text : {std::string(), std::string("#!"), std::string(5000, 'x'), std::string(5000, '\0')}) {
+  for (const std::string& text :
+       {std::string("#!"), std::string("ETXPACK"), std::string(5000, 'x'), std::string(5000, '\0')}) {
     put(text);
     expect_packed_again("another kind of file");
     EXPECT_EQ(content(), text);
