@@ -20,7 +20,7 @@ class ExitCode(enum.IntEnum):
     OK = 0
     NO = 1  #: the command did its work, and the answer is no
     USAGE = 2  #: the command line is wrong (that of Click)
-    UNREADABLE = 3  #: a file, a module or a model cannot be read, imported or exported
+    UNREADABLE = 3  #: a file, a module or a model cannot be read, imported or exported, or an output not written
     FAILED = 4  #: a program does not load or run
     MISTAKE = 5  #: of ours
 
