@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from .errors import ExitCode, Failure, failed, first_line, reason_in, runtime_log
+from .errors import ExitCode, Failure, failed, first_line, reason_in, runtime_log, unreadable
 
 
 def parse_options(ctx, param, values: Sequence[str]) -> dict[str, bool | int | str]:
@@ -90,4 +90,8 @@ class Loaded:
             raise Failure(f"{self._name} fails: {reason}", ExitCode.FAILED) from error
 
     def write_etdump(self, path: str) -> None:
-        self.program.write_etdump_result_to_file(str(path))
+        try:
+            with runtime_log():
+                self.program.write_etdump_result_to_file(str(path))
+        except (RuntimeError, OSError) as error:
+            unreadable(f"{path}: {first_line(error)}")

@@ -72,10 +72,15 @@ def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: 
         elif isinstance(info, TensorInfo):
             dtype = getattr(torch, info.dtype)
             shape = shapes.get(k, info.sizes)
-            if dtype.is_floating_point:
-                found.append(torch.rand(shape, generator=generator).to(dtype))
-            else:
-                found.append(torch.randint(0, 2 if dtype == torch.bool else high, shape, generator=generator).to(dtype))
+            _check_tensor(method, k, info.dtype, shape, "--shape")
+            below = 2 if dtype == torch.bool else high
+            try:
+                if dtype.is_floating_point:
+                    found.append(torch.rand(shape, generator=generator).to(dtype))
+                else:
+                    found.append(torch.randint(0, below, shape, generator=generator).to(dtype))
+            except RuntimeError as error:  # sizes without a bound
+                unreadable(f"input {k} of method {method.name}, {info.type}, cannot be made: {first_line(error)}")
         elif info == "Null":
             unreadable(
                 f"input {k} of method {method.name} is a number that may change: ExecuTorch writes it as Null, and "
@@ -96,12 +101,16 @@ def check(method: Method, inputs: Sequence[object], where: str) -> None:
             continue
         if not isinstance(value, torch.Tensor):
             unreadable(f"{where}: input {k} is a number, but method {method.name} takes {info.type}")
-        dtype = str(value.dtype).removeprefix("torch.")
-        fits = len(value.shape) == len(info.sizes) and all(
-            a == b or (info.is_dynamic and a < b) for a, b in zip(value.shape, info.sizes, strict=True)
-        )
-        if dtype != info.dtype or not fits:
-            unreadable(f"{where}: input {k} is {dtype}{list(value.shape)}, but method {method.name} takes {info.type}")
+        _check_tensor(method, k, str(value.dtype).removeprefix("torch."), value.shape, where)
+
+
+def _check_tensor(method: Method, k: int, dtype: str, sizes: Sequence[int], where: str) -> None:
+    info = method.values[method.inputs[k]]
+    fits = len(sizes) == len(info.sizes) and all(
+        a == b or (info.is_dynamic and a < b) for a, b in zip(sizes, info.sizes, strict=True)
+    )
+    if dtype != info.dtype or not fits:
+        unreadable(f"{where}: input {k} is {dtype}{list(sizes)}, but method {method.name} takes {info.type}")
 
 
 @dataclasses.dataclass(frozen=True)
