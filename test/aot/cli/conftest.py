@@ -94,7 +94,10 @@ class Result:
 
     @property
     def json(self):
-        return json.loads(self.out)
+        def refuse(constant):
+            raise ValueError(f"{constant} is no JSON")
+
+        return json.loads(self.out, parse_constant=refuse)
 
 
 @dataclasses.dataclass(frozen=True)

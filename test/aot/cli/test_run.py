@@ -2,6 +2,7 @@
 """``et-xnnpack run``: inputs, references, outputs, ETDump."""
 
 import dataclasses
+import json
 
 import click
 import numpy as np
@@ -11,7 +12,7 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli import program as programs
 from executorch.backends.et_xnnpack.aot.cli import tensors
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
-from executorch.backends.et_xnnpack.aot.cli.output import distance
+from executorch.backends.et_xnnpack.aot.cli.output import distance, emit
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
@@ -29,6 +30,17 @@ def test_results_that_differ(command):
     printed = command("run", "changed.pte", "--reference", "model.py:full", code=ExitCode.NO).out
     assert "out 0 DIFFERS: the largest difference is " in printed
     command("run", "changed.pte", "--reference", "model.py:full", "--atol", "1000")
+
+
+def test_numbers_that_json_has_no_form_for(command, folder, capsys):
+    nan, inf = float("nan"), float("inf")
+    torch.save([torch.full((6, 16), 1e30), torch.zeros(6, 4, dtype=torch.int64)], folder / "large.pt")
+    torch.save([torch.tensor([[nan, inf, -inf, 0.0], [1.0, 1.0, 1.0, 1.0]])], folder / "special.pt")
+    words = ["run", "full.pte", "--input", "large.pt", "--reference", "special.pt", "--json"]
+    found = command(*words, code=ExitCode.NO).json
+    assert found["differences"][0]["largest"] == "Infinity"
+    emit(True, {"all": (nan, [inf, -inf], 1.5)}, lambda: None)
+    assert json.loads(capsys.readouterr().out) == {"all": ["NaN", ["Infinity", "-Infinity"], 1.5]}
 
 
 def test_random_inputs_are_those_of_the_seed_and_the_sizes(command, folder):
