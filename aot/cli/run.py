@@ -202,7 +202,7 @@ def _eager(name: str, model, inputs):
             waiting[:0] = item.values()
         elif isinstance(item, (tuple, list)):
             waiting[:0] = item
-        elif item is not None:
+        else:
             leaves.append(item)
     return leaves
 

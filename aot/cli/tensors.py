@@ -5,6 +5,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ def load(path: str | Path) -> list[torch.Tensor]:
             found = torch.load(path, weights_only=True)
             found = list(found.values()) if isinstance(found, dict) else found
             found = list(found) if isinstance(found, (tuple, list)) else [found]
-            if not all(isinstance(item, (torch.Tensor, int, float, bool)) for item in found):
+            if not all(isinstance(item, (torch.Tensor, int, float, bool, NoneType)) for item in found):
                 unreadable(f"{path}: holds something other than tensors")
             return found
     except OSError as error:
@@ -47,6 +48,8 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
 def save(path: str | Path, results: Sequence[object]) -> None:
     """As ``load`` reads them; what NumPy has no type for goes into .pt files only."""
     path = Path(path)
+    if path.suffix != ".pt" and any(result is None for result in results):
+        unreadable(f"{path}: None is one of the results, and goes into a .pt file only")
     try:
         if path.suffix == ".pt":
             torch.save(list(results), path)
@@ -100,7 +103,7 @@ def check(method: Method, inputs: Sequence[object], where: str) -> None:
         if not isinstance(info, TensorInfo):
             continue
         if not isinstance(value, torch.Tensor):
-            unreadable(f"{where}: input {k} is a number, but method {method.name} takes {info.type}")
+            unreadable(f"{where}: input {k} is no tensor, but method {method.name} takes {info.type}")
         _check_tensor(method, k, str(value.dtype).removeprefix("torch."), value.shape, where)
 
 
@@ -130,6 +133,10 @@ def compare(results: Sequence[object], expected: Sequence[object], atol: float, 
 
 
 def _difference(result, expected, atol: float, rtol: float) -> Difference:
+    if result is None or expected is None:
+        types = ["None" if value is None else _type(torch.as_tensor(value)) for value in (result, expected)]
+        is_same = result is expected
+        return Difference(*types, 0.0 if is_same else None, 0.0 if is_same else None, is_same)
     result, expected = torch.as_tensor(result), torch.as_tensor(expected)
     types = _type(result), _type(expected)
     if result.shape != expected.shape:
@@ -148,6 +155,8 @@ def _type(tensor: torch.Tensor) -> str:
 
 def summary(result) -> dict[str, object]:
     """What one looks at first."""
+    if result is None:
+        return {"type": "None", "numbers": 0}
     tensor = torch.as_tensor(result)
     found = {"type": _type(tensor), "numbers": tensor.numel()}
     if tensor.numel() and not tensor.is_complex():

@@ -66,6 +66,16 @@ def several():
     return {"encode": build("sum"), "decode": torch.export.export(*build("amax"))}
 
 
+def optional():
+    """One of its results is None."""
+
+    class Optional(nn.Module):
+        def forward(self, x):
+            return x + 1, None, x * 2
+
+    return Optional(), (torch.rand(3),)
+
+
 def fails():
     raise ValueError("no weights\\nin this folder")
 
@@ -149,6 +159,7 @@ def folder(models):
     lower("full.pte", exported, EtXnnpackPartitioner(runtime_options={"num_threads": 1}))
     lower("outside.pte", torch.export.export(module, inputs), EtXnnpackPartitioner(block_modules=["blocks.0.norm"]))
     lower("official.pte", torch.export.export(module.blocks, inputs[:1]), XnnpackPartitioner())
+    lower("optional.pte", torch.export.export(*models.optional()), EtXnnpackPartitioner())
     torch.save({"x": inputs[0], "cluster": inputs[1]}, folder / "inputs.pt")
     with torch.no_grad():
         torch.save([module(*inputs)], folder / "outputs.pt")

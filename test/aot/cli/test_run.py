@@ -32,6 +32,21 @@ def test_results_that_differ(command):
     command("run", "changed.pte", "--reference", "model.py:full", "--atol", "1000")
 
 
+def test_a_result_that_is_none(command, folder):
+    found = command("run", "optional.pte", "--reference", "model.py:optional", "--output", "optional.pt", "--json").json
+    assert [output["type"] for output in found["outputs"]] == ["float32[3]", "None", "float32[3]"]
+    assert found["is_close"] and found["differences"][1]["expected_type"] == "None"
+    assert "out 1: None\n" in command("run", "optional.pte", "--reference", "model.py:optional").out
+    first, none, third = torch.load(folder / "optional.pt")
+    assert none is None
+    torch.save([first, first, third], folder / "tensor.pt")
+    printed = command("run", "optional.pte", "--reference", "tensor.pt", code=ExitCode.NO).out
+    assert "out 1: DIFFERS, should be float32[3]" in printed
+    error = command("run", "optional.pte", "--output", "optional.npz", code=ExitCode.UNREADABLE).err
+    assert "None is one of the results, and goes into a .pt file only" in error
+    assert command("diff", "optional.pte", "optional.pte").out == "optional.pte and optional.pte are the same\n"
+
+
 def test_numbers_that_json_has_no_form_for(command, folder, capsys):
     nan, inf = float("nan"), float("inf")
     torch.save([torch.full((6, 16), 1e30), torch.zeros(6, 4, dtype=torch.int64)], folder / "large.pt")
