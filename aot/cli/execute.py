@@ -3,7 +3,7 @@
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -77,17 +77,23 @@ class Loaded:
             failed(f"{path}: method {method} does not load: {reason_in(log) or first_line(error)}")
         self._name = f"{path}: method {method}"
 
-    def call(self, inputs: Sequence[object]) -> list[object]:
-        """One call; results are copies."""
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Calls of ``method`` in the block that fail end the command with one line."""
         log: list[str] = []
         try:
             with runtime_log() as log:
-                return list(self.method.call(tuple(inputs), clone_outputs=True))
+                yield
         except (RuntimeError, ValueError) as error:
             reason = reason_in(log) or first_line(error)
             if ": input " in reason:
                 reason += " (a delegate counts its inputs on its own)"
             raise Failure(f"{self._name} fails: {reason}", ExitCode.FAILED) from error
+
+    def call(self, inputs: Sequence[object]) -> list[object]:
+        """One call; results are copies."""
+        with self.running():
+            return list(self.method.call(tuple(inputs), clone_outputs=True))
 
     def write_etdump(self, path: str) -> None:
         try:

@@ -76,6 +76,23 @@ def optional():
     return Optional(), (torch.rand(3),)
 
 
+def three_calls():
+    """It has room for three calls."""
+
+    class Cache(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("rows", torch.zeros(3, 4))
+            self.register_buffer("position", torch.zeros(1, dtype=torch.int64))
+
+        def forward(self, x):
+            self.rows.index_copy_(0, self.position, x)
+            self.position += 1
+            return self.rows * 2
+
+    return Cache(), (torch.rand(1, 4),)
+
+
 def fails():
     raise ValueError("no weights\\nin this folder")
 
@@ -160,6 +177,7 @@ def folder(models):
     lower("outside.pte", torch.export.export(module, inputs), EtXnnpackPartitioner(block_modules=["blocks.0.norm"]))
     lower("official.pte", torch.export.export(module.blocks, inputs[:1]), XnnpackPartitioner())
     lower("optional.pte", torch.export.export(*models.optional()), EtXnnpackPartitioner())
+    lower("three_calls.pte", torch.export.export(*models.three_calls()), EtXnnpackPartitioner())
     torch.save({"x": inputs[0], "cluster": inputs[1]}, folder / "inputs.pt")
     with torch.no_grad():
         torch.save([module(*inputs)], folder / "outputs.pt")
