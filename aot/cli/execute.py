@@ -2,6 +2,7 @@
 """Loads and calls methods, with options of the command line."""
 
 import contextlib
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -11,14 +12,37 @@ from .errors import ExitCode, Failure, failed, first_line, reason_in, runtime_lo
 
 
 def parse_options(ctx, param, values: Sequence[str]) -> dict[str, bool | int | str]:
-    """``NAME=VALUE`` of the command line."""
+    """``NAME=VALUE`` of the command line, as the runtime takes them."""
     found = {}
     for text in values:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"takes NAME=VALUE, not {text!r}")
-        found[name] = {"true": True, "false": False}.get(value.lower(), int(value) if value.isdecimal() else value)
+        if name in found:
+            raise click.BadParameter(f"option {name!r} is given twice")
+        found[name] = value
+    if not found:
+        return {}
+    from ... import check_option, check_options, get_option, is_available
+
+    import_runtime()
+    try:
+        for name, value in found.items():
+            check_option(name, value)
+            if not is_available() or not isinstance(get_option(name), str):
+                found[name] = _number(value)
+        with runtime_log():  # it writes there what it raises
+            check_options(found)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
     return found
+
+
+def _number(text: str) -> bool | int | str:
+    """What a text stands for; the text itself if that is neither an integer nor a truth."""
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", text):  # of more digits Python makes no int
+        return int(text)
+    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 option_option = click.option(

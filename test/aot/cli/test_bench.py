@@ -63,7 +63,7 @@ def test_roofline_for_people(command):
 def test_what_is_wrong(command):
     error = command("bench", "full.pte", "official.pte", code=ExitCode.UNREADABLE).err
     assert "official.pte: takes other inputs than full.pte" in error
-    error = command("bench", "full.pte", "--option", "num_thread=1", code=ExitCode.FAILED).err
+    error = command("bench", "full.pte", "--option", "num_thread=1", code=ExitCode.USAGE).err
     assert "did you mean 'num_threads'" in error
 
 

@@ -32,6 +32,11 @@ def test_results_that_differ(command):
     command("run", "changed.pte", "--reference", "model.py:full", "--atol", "1000")
 
 
+def test_a_path_of_digits(command, folder):
+    command("run", "full.pte", "--option", "packed_cache_path=123")
+    assert (folder / "123").exists()
+
+
 def test_a_result_that_is_none(command, folder):
     found = command("run", "optional.pte", "--reference", "model.py:optional", "--output", "optional.pt", "--json").json
     assert [output["type"] for output in found["outputs"]] == ["float32[3]", "None", "float32[3]"]
@@ -109,7 +114,14 @@ def test_etdump_and_options(command, folder):
         (["full.pte", "--etdump", "."], ExitCode.UNREADABLE, ".: Is a directory"),
         (["full.pte", "--shape", "5=2"], ExitCode.USAGE, "--shape names input 5, but there are 2"),
         (["full.pte", "--option", "fuse"], ExitCode.USAGE, "takes NAME=VALUE"),
-        (["full.pte", "--option", "num_thread=1"], ExitCode.FAILED, "did you mean 'num_threads'"),
+        (["full.pte", "--option", "num_thread=1"], ExitCode.USAGE, "did you mean 'num_threads'"),
+        (["full.pte", "--option", "num_threads=-1"], ExitCode.USAGE, "option 'num_threads' takes 0 to 1, not -1"),
+        (["full.pte", "--option", f"num_threads={10**30}"], ExitCode.USAGE, f"takes 0 to 1, not {10**30}"),
+        (["full.pte", "--option", "num_threads=one"], ExitCode.USAGE, "option 'num_threads' takes an integer"),
+        (["full.pte", "--option", "force_fp16=1"], ExitCode.USAGE, "option 'force_fp16' takes true or false"),
+        (["full.pte", "--option", "workspace_sharing=1"], ExitCode.USAGE, "'none', 'model' or 'global', not '1'"),
+        (["full.pte", *2 * ["--option", "num_threads=1"]], ExitCode.USAGE, "option 'num_threads' is given twice"),
+        (["no.pte", "--option", "packed_cache_path=" + 300 * "x"], ExitCode.USAGE, "takes up to 254 bytes"),
         (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 of the delegate has sizes [8, 4]"),
         (["full.pte", "--high", "7"], ExitCode.FAILED, "out of range"),
         (["full.pte", "--reference", "model.py:several"], ExitCode.UNREADABLE, "has no method 'forward', but encode"),
