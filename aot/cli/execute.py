@@ -30,7 +30,7 @@ def parse_options(ctx, param, values: Sequence[str]) -> dict[str, bool | int | s
         for name, value in found.items():
             check_option(name, value)
             if not is_available() or not isinstance(get_option(name), str):
-                found[name] = _number(value)
+                found[name] = parse_value(value)
         with runtime_log():  # it writes there what it raises
             check_options(found)
     except ValueError as error:
@@ -38,7 +38,7 @@ def parse_options(ctx, param, values: Sequence[str]) -> dict[str, bool | int | s
     return found
 
 
-def _number(text: str) -> bool | int | str:
+def parse_value(text: str) -> bool | int | str:
     """What a text stands for; the text itself if that is neither an integer nor a truth."""
     if re.fullmatch(r"[+-]?[0-9]{1,4000}", text):  # of more digits Python makes no int
         return int(text)
