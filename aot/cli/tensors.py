@@ -10,7 +10,7 @@ from types import NoneType
 import numpy as np
 import torch
 
-from .errors import first_line, unreadable
+from .errors import Failure, first_line, unreadable
 from .program import Method, Number, TensorInfo
 
 SUFFIXES = (".npy", ".npz", ".pt")
@@ -32,6 +32,8 @@ def load(path: str | Path) -> list[torch.Tensor]:
             if not all(isinstance(item, (torch.Tensor, int, float, bool, NoneType)) for item in found):
                 unreadable(f"{path}: holds something other than tensors")
             return found
+    except Failure:
+        raise
     except OSError as error:
         unreadable(f"{path}: {error.strerror}")
     except (ValueError, RuntimeError, EOFError, KeyError) as error:

@@ -99,6 +99,7 @@ def test_etdump_and_options(command, folder):
         (["full.pte", "--input", "no.npy"], ExitCode.UNREADABLE, "no.npy: No such file"),
         (["full.pte", "--input", "model.py"], ExitCode.UNREADABLE, "tensors come from .npy, .npz, .pt files"),
         (["full.pte", "--input", "bad.npy"], ExitCode.UNREADABLE, "bad.npy: "),
+        (["full.pte", "--input", "words.pt"], ExitCode.UNREADABLE, "Error: words.pt: holds something other than"),
         (["full.pte", "--input", "bad.pt"], ExitCode.UNREADABLE, "bad.pt: "),
         (["full.pte", "--input", "one.npy"], ExitCode.UNREADABLE, "has 1 inputs, but method forward takes 2"),
         (["full.pte", "--shape", "0=9x16"], ExitCode.UNREADABLE, "input 0 is float32[9, 16], but method forward takes"),
@@ -131,6 +132,7 @@ def test_etdump_and_options(command, folder):
 def test_what_is_wrong(command, folder, words, code, message):
     np.save(folder / "one.npy", np.zeros((6, 16), np.float32))
     (folder / "bad.npy").write_bytes(b"no array")
+    torch.save("words", folder / "words.pt")
     (folder / "bad.pt").write_bytes(b"no tensors")
     assert message in command("run", *words, code=code).err
 
