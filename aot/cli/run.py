@@ -133,6 +133,8 @@ def run(
             check_writable(path)
     with work("et-xnnpack run"):
         method = programs.read(program).method(method_name)
+        if output is not None:
+            tensors.check_output(output, len(method.outputs))
         model, expected = None, None
         if reference is not None and reference.endswith(tensors.SUFFIXES):
             expected = tensors.load(reference)
@@ -153,16 +155,16 @@ def run(
             expected = _eager(reference, model, inputs)
 
         step("loading")
-        loaded = Loaded(program, method.name, threads, options, data_path, bool(etdump), list(method.operators))
+        loaded = Loaded(program, method.name, threads, options, data_path, etdump is not None, list(method.operators))
         milliseconds = []
         for i in range(calls):
             step(f"call {i + 1} of {calls}")
             started = time.perf_counter()
             results = loaded.call(inputs)
             milliseconds.append(1000 * (time.perf_counter() - started))
-        if etdump:
+        if etdump is not None:
             loaded.write_etdump(etdump)
-        if output:
+        if output is not None:
             tensors.save(output, results)
         differences = None
         if expected is not None:

@@ -47,6 +47,15 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.array(array, order="C"))
 
 
+def check_output(path: str | Path, results: int) -> None:
+    """Ends the command, before any work, if ``save`` has no format for so many results."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        unreadable(f"{path}: results go into {', '.join(SUFFIXES)} files")
+    if path.suffix == ".npy" and results != 1:
+        unreadable(f"{path}: {results} results go into a .npz or .pt file")
+
+
 def save(path: str | Path, results: Sequence[object]) -> None:
     """As ``load`` reads them; what NumPy has no type for goes into .pt files only."""
     path = Path(path)
@@ -57,10 +66,9 @@ def save(path: str | Path, results: Sequence[object]) -> None:
             torch.save(list(results), path)
         elif path.suffix == ".npz":
             np.savez(path, *[np.asarray(torch.as_tensor(result)) for result in results])
-        elif path.suffix == ".npy" and len(results) == 1:
-            np.save(path, np.asarray(torch.as_tensor(results[0])))
         else:
-            unreadable(f"{path}: {len(results)} results go into a .npz or .pt file")
+            (result,) = results
+            np.save(path, np.asarray(torch.as_tensor(result)))
     except (OSError, TypeError, RuntimeError) as error:
         unreadable(f"{path}: {first_line(error)}")
 

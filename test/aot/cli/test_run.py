@@ -126,6 +126,8 @@ def test_etdump_and_options(command, folder):
         (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 of the delegate has sizes [8, 4]"),
         (["full.pte", "--high", "7"], ExitCode.FAILED, "out of range"),
         (["full.pte", "--reference", "model.py:several"], ExitCode.UNREADABLE, "has no method 'forward', but encode"),
+        (["full.pte", "--output", "x.txt"], ExitCode.UNREADABLE, "x.txt: results go into .npy, .npz, .pt files"),
+        (["optional.pte", "--output", "x.npy"], ExitCode.UNREADABLE, "x.npy: 3 results go into a .npz or .pt file"),
         (["full.pte", "--output", "no/x.pt"], ExitCode.UNREADABLE, "no/x.pt: "),
     ],
 )
