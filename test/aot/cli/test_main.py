@@ -78,16 +78,25 @@ def test_a_mistake_of_ours_is_one_line_unless_asked_for(command, monkeypatch):
     assert isinstance(done.exception, KeyError)
 
 
-def test_a_reader_that_has_enough():
-    done = subprocess.run(
-        f"{sys.executable} -m executorch.backends.et_xnnpack --help | head -1; exit ${{PIPESTATUS[0]}}",
-        shell=True,
-        executable="/bin/bash",
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert done.returncode == 0 and "Traceback" not in done.stderr
+@pytest.mark.parametrize("words", [["inspect", "full.pte"], ["--help"], ["inspect", "--help"]])
+def test_a_reader_that_has_enough(folder, words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        words = [sys.executable, "-m", "executorch.backends.et_xnnpack", *words]
+        done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=folder)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", ["inspect full.pte", "inspect full.pte --json", "--help", "inspect --help"])
+@pytest.mark.parametrize("output, reason", [("> /dev/full", "No space left on device"), (">&-", "it is closed")])
+def test_an_output_that_cannot_be_written(folder, words, output, reason):
+    command = f"{sys.executable} -m executorch.backends.et_xnnpack {words} {output}"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, cwd=folder)
+    error = f"Error: the standard output cannot be written: {reason}\n"
+    assert (done.returncode, done.stderr) == (ExitCode.UNREADABLE, error)
 
 
 def test_one_line_of_an_error():
