@@ -27,11 +27,11 @@ def parse_options(ctx, param, values: Sequence[str]) -> dict[str, bool | int | s
 
     import_runtime()
     try:
-        for name, value in found.items():
-            check_option(name, value)
-            if not is_available() or not isinstance(get_option(name), str):
-                found[name] = parse_value(value)
         with runtime_log():  # it writes there what it raises
+            for name, value in found.items():
+                check_option(name, value)
+                if not is_available() or not isinstance(get_option(name), str):
+                    found[name] = parse_value(value)
             check_options(found)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click.testing
 import pytest
+from executorch.backends.et_xnnpack import is_available
 from executorch.backends.et_xnnpack._version import __version__
 from executorch.backends.et_xnnpack.aot.cli import doctor as doctor_module
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode, first_line, reason_in
@@ -64,6 +65,16 @@ def test_exit_codes_are_documented():
 )
 def test_a_wrong_command_line(command, words):
     assert "Error: " in command(*words, code=ExitCode.USAGE).err
+
+
+@pytest.mark.skipif(not is_available(), reason="without the compiled part")
+def test_the_runtime_does_not_log_a_wrong_option(folder):
+    script = Path(sys.executable).parent / "et-xnnpack"
+    words = [script, "run", "full.pte", "--option", "nix=1"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines)) == (ExitCode.USAGE, 4) and lines[0].startswith("Usage: "), lines
+    assert lines[-1] == "Error: Invalid value for '--option': there is no option 'nix'"
 
 
 def test_a_mistake_of_ours_is_one_line_unless_asked_for(command, monkeypatch):
