@@ -119,7 +119,7 @@ def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
     """
     buffers = signature.inputs_to_buffers
     for node in list(graph.nodes):
-        if node.target is _aten.copy_.default and _source(node.args[0]).name in buffers:
+        if node.target is _aten.copy_.default and _origin(node.args[0]).name in buffers:
             content = node.args[0].meta["val"]
             with graph.inserting_before(node):
                 source = _expanded(graph, _converted(graph, node.args[1], content.dtype, node), content.shape)
@@ -128,7 +128,7 @@ def _clone_sources(graph: Graph, signature: ExportGraphSignature) -> None:
             node.update_arg(1, clone)
 
 
-def _source(x: FxNode) -> FxNode:
+def _origin(x: FxNode) -> FxNode:
     """What ``x`` is the whole of: under another name, or after something was written to it."""
     while x.args and isinstance(x.args[0], FxNode) and alias_of(x, x.args[0]) is not None:
         a, b = x.args[0].meta["val"], x.meta["val"]

@@ -17,7 +17,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/xnnpack/library.h"
 #include "runtime/kernels/simd/isa.h"
-#include "runtime/base/waiting.h"
+#include "runtime/base/interpreter.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {

@@ -10,7 +10,7 @@ namespace executorch::backends::et_xnnpack {
 
 // The adapter between ExecuTorch and Executable. There is one, made at registration and
 // never destroyed. All functions are thread-safe; two calls of execute() with the same
-// handle run one after the other, with different handles at the same time. waiting.h has the order of locks.
+// handle run one after the other, with different handles at the same time. base/mutex.h has the order of locks.
 // Whatever the standard library throws ends here, as an error: ExecuTorch knows no exceptions.
 class EtXnnpackBackend final : public Inspector {
  public:

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <optional>
 
-#include "runtime/base/waiting.h"
+#include "runtime/base/interpreter.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {

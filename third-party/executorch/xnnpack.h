@@ -248,21 +248,6 @@ enum xnn_status xnn_create_max_pooling2d_nhwc_s8(
     int8_t max,
     uint32_t flags,
     xnn_operator_t* op);
-enum xnn_status xnn_create_max_pooling2d_nhwc_u8(
-    uint32_t top,
-    uint32_t right,
-    uint32_t bottom,
-    uint32_t left,
-    uint32_t kernel_height,
-    uint32_t kernel_width,
-    uint32_t stride_height,
-    uint32_t stride_width,
-    uint32_t dilation_height,
-    uint32_t dilation_width,
-    uint8_t min,
-    uint8_t max,
-    uint32_t flags,
-    xnn_operator_t* op);
 typedef enum xnn_status et_xnnpack_reshape_pool(
     xnn_operator_t op,
     size_t images,
@@ -275,11 +260,10 @@ typedef enum xnn_status et_xnnpack_reshape_pool(
     size_t* y_width,
     pthreadpool_t pool);
 et_xnnpack_reshape_pool xnn_reshape_average_pooling2d_nhwc_f16, xnn_reshape_average_pooling2d_nhwc_f32;
-et_xnnpack_reshape_pool xnn_reshape_max_pooling2d_nhwc_s8, xnn_reshape_max_pooling2d_nhwc_u8;
+et_xnnpack_reshape_pool xnn_reshape_max_pooling2d_nhwc_s8;
 et_xnnpack_setup xnn_setup_average_pooling2d_nhwc_f16;
 et_xnnpack_setup_f32 xnn_setup_average_pooling2d_nhwc_f32;
 et_xnnpack_setup_s8 xnn_setup_max_pooling2d_nhwc_s8;
-enum xnn_status xnn_setup_max_pooling2d_nhwc_u8(xnn_operator_t op, const uint8_t* x, uint8_t* y);
 
 /* Products of matrices that are computed. */
 enum xnn_status xnn_create_batch_matrix_multiply_nc_f32_const_weights(

@@ -165,6 +165,9 @@ Limit max_pool2d_limit(const NodeContext& node) {
   if (pool.ceil_mode()) {
     return kFixedPadding;
   }
+  if (!is_per_tensor(node.input(0), DType::Int8)) {
+    return "XNNPACK gets no integers but int8 with one scale.";
+  }
   if (!has_one_quantization(node)) {
     return "XNNPACK takes the maximum of integers where input and result have the same scale and zero point.";
   }

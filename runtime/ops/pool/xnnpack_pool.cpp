@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
@@ -148,25 +147,6 @@ class XnnpackImageMean : public XnnpackKernel {
   OperatorPtr mean_;
 };
 
-// XNNPACK's functions for the maximum of integers of type T.
-template <typename T>
-struct MaxPool;
-
-template <>
-struct MaxPool<int8_t> {
-  static constexpr auto create = xnn_create_max_pooling2d_nhwc_s8;
-  static constexpr auto reshape = xnn_reshape_max_pooling2d_nhwc_s8;
-  static constexpr auto setup = xnn_setup_max_pooling2d_nhwc_s8;
-};
-
-template <>
-struct MaxPool<uint8_t> {
-  static constexpr auto create = xnn_create_max_pooling2d_nhwc_u8;
-  static constexpr auto reshape = xnn_reshape_max_pooling2d_nhwc_u8;
-  static constexpr auto setup = xnn_setup_max_pooling2d_nhwc_u8;
-};
-
-template <typename T>
 class XnnpackMaxPool2d : public XnnpackKernel {
  protected:
   Status create_operators(const NodeContext& node, ConstantSource&) override {
@@ -183,20 +163,21 @@ class XnnpackMaxPool2d : public XnnpackKernel {
     size_t height = 0, width = 0;
     add_step(pool_.get());
     return check_xnn(
-        MaxPool<T>::reshape(pool_.get(), x[0], x[1], x[2], x[3], x[3], x[3], &height, &width, pool()),
-        "xnn_reshape_max_pooling2d_nhwc");
+        xnn_reshape_max_pooling2d_nhwc_s8(pool_.get(), x[0], x[1], x[2], x[3], x[3], x[3], &height, &width, pool()),
+        "xnn_reshape_max_pooling2d_nhwc_s8");
   }
 
   Status set_up(const KernelArguments& arguments) override {
     return check_xnn(
-        MaxPool<T>::setup(pool_.get(), arguments.input<T>(0), arguments.output<T>(0)), "xnn_setup_max_pooling2d_nhwc");
+        xnn_setup_max_pooling2d_nhwc_s8(pool_.get(), arguments.input<int8_t>(0), arguments.output<int8_t>(0)),
+        "xnn_setup_max_pooling2d_nhwc_s8");
   }
 
  private:
   Status create(const NodeContext& node) {
     const auto& pool = node.attributes<schema::MaxPool2d>();
-    ETX_ASSIGN_OR_RETURN(pool_, create_operator("xnn_create_max_pooling2d_nhwc", [&](xnn_operator_t* op) {
-                           return MaxPool<T>::create(
+    ETX_ASSIGN_OR_RETURN(pool_, create_operator("xnn_create_max_pooling2d_nhwc_s8", [&](xnn_operator_t* op) {
+                           return xnn_create_max_pooling2d_nhwc_s8(
                                pool.padding()->top(),
                                pool.padding()->right(),
                                pool.padding()->bottom(),
@@ -207,8 +188,8 @@ class XnnpackMaxPool2d : public XnnpackKernel {
                                pool.stride()->width(),
                                pool.dilation()->height(),
                                pool.dilation()->width(),
-                               std::numeric_limits<T>::min(),
-                               std::numeric_limits<T>::max(),
+                               INT8_MIN,
+                               INT8_MAX,
                                /*flags=*/0,
                                op);
                          }));
@@ -229,11 +210,8 @@ std::unique_ptr<Kernel> make_xnnpack_adaptive_pool2d(const NodeContext&, bool fl
   return std::make_unique<XnnpackImageMean>(float16);
 }
 
-std::unique_ptr<Kernel> make_xnnpack_max_pool2d(const NodeContext& node) {
-  if (node.input(0).quantized_dtype == DType::UInt8) {
-    return std::make_unique<XnnpackMaxPool2d<uint8_t>>();
-  }
-  return std::make_unique<XnnpackMaxPool2d<int8_t>>();
+std::unique_ptr<Kernel> make_xnnpack_max_pool2d(const NodeContext&) {
+  return std::make_unique<XnnpackMaxPool2d>();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "waiting.h"
+#include "interpreter.h"
 
 #include <atomic>
 

@@ -2,7 +2,7 @@
 
 // Who holds what a thread waits for may need the interpreter that this thread has.
 
-#include <runtime/base/waiting.h>
+#include <runtime/base/interpreter.h>
 
 #include <atomic>
 #include <mutex>
