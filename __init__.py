@@ -10,6 +10,7 @@ import importlib
 import importlib.metadata
 import threading
 import warnings
+from collections.abc import Mapping
 
 _LAZY = {
     "EtXnnpackBackend": ".aot.backend",
@@ -99,24 +100,55 @@ def inspect(blob: bytes) -> str:
     return _runtime_module().inspect(blob)
 
 
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{text!r} has no form in UTF-8: {error.reason}") from None
+
+
+def check_name(name: str) -> None:
+    """Raises TypeError or ValueError for what is the name of no option."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of an option is a str, not {name!r}")
+    _check_text(name)
+
+
+def check_option(name: str, value: bool | int | str) -> None:
+    """Raises TypeError or ValueError for what is the name or value of no option."""
+    check_name(name)
+    if not isinstance(value, (bool, int, str)):
+        raise TypeError(f"option {name!r} takes a bool, an int or a str, not {value!r}")
+    if isinstance(value, str):
+        _check_text(value)
+
+
 def set_option(name: str, value: bool | int | str) -> None:
     """Sets a backend option for methods that are loaded from now on.
 
-    Raises ValueError for an unknown name, a wrong type or a value out of range; nothing
-    is changed then.
+    Raises ValueError for an unknown name, a value of the type of other options or out of range, and TypeError for one
+    that no option takes; nothing is changed then.
     """
+    check_option(name, value)
     _runtime_module().set_option(name, value)
 
 
 def get_option(name: str) -> bool | int | str:
     """The value of a backend option. Raises ValueError for an unknown name."""
+    check_name(name)
     return _runtime_module().get_option(name)
 
 
-def check_options(specs: dict[str, bytes]) -> None:
+def check_options(options: Mapping[str, bool | int | str]) -> None:
+    """Raises ValueError for options that the runtime does not take, if it is installed."""
+    if _module is not None:
+        _module.check_options(dict(options))
+
+
+def check_specs(specs: dict[str, bytes]) -> None:
     """Raises ValueError for compile specs that the runtime does not take, if it is installed."""
     if _module is not None:
-        _module.check_options(specs)
+        _module.check_specs(specs)
 
 
 _load_options = threading.local()
@@ -127,9 +159,11 @@ def load_options(**options: bool | int | str):
     """Options of the methods that this thread loads inside of the ``with`` statement.
 
     They count more than those of ``set_option``, and inner statements more than outer ones.
-    Raises ValueError as ``set_option`` does. Warns if no method was loaded there.
+    Raises ValueError and TypeError as ``set_option`` does. Warns if no method was loaded there.
     """
     runtime = _runtime_module()
+    for name, value in options.items():
+        check_option(name, value)
     outer = getattr(_load_options, "current", {})
     current = outer | options
     runtime.set_load_options(current)

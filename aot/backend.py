@@ -1,7 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What ExecuTorch calls to compile one partition."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import final
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
@@ -85,26 +85,37 @@ def runtime_specs(options: Mapping[str, bool | int | str]) -> list[CompileSpec]:
     """Options of the runtime as compile specs: the program asks for them wherever it is loaded.
 
     Raises TypeError for a value that is none, and ValueError for a zero byte: programs keep names and texts as
-    C strings. Whether the name exists is known to the runtime.
+    C strings. Which names exist, and what they take, is known to the runtime.
     """
+    from .. import check_option, check_options
+
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         raise TypeError(f"runtime_options takes a dict with the names of options, not {options!r}")
     specs = []
     for name, value in options.items():
-        if not isinstance(value, (bool, int, str)):
-            raise TypeError(f"option {name!r} takes a bool, an int or a str, not {value!r}")
+        check_option(name, value)
         text = str(value).lower() if isinstance(value, bool) else str(value)
         if "\0" in name + text:
             raise ValueError(f"option {name!r} takes no text with a zero byte")
         specs.append(CompileSpec(name, text.encode()))
-    check_compile_specs(specs)
+    check_options(options)
     return specs
 
 
 def check_compile_specs(compile_specs: list[CompileSpec]) -> None:
-    """Raises ValueError for a compile spec that the runtime does not take, if that is there to ask."""
-    from .. import check_options
+    """Raises TypeError for what is no list of compile specs, and ValueError for one that is given twice or that the
+    runtime does not take, if that is there to ask."""
+    from .. import check_name, check_specs
 
-    if not all(isinstance(spec, CompileSpec) for spec in compile_specs):
+    is_list = isinstance(compile_specs, Sequence) and not isinstance(compile_specs, str)
+    if not is_list or not all(isinstance(spec, CompileSpec) for spec in compile_specs):
         raise TypeError(f"compile_specs takes a list of CompileSpec, not {compile_specs!r}")
-    check_options({spec.key: spec.value for spec in compile_specs})
+    values = {}
+    for spec in compile_specs:
+        check_name(spec.key)
+        if not isinstance(spec.value, bytes):
+            raise TypeError(f"the compile spec {spec.key!r} takes bytes, not {spec.value!r}")
+        if spec.key in values:
+            raise ValueError(f"option {spec.key!r} is given twice")
+        values[spec.key] = spec.value
+    check_specs(values)

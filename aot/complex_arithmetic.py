@@ -1,5 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""What arithmetic and Fourier transforms of complex numbers are in terms of real and imaginary parts."""
+"""What arithmetic of complex numbers is in terms of real and imaginary parts."""
 
 import cmath
 import math
@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from .complex_rules import RULES, any_rule, joined, parts_of, rule
-from .fft_ops import fft_c2c, fft_c2r, fft_r2c
+from .complex_rules import RULES, any_rule, both_parts_of, joined, parts_of, rule
 
 _aten = torch.ops.aten
 
@@ -29,10 +28,10 @@ def _difference(a, b):
 
 
 def _filled(x, like):
-    """A part that is a number, or of a smaller shape, with the shape of ``like``."""
+    """A part that is a number, or of a smaller shape or another type, with the shape and the type of ``like``."""
     if x is None or not isinstance(x, torch.Tensor):
         return torch.full_like(like, x or 0)
-    return x if x.shape == like.shape else x.expand(like.shape)
+    return (x if x.shape == like.shape else x.expand(like.shape)).to(like.dtype)
 
 
 def _result(real, imag):
@@ -41,6 +40,7 @@ def _result(real, imag):
     shape = torch.broadcast_shapes(*(p.shape for p in parts))
     like = next((p for p in parts if p.shape == shape), None)
     like = parts[0].expand(shape) if like is None else like
+    like = like.to(torch.result_type(parts[0], parts[-1]))
     return joined(_filled(real, like), _filled(imag, like))
 
 
@@ -115,19 +115,27 @@ def _baddbmm(x, a, b, *, beta=1, alpha=1):
     return product + (x if beta == 1 else x * beta)
 
 
-def _magnitude(real, imag):
-    """max(|real|, |imag|), at least the smallest normal number and at most the largest, to divide by."""
-    info = torch.finfo(real.dtype)
-    return torch.clamp(torch.maximum(real.abs(), imag.abs()), info.tiny, info.max)
+def _larger(real, imag):
+    return torch.maximum(real.abs(), imag.abs())
+
+
+def _divisor(size):
+    """``size``, neither zero nor infinite."""
+    info = torch.finfo(size.dtype)
+    return torch.clamp(size, info.tiny * info.eps, info.max)
 
 
 def _scaled_reciprocal(x):
-    """The parts of 1 / ``x``, without squares of large or small numbers."""
+    """``real``, ``imag`` and ``size``: 1 / ``x`` is (real - imag i) / size, without squares of large or small numbers.
+
+    Of zero it is 1 / 0, so that what is divided by zero is infinite or NaN in each part by itself.
+    """
     real, imag = parts_of(x)
-    scale = _magnitude(real, imag)
-    real, imag = real / scale, imag / scale
-    divisor = (real * real + imag * imag) * scale
-    return real, imag, divisor
+    size = _larger(real, imag)
+    scale = _divisor(size)
+    real, imag = torch.where(size == 0, 1.0, real / scale), imag / scale
+    square = real * real + imag * imag
+    return real / square, imag / square, torch.clamp(size, max=torch.finfo(size.dtype).max)
 
 
 @rule(_aten.div.Tensor, _aten.div.Scalar)
@@ -136,26 +144,27 @@ def _div(a, b):
     if bi is None:
         return joined(ar / br, ai / br)
     if not isinstance(b, torch.Tensor):
-        return a * (1 / b)
-    br, bi, divisor = _scaled_reciprocal(b)
+        return a * (1 / b) if b else joined(*(part / 0.0 for part in both_parts_of(a)))
+    br, bi, size = _scaled_reciprocal(b)
     if ai is None:
-        return _result(ar * br / divisor, -(ar * bi) / divisor)
-    return _result((ar * br + ai * bi) / divisor, (ai * br - ar * bi) / divisor)
+        return _result(ar * br / size, -(ar * bi) / size)
+    return _result((ar * br + ai * bi) / size, (ai * br - ar * bi) / size)
 
 
 @rule(_aten.reciprocal.default)
 def _reciprocal(x):
-    real, imag, divisor = _scaled_reciprocal(x)
-    return joined(real / divisor, -imag / divisor)
+    real, imag, size = _scaled_reciprocal(x)
+    return joined(real / size, -imag / size)
 
 
 @rule(_aten.abs.default)
 def _abs(x):
-    """As hypot: the larger part times sqrt(1 + (smaller / larger)^2)."""
+    """As hypot: the larger part times sqrt(1 + (smaller / larger)^2); infinite if one part is, even beside NaN."""
     real, imag = parts_of(x)
     a, b = real.abs(), imag.abs()
-    ratio = torch.minimum(a, b) / _magnitude(real, imag)
-    return torch.maximum(a, b) * torch.sqrt(ratio * ratio + 1)
+    larger = torch.maximum(a, b)
+    ratio = torch.minimum(a, b) / _divisor(larger)
+    return torch.where((a == math.inf) | (b == math.inf), math.inf, larger * torch.sqrt(ratio * ratio + 1))
 
 
 @rule(_aten.angle.default)
@@ -166,9 +175,11 @@ def _angle(x):
 
 @rule(_aten.sgn.default)
 def _sgn(x):
-    size = _abs(x)
+    scale = _divisor(_larger(*parts_of(x)))
+    real, imag = (part / scale for part in parts_of(x))
+    size = torch.sqrt(real * real + imag * imag)
     size = torch.where(size == 0, 1.0, size)
-    return joined(*(part / size for part in parts_of(x)))
+    return joined(real / size, imag / size)
 
 
 @rule(_aten.exp.default)
@@ -185,9 +196,17 @@ def _log(x):
 
 @rule(_aten.sqrt.default)
 def _sqrt(x):
+    """Scaled by a power of 4, so that nothing is denormal, or infinite where the root is not."""
     real, imag = parts_of(x)
-    large = torch.sqrt((_abs(x) + real.abs()) * 0.5)
-    small = imag.abs() / torch.clamp(large * 2, min=torch.finfo(real.dtype).tiny)
+    info = torch.finfo(real.dtype)
+    is_small = _larger(real, imag) < 1
+    root = 2.0 ** (2 - math.log2(info.eps) // 2)
+    scale = torch.where(is_small, root * root, 1 / 16).to(real.dtype)
+    real, imag = real * scale, imag * scale
+    large = torch.sqrt(_abs(joined(real, imag)) * 0.5 + real.abs() * 0.5)
+    small = imag.abs() / torch.clamp(large * 2, min=info.tiny)
+    back = torch.where(is_small, 1 / root, 4.0).to(real.dtype)
+    large, small = large * back, small * back
     is_right = real >= 0
     return joined(torch.where(is_right, large, small), torch.copysign(torch.where(is_right, small, large), imag))
 
@@ -275,21 +294,49 @@ def _rsqrt(x):
     return torch.reciprocal(torch.sqrt(x))
 
 
+def _power(x, exponent, of_zero):
+    """``of_zero`` has the parts of 0 to ``exponent``, for which the logarithm of 0 is no use."""
+    parts = parts_of(torch.exp(torch.log(x) * exponent))
+    is_zero = x == 0
+    return joined(*(torch.where(is_zero, a, b).to(b.dtype) for a, b in zip(of_zero, parts, strict=True)))
+
+
+def _powers_of_zero(exponent):
+    """0 right of the imaginary axis, infinite left of it, and on it 1 at 0 alone."""
+    real, imag = both_parts_of(exponent)
+    is_zero, is_one = real > 0, (real == 0) & (imag == 0)
+    is_finite = is_zero | is_one
+    infinite = torch.where(real < 0, math.inf, math.nan)
+    return torch.where(is_finite, is_one.to(infinite.dtype), infinite), torch.where(is_finite, 0.0, math.nan)
+
+
+def _power_of_zero(exponent: complex):
+    if exponent == 0 or exponent.real > 0:
+        return float(exponent == 0), 0.0
+    return math.inf if exponent.real < 0 else math.nan, math.nan
+
+
 @rule(_aten.pow.Tensor_Tensor)
 def _pow_of_tensors(x, exponent):
-    """0 to a power with a positive real part is 0, though its logarithm is infinite."""
-    power = torch.exp(torch.log(x) * exponent)
-    return torch.where((x == 0) & (parts_of(exponent)[0] > 0), torch.zeros_like(power), power)
+    if not x.is_complex():  # the logarithm of a negative number is complex
+        real = x.to(torch.result_type(x, parts_of(exponent)[0]))
+        x = joined(real, torch.zeros_like(real))
+    return _power(x, exponent, _powers_of_zero(exponent))
 
 
 @rule(_aten.pow.Scalar)
 def _pow_of_number(x, exponent):
+    if x == 0:
+        return joined(*(part.to(parts_of(exponent)[0].dtype) for part in _powers_of_zero(exponent)))
     return torch.exp(exponent * cmath.log(x))
 
 
 @rule(_aten.prod.dim_int)
-def _prod(x, dim, keepdim=False):
+def _prod(x, dim, keepdim=False, dtype=None):
     """The product of the halves, of which an odd number is left over."""
+    x = x if dtype is None else x.to(dtype)
+    if x.dim() == 0:
+        return x.clone()
     if not isinstance(x.shape[dim], int) or x.shape[dim] == 0:
         return NotImplemented
     while (count := x.shape[dim]) > 1:
@@ -300,8 +347,8 @@ def _prod(x, dim, keepdim=False):
 
 
 @rule(_aten.prod.default)
-def _prod_of_all(x):
-    return _prod(x.reshape(-1), 0)
+def _prod_of_all(x, dtype=None):
+    return _prod(x.reshape(-1), 0, dtype=dtype)
 
 
 @rule(_aten.linalg_vector_norm.default)
@@ -312,7 +359,7 @@ def _vector_norm(x, *args, **kwargs):
 @rule(_aten.pow.Tensor_Scalar)
 def _pow(x, exponent):
     if isinstance(exponent, complex):
-        return _pow_of_tensors(x, torch.full_like(x, exponent))
+        return _power(x.to(torch.result_type(x, exponent)), exponent, _power_of_zero(exponent))
     if exponent in (1, 2, 3, 4):
         result = x
         for _ in range(int(exponent) - 1):
@@ -347,58 +394,3 @@ def _isnan(x):
 def _isinf(x):
     real, imag = parts_of(x)
     return torch.isinf(real) | torch.isinf(imag)
-
-
-# Fourier transforms -----------------------------------------------------------------------
-
-
-@any_rule(_aten._fft_r2c.default)
-def _fft_r2c(x, dim, normalization, onesided):
-    real, imag = fft_r2c(x, dim[-1], normalization, onesided)
-    for axis in reversed(dim[:-1]):
-        real, imag = fft_c2c(real, imag, axis, normalization, True)
-    return joined(real, imag)
-
-
-@rule(_aten._fft_c2c.default)
-def _fft_c2c(x, dim, normalization, forward):
-    if not dim:
-        return _aten.clone(x)
-    real, imag = parts_of(x)
-    for axis in reversed(dim):
-        real, imag = fft_c2c(real, imag, axis, normalization, forward)
-    return joined(real, imag)
-
-
-@rule(_aten._fft_c2r.default)
-def _fft_c2r(x, dim, normalization, last_dim_size):
-    real, imag = parts_of(x)
-    for axis in dim[:-1]:
-        real, imag = fft_c2c(real, imag, axis, normalization, False)
-    return fft_c2r(real, imag, dim[-1], normalization, last_dim_size)
-
-
-@any_rule(_aten.unfold_backward.default)
-def _unfold_backward(parts, input_sizes, dim, size, step):
-    """The sum of overlapping parts, where ``istft`` puts them: shifted by whole steps, and added."""
-    steps = -(-size // step)
-    dim = dim % len(input_sizes)
-    if steps > _MOST_STEPS:
-        return NotImplemented
-    parts = _aten.constant_pad_nd(parts, [0, steps * step - size])
-    # [..., count, ..., size] to [..., size, count, ...], so that each piece of a step is contiguous in the result
-    parts = parts.movedim((dim, -1), (-2, -1))
-    total = None
-    for i in range(steps):
-        piece = parts[..., i * step : (i + 1) * step]
-        piece = _aten.constant_pad_nd(piece, [0, 0, i, steps - 1 - i])
-        total = piece if total is None else total + piece
-    flat = total.reshape(*total.shape[:-2], total.shape[-2] * step)
-    length = input_sizes[dim]
-    whole = flat.shape[-1]
-    # What no part covers is 0.
-    flat = flat[..., :length] if whole >= length else _aten.constant_pad_nd(flat, [0, length - whole])
-    return flat.movedim(-1, dim)
-
-
-_MOST_STEPS = 32

@@ -11,21 +11,21 @@ from torch.export import ExportedProgram
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
-from .complex_arithmetic import RULES
-from .custom_ops import custom_op
-from .fold_float64 import fold_float64, remove_unread, replace_by_constants
+from .complex_borders import READERS, is_complex, is_left, keep_whole, show_again, touches_complex
+from .complex_transforms import RULES
+from .custom_ops import aten_of, custom_op
+from .fold_float64 import fold_float64, is_assertion, remove_unread, replace_by_constants
 from .graph_edit import add_call
 from .placeholders import Placeholders
-from .private.torch import OpOverload, decompositions, has_aliases, leaves
+from .private.torch import OpOverload, decompositions, has_aliases
 
 _aten = torch.ops.aten
 _MOST_ROUNDS = 8  # of decomposing what the last one gave
-_LEFT = {_aten.complex.default, _aten.view_as_real.default, _aten.select.int}  # at inputs, constants and results
-_READERS = (_aten.view_as_real.default, _aten.view_as_real_copy.default)
+_LEFT = {*READERS, _aten.complex.default, _aten.select.int}  # at inputs, constants and results
 
 
 def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
-    """``program`` without complex numbers, but for its inputs and results and for operators without a rule.
+    """``program`` without complex numbers, but for its inputs, its results, and what these are computed of.
 
     ::
 
@@ -36,35 +36,65 @@ def take_complex_apart(program: ExportedProgram) -> ExportedProgram:
     """
     if not any(touches_complex(node) for node in program.graph.nodes):
         return program
-    program = program.run_decompositions({})
-    fold_float64(program)
+    apart = _in_rounds(program)
+    if any(map(is_left, apart.graph.nodes)):
+        apart = _apart_but_whole(program) or apart
+    whole = show_again(apart)
+    _split_constants(apart)
+    for node in apart.graph.nodes:
+        # Else the checks of the Edge dialect end with an error, and nobody sees the reason that we give.
+        is_operator = is_left(node) and isinstance(node.target, OpOverload)
+        if is_operator and node not in whole and not has_aliases(node.target):
+            node.target = custom_op(node.target)
+    apart.graph_module.recompile()
+    return apart
+
+
+def _in_rounds(program: ExportedProgram) -> ExportedProgram:
+    """``program`` with parts of all complex numbers that the rules take apart."""
     default = decompositions()
     found = _operators_on_complex(program)
     for _ in range(_MOST_ROUNDS):
         known = {operator: default[operator] for operator in found - RULES.keys() if operator in default}
         program = program.run_decompositions({**RULES, **known})
+        _drop_checks_of_types(program.graph)
+        fold_float64(program)
         _read_parts(program.graph)
         before, found = found, _operators_on_complex(program)
         if found <= _LEFT or found == before:
             break
-    _split_constants(program)
-    for node in program.graph.nodes:
-        # Else the checks of the Edge dialect end with an error, and nobody sees the reason that we give.
-        if touches_complex(node) and isinstance(node.target, OpOverload) and not has_aliases(node.target):
-            node.target = custom_op(node.target)
-    program.graph_module.recompile()
     return program
 
 
-def _is_complex(value) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_complex()
+def _apart_but_whole(program: ExportedProgram) -> ExportedProgram | None:
+    """The same, but what becomes complex results, or is read by operators without a rule, as it is.
+
+    None if ExecuTorch would refuse that.
+    """
+    program = _decomposed_to_rules(program)
+    without_rule: set[object] = set()
+    while keep_whole(program, without_rule):
+        apart = _in_rounds(program)
+        # Some operators have a rule that does not take each one.
+        left = (_operators_on_complex(apart) - _LEFT) & _operators_on_complex(program) - without_rule
+        left = {operator for operator in left if isinstance(operator, OpOverload) and aten_of(operator) is operator}
+        if not left:
+            return apart
+        without_rule |= left
+    return None
 
 
-def touches_complex(node: FxNode) -> bool:
-    if node.op != "call_function":
-        return False
-    operands = (source.meta.get("val") for source in node.all_input_nodes)
-    return any(map(_is_complex, leaves([node.meta.get("val"), *operands])))
+def _decomposed_to_rules(program: ExportedProgram) -> ExportedProgram:
+    """``program`` with operators on complex tensors that have a rule or cannot be decomposed."""
+    default = decompositions()
+    for _ in range(_MOST_ROUNDS):
+        known = _operators_on_complex(program) - RULES.keys() & default.keys()
+        program = program.run_decompositions({operator: default[operator] for operator in known})
+        _drop_checks_of_types(program.graph)
+        fold_float64(program)
+        if not known:
+            break
+    return program
 
 
 def _operators_on_complex(program: ExportedProgram) -> set[object]:
@@ -84,13 +114,13 @@ def _split_constants(program: ExportedProgram) -> None:
     values: dict[FxNode, torch.Tensor] = {}
     split = set()
     for node in program.graph.nodes:
-        if node.op != "placeholder" or not _is_complex(node.meta.get("val")):
+        if node.op != "placeholder" or not is_complex(node.meta.get("val")):
             continue
         tensor = placeholders.constant_tensor(node)
         if tensor is None:
             continue
         pairs = torch.view_as_real(tensor.detach().resolve_conj())
-        for reader in (user for user in node.users if user.target in _READERS):
+        for reader in (user for user in node.users if user.target in READERS):
             split.add(node)
             for user in reader.users:
                 part = _part(user)
@@ -104,10 +134,17 @@ def _split_constants(program: ExportedProgram) -> None:
         remove_unread(program, split)
 
 
+def _drop_checks_of_types(graph: Graph) -> None:
+    """Those of complex tensors, which ``to`` leaves behind: their parts have other types."""
+    for node in list(graph.nodes):
+        if is_assertion(node) and touches_complex(node):
+            graph.erase_node(node)
+
+
 def _read_parts(graph: Graph) -> None:
     """Has those that read the parts of ``complex(real, imag)`` read ``real`` and ``imag``."""
     for node in list(graph.nodes):
-        if node.target not in _READERS or node.args[0].target is not _aten.complex.default:
+        if node.target not in READERS or node.args[0].target is not _aten.complex.default:
             continue
         parts = node.args[0].args
         for user in list(node.users):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from .private.torch import OpOverload, leaves, map_leaves
+from .private.torch import OpOverload, leaves, map_leaves, parameters
 
 _aten = torch.ops.aten
 _REAL = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.complex128: torch.float64}
@@ -58,7 +58,7 @@ def parts_of(x):
     return (x.real, x.imag) if isinstance(x, complex) else (x, None)
 
 
-def _tensors(x):
+def both_parts_of(x):
     """The parts of a tensor, zeros where it has no imaginary one."""
     real, imag = parts_of(x)
     return real, torch.zeros_like(real) if imag is None else imag
@@ -89,17 +89,25 @@ def _conj(x):
 # Data that moves --------------------------------------------------------------------------
 
 
+#: Operands that choose elements, and are no numbers to take apart.
+_CHOOSERS = ("condition", "index", "indices")
+
+
 def _by_parts(*operators: OpOverload) -> None:
-    """Operators that do the same with real and with imaginary parts."""
+    """Operators that do the same with real and with imaginary parts, which are 0 of real tensors."""
     for operator in operators:
 
         @rule(operator)
         def by_parts(*args, operator=operator, **kwargs):
-            def apply(part: int):
-                def chosen(x):
-                    return _tensors(x)[part] if isinstance(x, torch.Tensor) and x.is_complex() else x
+            names = [parameter.name for parameter in parameters(operator)]
 
-                return operator(*map_leaves(chosen, args), **map_leaves(chosen, kwargs))
+            def apply(part: int):
+                def chosen(name, x):
+                    if name in _CHOOSERS:
+                        return x
+                    return map_leaves(lambda leaf: _part_of(leaf, part), x)
+
+                return operator(*map(chosen, names, args), **{name: chosen(name, x) for name, x in kwargs.items()})
 
             real, imag = apply(0), apply(1)
             if isinstance(real, (tuple, list)):
@@ -107,8 +115,16 @@ def _by_parts(*operators: OpOverload) -> None:
             return joined(real, imag)
 
 
+def _part_of(x, part: int):
+    """Of a tensor, or of what is a complex type."""
+    if isinstance(x, torch.dtype):
+        return _REAL.get(x, x)
+    return both_parts_of(x)[part] if isinstance(x, torch.Tensor) else x
+
+
 _by_parts(
     _aten.alias.default,
+    _aten.cat.default,
     _aten.clone.default,
     _aten.cumsum.default,
     _aten.detach.default,
@@ -117,6 +133,8 @@ _by_parts(
     _aten.flip.default,
     _aten.gather.default,
     _aten.index.Tensor,
+    _aten.index_add.default,
+    _aten.index_copy.default,
     _aten.index_select.default,
     _aten.lift_fresh_copy.default,
     _aten.mean.default,
@@ -125,13 +143,18 @@ _by_parts(
     _aten.permute.default,
     _aten.repeat.default,
     _aten.roll.default,
+    _aten.scatter.src,
+    _aten.scatter_add.default,
     _aten.select.int,
+    _aten.select_scatter.default,
     _aten.slice.Tensor,
+    _aten.slice_scatter.default,
     _aten.split.Tensor,
     _aten.split_with_sizes.default,
     _aten.squeeze.default,
     _aten.squeeze.dim,
     _aten.squeeze.dims,
+    _aten.stack.default,
     _aten.sum.default,
     _aten.sum.dim_IntList,
     _aten.t.default,
@@ -142,44 +165,24 @@ _by_parts(
     _aten.unfold.default,
     _aten.unsqueeze.default,
     _aten.view.default,
+    _aten.where.self,
     _aten._unsafe_view.default,
 )
 
 
-def _all_by_parts(*operators: OpOverload) -> None:
-    """The same of operators with several tensors of numbers, of which some may be real."""
-    for operator in operators:
-
-        @rule(operator)
-        def by_parts(*args, operator=operator, **kwargs):
-            def apply(part: int):
-                def chosen(x):
-                    is_number = isinstance(x, torch.Tensor) and (x.is_complex() or x.is_floating_point())
-                    return _tensors(x)[part] if is_number else x
-
-                return operator(*map_leaves(chosen, args), **map_leaves(chosen, kwargs))
-
-            return joined(apply(0), apply(1))
-
-
-_all_by_parts(
-    _aten.cat.default,
-    _aten.copy.default,
-    _aten.index_add.default,
-    _aten.index_copy.default,
-    _aten.scatter.src,
-    _aten.scatter_add.default,
-    _aten.select_scatter.default,
-    _aten.slice_scatter.default,
-    _aten.stack.default,
-    _aten.where.self,
-)
+@rule(_aten.copy.default)
+def _copy(x, source, non_blocking=False):
+    if not x.is_complex():
+        return _aten.copy(x, parts_of(source)[0])
+    if x.dtype == source.dtype and x.shape == source.shape:
+        return source  # which may be one that stays whole
+    return joined(*(_aten.copy(a, b) for a, b in zip(both_parts_of(x), both_parts_of(source), strict=True)))
 
 
 @rule(_aten.index_put.default)
 def _index_put(x, indices, values, accumulate=False):
-    results = [_aten.index_put(a, indices, b, accumulate) for a, b in zip(_tensors(x), _tensors(values), strict=True)]
-    return joined(*results)
+    pairs = zip(both_parts_of(x), both_parts_of(values), strict=True)
+    return joined(*(_aten.index_put(a, indices, b, accumulate) for a, b in pairs))
 
 
 @rule(_aten.constant_pad_nd.default)
@@ -204,10 +207,13 @@ def _filled_rule(*operators: OpOverload) -> None:
             like = args[0] if isinstance(args[0], torch.Tensor) else None
             dtype = dtype or (like.dtype if like is not None else None)
             value = next((x for x in args[1:] if isinstance(x, complex)), None)
-            if dtype not in _REAL and value is None:
+            is_like_complex = like is not None and like.is_complex()
+            if dtype not in _REAL and value is None and not is_like_complex:
                 return NotImplemented
-            if like is not None and like.is_complex():
+            if is_like_complex:
                 args = (parts_of(like)[0], *args[1:])
+            if dtype is not None and dtype not in _REAL:
+                return operator(*args, dtype=dtype, **kwargs)
             options = {**kwargs, "dtype": _REAL.get(dtype, torch.get_default_dtype())}
             if value is None:
                 real = operator(*args, **options)
@@ -218,8 +224,12 @@ def _filled_rule(*operators: OpOverload) -> None:
 
 
 _filled_rule(
+    _aten.empty_like.default,
     _aten.full.default,
     _aten.full_like.default,
+    _aten.new_empty.default,
+    _aten.new_full.default,
+    _aten.new_ones.default,
     _aten.new_zeros.default,
     _aten.ones.default,
     _aten.ones_like.default,
@@ -232,9 +242,11 @@ _filled_rule(
 def _to_copy(x, *, dtype=None, **kwargs):
     if not x.is_complex() and dtype not in _REAL:
         return NotImplemented
-    if dtype is not None and dtype not in _REAL:
-        return _aten._to_copy(parts_of(x)[0], dtype=dtype, **kwargs)
     real, imag = parts_of(x)
+    if dtype == torch.bool:
+        return (real != 0) | (imag != 0)
+    if dtype is not None and dtype not in _REAL:
+        return _aten._to_copy(real, dtype=dtype, **kwargs)
     options = {**kwargs, "dtype": _REAL[x.dtype if dtype is None else dtype]}
     real = _aten._to_copy(real, **options)
     return joined(real, torch.zeros_like(real) if imag is None else _aten._to_copy(imag, **options))

@@ -30,8 +30,33 @@ def _c2r(real, imag, dim, norm, length):
     return _aten._fft_c2r(torch.complex(real, imag), [dim], norm, length).contiguous()
 
 
-for _name, _function in (("fft_c2c", _c2c), ("fft_r2c", _r2c), ("fft_c2r", _c2r)):
+def _resized(x: torch.Tensor, dim: int, size) -> torch.Tensor:
+    shape = list(x.shape)
+    shape[dim] = size
+    return x.new_empty(shape)
+
+
+def _shape_c2c(real, imag, dim, norm, forward):
+    return real.new_empty(real.shape), real.new_empty(real.shape)
+
+
+def _shape_r2c(x, dim, norm, onesided):
+    size = x.shape[dim] // 2 + 1 if onesided else x.shape[dim]
+    return _resized(x, dim, size), _resized(x, dim, size)
+
+
+def _shape_c2r(real, imag, dim, norm, length):
+    return _resized(real, dim, length)
+
+
+# Without shapes of their own, programs would be traced through complex numbers: a third of lowering a Fourier operator.
+for _name, _function, _shape in (
+    ("fft_c2c", _c2c, _shape_c2c),
+    ("fft_r2c", _r2c, _shape_r2c),
+    ("fft_c2r", _c2r, _shape_c2r),
+):
     _LIBRARY.impl(_name, _function, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"et_xnnpack::{_name}", _shape, lib=_LIBRARY)
 
 fft_c2c = torch.ops.et_xnnpack.fft_c2c.default
 fft_r2c = torch.ops.et_xnnpack.fft_r2c.default

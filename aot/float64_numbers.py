@@ -2,15 +2,48 @@
 """Numbers of a program that computes with them in float64."""
 
 import struct
+from collections.abc import Container
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node as FxNode
 
 from .graph_edit import add_call
-from .private.torch import OpOverload, fake_of, leaves, parameters, tensor_parameters
+from .private.torch import (
+    OpOverload,
+    decompositions,
+    fake_of,
+    has_aliases,
+    leaves,
+    parameters,
+    tensor_parameters,
+)
 
 _aten = torch.ops.aten
+_MOST_ROUNDS = 8  # of decomposing what the last one gave
+
+
+def decompose_float64(program: ExportedProgram, kept: Container[str]) -> ExportedProgram:
+    """``program`` without operators on float64 that PyTorch decomposes and that are not ``kept``, by name.
+
+    ExecuTorch would do it after ``keep_float64_numbers``, which would not see the numbers that come of it.
+    """
+    before = None
+    for _ in range(_MOST_ROUNDS):
+        found = {
+            node.target
+            for node in program.graph.nodes
+            if isinstance(node.target, OpOverload) and str(node.target) not in kept
+            if not has_aliases(node.target) and _computes_float64(node)
+        }
+        if not found or found == before:
+            break
+        before, table = found, decompositions()
+        known = {target: table[target] for target in found & table.keys()}
+        if not known:
+            break
+        program = program.run_decompositions(known)
+    return program
 
 
 def keep_float64_numbers(program: ExportedProgram) -> None:

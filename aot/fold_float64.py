@@ -42,7 +42,7 @@ def fold_float64(program: ExportedProgram) -> None:
     computed = _Computed(placeholders)
     replace_by_constants(program, {node: computed(node) for node in results})
     for node in wide:
-        for user in [user for user in node.users if _is_assertion(user)]:
+        for user in [user for user in node.users if is_assertion(user)]:
             program.graph.erase_node(user)
     program.graph.eliminate_dead_code()
     remove_unread(program, sources)
@@ -93,7 +93,7 @@ def _is_wide(node: FxNode) -> bool:
     return any(isinstance(value, torch.Tensor) and value.dtype in _WIDE for value in _values(node))
 
 
-def _is_assertion(node: FxNode) -> bool:
+def is_assertion(node: FxNode) -> bool:
     return node.target is _aten._assert_tensor_metadata.default
 
 
@@ -103,7 +103,7 @@ def _is_result(node: FxNode, wide: set[FxNode]) -> bool:
     A constant cannot be a result of the program, and scales in float64 are taken as they are.
     """
     value = node.meta["val"]
-    readers = [user for user in node.users if user not in wide and user.op != "output" and not _is_assertion(user)]
+    readers = [user for user in node.users if user not in wide and user.op != "output" and not is_assertion(user)]
     return (
         isinstance(value, torch.Tensor)
         and value.numel() * value.element_size() <= _MOST_BYTES

@@ -20,7 +20,7 @@ from . import ops, progress
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .collector import no_full_collections
 from .custom_ops import custom_op, needs_custom_op
-from .float64_numbers import keep_float64_numbers
+from .float64_numbers import decompose_float64, keep_float64_numbers
 from .fold_float64 import fold_float64
 from .lowering import Support, is_check, is_size, reads_or_checks_integer, target_name, try_group
 from .placeholders import Placeholders
@@ -114,13 +114,15 @@ def _sink(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> dict[int
 
 
 def _place_folded(folded: list[FxNode], groups: dict[int, list[FxNode]]) -> None:
-    """Puts a node that computes a constant beside the one node that reads it."""
+    """Puts a node that computes a constant beside the one node that reads it, and a result into the first group."""
     group_of = {node: group for group in groups.values() for node in group}
+    first = groups[min(groups)] if groups else None
     for node in reversed(folded):
         (user,) = node.users
-        if user in group_of:
-            group_of[user].append(node)
-            group_of[node] = group_of[user]
+        group = first if user.op == "output" else group_of.get(user)
+        if group is not None:
+            group.append(node)
+            group_of[node] = group
 
 
 def _place_checks(program: ExportedProgram, groups: dict[int, list[FxNode]]) -> None:
@@ -236,12 +238,17 @@ class EtXnnpackPartitioner(Partitioner):
         runtime_options: Mapping[str, bool | int | str] | None = None,
     ):
         super().__init__()
-        specs = ReportedSpecs([*(compile_specs or []), *runtime_specs(runtime_options or {})])
+        specs = ReportedSpecs(runtime_specs({} if runtime_options is None else runtime_options))
+        if compile_specs is not None:
+            check_compile_specs(compile_specs)
+            specs[:0] = compile_specs
         check_compile_specs(specs)
         if isinstance(min_partition_size, bool) or not isinstance(min_partition_size, int):
             raise TypeError(f"min_partition_size takes an integer, not {min_partition_size!r}")
         if min_partition_size < 1:
             raise ValueError(f"min_partition_size takes 1 or more, not {min_partition_size}")
+        if not isinstance(require_full_delegation, bool):
+            raise TypeError(f"require_full_delegation takes a bool, not {require_full_delegation!r}")
         self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, specs)
         self.selection = Selection(allow_operators, block_operators, allow_modules, block_modules)
         self.min_partition_size = min_partition_size
@@ -262,7 +269,7 @@ class EtXnnpackPartitioner(Partitioner):
         return dry.report
 
     def transform_for_pre_decomposition(self, exported_program: ExportedProgram) -> ExportedProgram:
-        return prepare(exported_program)
+        return decompose_float64(prepare(exported_program), ops.ROWS)
 
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take.

@@ -30,6 +30,7 @@ from torchao.quantization.transform_module import register_quantize_module_handl
 
 from .partitioner import EtXnnpackPartitioner
 from .quantizer import EtXnnpackQuantizer
+from .selection import check_names
 
 BACKEND = "et_xnnpack"
 GROUP_SIZE = 32
@@ -142,7 +143,7 @@ class EtXnnpackRecipeProvider(BackendRecipeProvider):
         return list(EtXnnpackRecipeType)
 
     def create_recipe(self, recipe_type: RecipeType, **options) -> ExportRecipe | None:
-        """Raises ValueError for options that the recipe does not have."""
+        """Raises ValueError for options that the recipe does not have, and TypeError for values of another type."""
         if not isinstance(recipe_type, EtXnnpackRecipeType):
             return None
         known = {"group_size"} if recipe_type in _GROUPED else set()
@@ -151,11 +152,12 @@ class EtXnnpackRecipeProvider(BackendRecipeProvider):
         if unknown := set(options) - known:
             raise ValueError(f"{recipe_type.value} has no option {', '.join(sorted(unknown))}")
         group_size = options.get("group_size", GROUP_SIZE)
-        if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 2:
-            raise ValueError(f"group_size is {group_size!r}, but must be a number of weights")
+        if not isinstance(group_size, int) or isinstance(group_size, bool):
+            raise TypeError(f"group_size is {group_size!r}, but must be a number of weights")
+        if group_size < 2:
+            raise ValueError(f"group_size is {group_size}, but must be 2 or more")
         int8_modules = options.get("int8_modules", INT8_MODULES)
-        if isinstance(int8_modules, str) or not all(isinstance(p, str) for p in int8_modules):
-            raise ValueError(f"int8_modules is {int8_modules!r}, but must be patterns of names")
+        check_names("int8_modules", int8_modules)
         lowering = LoweringRecipe(
             partitioners=[EtXnnpackPartitioner()],
             edge_compile_config=EdgeCompileConfig(_check_ir_validity=False),

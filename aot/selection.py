@@ -4,13 +4,20 @@
 import dataclasses
 import difflib
 import fnmatch
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from torch.fx import Node as FxNode
 
 from . import ops
 from .lowering.nodes import target_name
 from .private.torch import sources
+
+
+def check_names(option: str, names: Collection[str]) -> None:
+    """Raises TypeError unless ``names`` are names, which can be read more than once."""
+    is_list = isinstance(names, Collection) and not isinstance(names, (str, bytes))
+    if not is_list or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{option} takes a list of names, not {names!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,9 +36,7 @@ class Selection:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
-            patterns = getattr(self, field.name)
-            if isinstance(patterns, str) or not all(isinstance(p, str) for p in patterns):
-                raise TypeError(f"{field.name} takes a list of names, not {patterns!r}")
+            check_names(field.name, getattr(self, field.name))
         for pattern in (*self.allow_operators, *self.block_operators):
             _check_operator(pattern)
 

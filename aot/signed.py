@@ -43,6 +43,13 @@ def _is_signed(node) -> bool:
     return isinstance(value, torch.SymInt) and may_be_negative(value)
 
 
+def _is_read(number) -> bool:
+    """Whether a tensor can take the place of ``number``, which depends on an integer off a tensor."""
+    if not _is_signed(number):
+        return False
+    return number.target in READS or (number.target in _ARITHMETIC and any(map(_is_read, number.args)))
+
+
 def _take_tensors(graph: Graph, node: FxNode) -> None:
     """Gives ``node`` a tensor for each such integer that it takes as a number."""
     if node.target in (_aten.scalar_tensor.default, _aten.full.default) and _is_signed(node.args[-1]):
@@ -71,13 +78,13 @@ def _tensor(graph: Graph, number: FxNode) -> FxNode | None:
     if number.target in READS:
         with graph.inserting_before(number):  # the program may write to what it has read
             return _copy(graph, number.args[0])
-    if number.target not in _ARITHMETIC:
+    if not _is_read(number):
         return None
-    operands = [_tensor(graph, x) if _is_signed(x) else x for x in number.args]
+    operands = [_tensor(graph, x) if _is_read(x) else x for x in number.args]
     if None in operands:
         return None
-    value = next(x.meta["val"] for x, y in zip(operands, number.args, strict=True) if _is_signed(y))
-    if not _is_signed(number.args[0]):
+    value = next(x.meta["val"] for x, y in zip(operands, number.args, strict=True) if _is_read(y))
+    if not _is_read(number.args[0]):
         operands[0] = add_call(graph, _aten.scalar_tensor.default, value, operands[0], dtype=torch.int64)
     return add_call(graph, _ARITHMETIC[number.target], value, *operands)
 

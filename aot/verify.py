@@ -42,6 +42,8 @@ def verify(graph: Graph) -> None:
     for value in graph.values.values():
         if value.constant is not None and value.constant.array.shape != value.shape:
             raise ValueError(f"constant %{value.name} holds {value.constant.array.shape}, not {value.shape}")
+        if value.quantization is not None and not value.quantization.fits(value.shape):
+            raise ValueError(f"the scales or zero points of %{value.name} do not fit its shape {value.shape}")
 
 
 def _symbols_of_inputs(graph: Graph) -> set:

@@ -22,6 +22,7 @@ import machine_limits
 import models
 import numpy as np
 from markdown_table import table
+from options import absolute, positive
 from rich.console import Console
 from rich.progress import Progress
 from worker import Worker
@@ -95,16 +96,11 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=15, help="turns of each engine")
     parser.add_argument("--calls", type=positive, default=5, help="timed calls in a turn; 2 more warm up")
     parser.add_argument("--seconds", type=float, default=30, help="no new round of a model after this time")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument(
+        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
+    )
     parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
     return parser.parse_args()
-
-
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 # Programs -------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import emulated
+from options import absolute
 from tabulate import tabulate
 
 HERE = Path(__file__).resolve().parent
@@ -33,7 +34,7 @@ def main() -> int:
     parser.add_argument("--builds", nargs="+", default=list(BUILDS), metavar="NAME", help="folders in build/")
     parser.add_argument("--cpus", nargs="+", default=list(emulated.CPUS), metavar="CPU")
     parser.add_argument("--programs", nargs="+", default=list(emulated.PROGRAMS), metavar="PROGRAM")
-    parser.add_argument("--output", type=Path, default=emulated.FOLDER, help="folder of the results")
+    parser.add_argument("--output", type=absolute, default=emulated.FOLDER, help="folder of the results")
     parser.add_argument("--fresh", action="store_true", help="count again what is known of the same libraries")
     arguments = parser.parse_args()
 

@@ -17,12 +17,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-from bench import fingerprint, machine, positive, versions
+from bench import fingerprint, machine, versions
 from executorch.backends.et_xnnpack.aot.cli.worker import Worker as LimitsWorker
 from language import engines, report
 from language.engines._exporter import CHUNK
 from language.models import FORMATS, MODELS, TRIAL
 from language.worker import Worker
+from options import absolute, positive
 from rich.console import Console
 from worker import CPU_TIME
 
@@ -88,7 +89,9 @@ def parse_arguments() -> argparse.Namespace:
         "--longest", type=float, default=120, help="seconds that such a call may take to be made at all"
     )
     parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument(
+        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
+    )
     parser.add_argument("--fresh", action="store_true", help="make all programs again")
     parser.add_argument("--discard", action="store_true", help="remove each program once it is measured")
     parser.add_argument("--add", action="store_true", help="keep what llm.json has and is not measured again")

@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from options import absolute
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OURS, BASE = "et_xnnpack", "official"
@@ -25,7 +27,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL")
     parser.add_argument("--rounds", type=int, default=5, help="processes for each number")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument(
+        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
+    )
     parser.add_argument("--prepare", nargs=3, metavar=("ENGINE", "MODEL", "FOLDER"), help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, metavar=("ENGINE", "WHAT", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -18,6 +18,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from options import absolute
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OURS, BASE = "et_xnnpack", "official"
@@ -32,7 +34,7 @@ def main() -> int:
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="ENGINE")
     parser.add_argument("--rounds", type=int, default=3, help="lowerings of each")
     parser.add_argument("--profile", action="store_true", help="the functions of ours that take longest, in one more")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of results")
+    parser.add_argument("--output", type=absolute, default=ROOT / "build" / "bench", help="folder of results")
     parser.add_argument("--lower", nargs=2, metavar=("ENGINE", "MODEL"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.lower:

@@ -14,6 +14,7 @@ from pathlib import Path
 import cases
 import engines
 import numpy as np
+from options import absolute
 from rich.console import Console
 from rich.progress import Progress
 from tabulate import tabulate
@@ -34,7 +35,9 @@ def main() -> int:
     parser.add_argument("--operators", nargs="+", choices=known, default=known, metavar="OPERATOR")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=10, help="turns of each engine")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument(
+        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
+    )
     arguments = parser.parse_args()
     workers = {name: Worker(name) for name in ENGINES}
     rows = []

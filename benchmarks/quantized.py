@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from bench import ROOT, machine, versions
+from options import absolute
 from quantized_programs import (
     CALIBRATION,
     IMAGES,
@@ -42,7 +43,9 @@ def main() -> int:
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each program")
     parser.add_argument("--seconds", type=float, default=20, help="no new round of a model after this time")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument(
+        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
+    )
     parser.add_argument("--fresh", action="store_true", help="lower all programs again")
     arguments = parser.parse_args()
     if OURS not in arguments.engines:

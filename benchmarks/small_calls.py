@@ -18,6 +18,7 @@ import engines
 import small_models
 from bench import OURS, ROOT, TOLERANCE, machine, prepare, versions
 from markdown_table import table
+from options import absolute
 from worker import CPU_TIME, Worker
 
 ENGINES = (OURS, "official", "onnxruntime")
@@ -30,7 +31,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=25, help="turns of each engine")
     parser.add_argument("--calls", type=int, default=5000, help="calls in a turn")
     parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument(
+        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
+    )
     parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
     arguments = parser.parse_args()
     if arguments.cpu_time:

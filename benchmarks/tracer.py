@@ -20,6 +20,7 @@ from engines import _executorch, et_xnnpack_engine
 from executorch.backends import et_xnnpack
 from executorch.extension.pybindings import portable_lib
 from markdown_table import table
+from options import absolute
 
 #: Options of the load, and whether there is a tracer. What the others are divided by comes first.
 WAYS = {
@@ -36,7 +37,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=101, help="turns of each way")
     parser.add_argument("--calls", type=int, default=2000, help="calls in a turn")
     parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs and results")
+    parser.add_argument(
+        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
+    )
     arguments = parser.parse_args()
     clock = time.process_time if arguments.cpu_time else time.perf_counter
 

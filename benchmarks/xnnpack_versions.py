@@ -19,6 +19,7 @@ import layers
 import models
 import quantized_programs
 from bench import ROOT, TOLERANCE, prepare
+from options import absolute
 from tabulate import tabulate
 from worker import CPU_TIME, Worker
 
@@ -40,7 +41,7 @@ def main() -> int:
         "--cpu-time", action="store_true", help="time of the process, on a busy machine; of all threads"
     )
     parser.add_argument("--best", action="store_true", help="the least of all calls instead of the median")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench", help="folder of programs")
+    parser.add_argument("--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs")
     arguments = parser.parse_args()
     arguments.models = [n for name in arguments.models for n in (LAYERS if name == "layers" else [name])]
     known = {model.name for model in models.MODELS} | set(LAYERS)

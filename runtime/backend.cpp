@@ -17,7 +17,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/xnnpack/library.h"
 #include "runtime/kernels/simd/isa.h"
-#include "runtime/base/waiting.h"
+#include "runtime/base/interpreter.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -73,7 +73,7 @@ std::string& last_error_of_this_thread() {
 // Logs a failure, remembers its message and gives its code. REQUIRES: this thread holds no lock
 Error report(const Status& status, const char* what) {
   if (!status.ok()) {
-    ET_LOG(Error, "et_xnnpack: %s: %s", what, status.message().c_str());
+    log_error(what, status.message().c_str());
     const Status remembered = guarded([&]() -> Status {
       last_error_of_this_thread() = status.message();
       return {};
@@ -90,7 +90,7 @@ using Notes = std::vector<std::string>;
 
 void log(const Notes& notes) {
   for (const std::string& note : notes) {
-    ET_LOG(Error, "et_xnnpack: %s", note.c_str());
+    log_error(nullptr, note.c_str());
   }
 }
 
@@ -347,6 +347,14 @@ uint64_t EtXnnpackBackend::num_loads() const {
   return num_loads_of_this_thread();
 }
 
+Error EtXnnpackBackend::check_options(Span<const BackendOption> options) const {
+  const Status status = guarded([&] {
+    Options checked;
+    return set_options(options, &checked);
+  });
+  return report(status, "check_options");
+}
+
 Error EtXnnpackBackend::check_specs(ArrayRef<CompileSpec> specs) const {
   const Status status = guarded([&] {
     Options checked;
@@ -402,8 +410,8 @@ Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) co
   return report(status, "inspect");
 }
 
-void EtXnnpackBackend::set_wait_hooks(WaitHooks hooks) const {
-  et_xnnpack::set_wait_hooks(hooks);
+void EtXnnpackBackend::set_interpreter_hooks(InterpreterHooks hooks) const {
+  et_xnnpack::set_interpreter_hooks(hooks);
 }
 
 const std::string& EtXnnpackBackend::last_error() const {

@@ -10,7 +10,7 @@ namespace executorch::backends::et_xnnpack {
 
 // The adapter between ExecuTorch and Executable. There is one, made at registration and
 // never destroyed. All functions are thread-safe; two calls of execute() with the same
-// handle run one after the other, with different handles at the same time. waiting.h has the order of locks.
+// handle run one after the other, with different handles at the same time. base/mutex.h has the order of locks.
 // Whatever the standard library throws ends here, as an error: ExecuTorch knows no exceptions.
 class EtXnnpackBackend final : public Inspector {
  public:
@@ -37,13 +37,14 @@ class EtXnnpackBackend final : public Inspector {
 
   Error set_load_options(Span<const BackendOption> options) const override;
   std::uint64_t num_loads() const override;
+  Error check_options(Span<const BackendOption> options) const override;
   Error check_specs(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const override;
   Error verify(Span<const uint8_t> blob) const override;
   Error inspect(Span<const uint8_t> blob, std::string* text) const override;
   std::string xnnpack_version() const override;
   std::string instruction_set() const override;
   std::string xnnpack_microkernels() const override;
-  void set_wait_hooks(WaitHooks hooks) const override;
+  void set_interpreter_hooks(InterpreterHooks hooks) const override;
   const std::string& last_error() const override;
 
  private:

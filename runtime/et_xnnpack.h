@@ -19,11 +19,13 @@ namespace executorch::backends::et_xnnpack {
 // The name of the backend in a program and in ExecuTorch's registry.
 inline constexpr char kBackendName[] = "EtXnnpackBackend";
 
-// What a process does before and after a thread waits for another one; `end` gets what `begin` returned, unless that
-// is null. For an interpreter that lets one thread run at a time, as ExecuTorch's log may wait for it.
-struct WaitHooks {
-  void* (*begin)() = nullptr;
-  void (*end)(void* state) = nullptr;
+// Of an interpreter that lets one thread run at a time, and for which ExecuTorch's log may wait.
+struct InterpreterHooks {
+  // Before and after a thread waits for another one; the second gets what the first returned, unless that is null.
+  void* (*begin_waiting)() = nullptr;
+  void (*end_waiting)(void* state) = nullptr;
+  // Logs a message and, unless it is null, what was tried. False: ExecuTorch is to log it.
+  bool (*log)(const char* what, const char* message) = nullptr;
 };
 
 // What the registered backend offers beyond ExecuTorch's interface. Get it with
@@ -38,6 +40,10 @@ class Inspector : public executorch::runtime::BackendInterface {
   // How often init() was called on this thread: whether there was a use for such options.
   virtual std::uint64_t num_loads() const = 0;
 
+  // Whether set_option() would take these; sets nothing.
+  virtual executorch::runtime::Error check_options(
+      executorch::runtime::Span<const executorch::runtime::BackendOption> options) const = 0;
+
   // Whether these are compile specs that init() would take.
   virtual executorch::runtime::Error check_specs(
       executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const = 0;
@@ -51,7 +57,7 @@ class Inspector : public executorch::runtime::BackendInterface {
       executorch::runtime::Span<const uint8_t> blob, std::string* text) const = 0;
 
   // REQUIRES: no method is loaded
-  virtual void set_wait_hooks(WaitHooks hooks) const = 0;
+  virtual void set_interpreter_hooks(InterpreterHooks hooks) const = 0;
 
   // The version of XNNPACK that computes, and what of ours it is built with: "92a7ad5 (packing denormals)".
   virtual std::string xnnpack_version() const = 0;

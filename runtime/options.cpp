@@ -2,11 +2,11 @@
 #include "options.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <variant>
 
 namespace executorch::backends::et_xnnpack {
@@ -89,20 +89,39 @@ std::string name_of(const BackendOption& option) {
   return std::string(option.key, strnlen(option.key, sizeof(option.key)));
 }
 
+std::string in_lower_case(std::string text) {
+  for (char& c : text) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return text;
+}
+
 StatusOr<const Option*> find(const std::string& name) {
   const Option* nearest = &kOptions[0];
+  const auto distance = [similar = in_lower_case(name)](const Option& to) { return edit_distance(similar, to.name); };
   for (const Option& option : kOptions) {
     if (name == option.name) {
       return &option;
     }
-    if (edit_distance(name, option.name) < edit_distance(name, nearest->name)) {
+    if (distance(option) < distance(*nearest)) {
       nearest = &option;
     }
   }
-  if (2 * edit_distance(name, nearest->name) > name.size()) {
+  if (2 * distance(*nearest) > name.size()) {
     return failure(Error::InvalidArgument, "there is no option '%s'", name.c_str());
   }
   return failure(Error::InvalidArgument, "there is no option '%s'; did you mean '%s'?", name.c_str(), nearest->name);
+}
+
+// The integer that the text is, or the nearest one that there is room for.
+std::optional<long long> integer_in(const std::string& text) {
+  char* end = nullptr;
+  const long long number = std::strtoll(text.c_str(), &end, 10);
+  return !text.empty() && *end == '\0' ? std::optional(number) : std::nullopt;
+}
+
+bool fits_int(long long number) {
+  return number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max();
 }
 
 StatusOr<std::string> text_in(const char* name, const OptionValue& value) {
@@ -114,17 +133,25 @@ StatusOr<std::string> text_in(const char* name, const OptionValue& value) {
   return std::string(text->data(), length);
 }
 
+// An integer as a text: that is how one comes that no int holds. Empty for other values.
+std::string integer_beyond_int(const char* name, const OptionValue& value) {
+  StatusOr<std::string> text = text_in(name, value);
+  const std::optional<long long> number = text.ok() ? integer_in(*text) : std::nullopt;
+  return number.has_value() && !fits_int(*number) ? *text : "";
+}
+
 Status set(const char* name, const Integer& integer, const OptionValue& value, Options* options) {
   const int* number = std::get_if<int>(&value);
-  ETX_CHECK(number != nullptr, InvalidArgument, "option '%s' takes an integer", name);
+  const std::string text = number != nullptr ? std::to_string(*number) : integer_beyond_int(name, value);
+  ETX_CHECK(!text.empty(), InvalidArgument, "option '%s' takes an integer", name);
   ETX_CHECK(
-      *number >= integer.min && *number <= integer.max,
+      number != nullptr && *number >= integer.min && *number <= integer.max,
       InvalidArgument,
-      "option '%s' takes %d to %d, not %d",
+      "option '%s' takes %d to %d, not %s",
       name,
       integer.min,
       integer.max,
-      *number);
+      text.c_str());
   options->*integer.field = *number;
   return {};
 }
@@ -177,12 +204,8 @@ OptionValue get(const Sharing& sharing, const Options& options) {
 
 // The value that this text stands for; the text itself if it stands for none.
 OptionValue parse(const Integer&, const std::string& text) {
-  char* end = nullptr;
-  errno = 0;
-  const long number = std::strtol(text.c_str(), &end, 10);
-  const bool fits =
-      errno == 0 && number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max();
-  return !text.empty() && *end == '\0' && fits ? OptionValue(static_cast<int>(number)) : text_value(text);
+  const std::optional<long long> number = integer_in(text);
+  return number.has_value() && fits_int(*number) ? OptionValue(static_cast<int>(*number)) : text_value(text);
 }
 OptionValue parse(const Boolean&, const std::string& text) {
   return text == "true" ? OptionValue(true) : text == "false" ? OptionValue(false) : text_value(text);

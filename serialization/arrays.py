@@ -49,12 +49,16 @@ def pack(x: np.ndarray) -> tuple[np.ndarray, Storage]:
     """The bits of ``x`` in the smallest storage that holds them exactly."""
     if x.dtype == np.float32:
         bits = np.ascontiguousarray(x).view(np.uint32)
-        if not np.any(bits & 0xFFFF):
+        sample = bits.ravel()[:1024]
+        if _fits_bfloat16(sample) and _fits_bfloat16(bits):
             return (bits >> 16).astype(np.uint16), Storage.BFloat16
-        sample = bits.ravel()[:1024].view(np.float32)
-        if _fits_float16(sample) and _fits_float16(x):
+        if _fits_float16(sample.view(np.float32)) and _fits_float16(x):
             return np.ascontiguousarray(x).astype(np.float16), Storage.Float16
     return np.ascontiguousarray(x), Storage.Plain
+
+
+def _fits_bfloat16(bits: np.ndarray) -> bool:
+    return not np.any(bits & 0xFFFF)
 
 
 def _fits_float16(x: np.ndarray) -> bool:

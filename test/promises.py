@@ -21,6 +21,8 @@ class Promises(torch.fx.Interpreter):
             if not str(error).startswith("Guard failed"):  # PyTorch's own, of sizes
                 raise
             return False
+        except ZeroDivisionError:  # so is one that divides by a size of 0
+            return False
         return self._hold
 
     def run_node(self, node):
@@ -39,5 +41,8 @@ class Promises(torch.fx.Interpreter):
         if expression.is_Symbol:  # an argument has it first, or the operator that finds it
             return self._symbols.setdefault(expression, actual)
         if expression not in self._sizes:  # most tensors have sizes that others have, too
-            self._sizes[expression] = expression.subs(self._symbols)
+            try:
+                self._sizes[expression] = expression.subs(self._symbols)
+            except ZeroDivisionError:  # sizes of 0 cancel in what PyTorch simplifies, and it promises nothing
+                return actual
         return self._sizes[expression]

@@ -67,16 +67,29 @@ def test_options_have_types():
         assert (type(after), after) == (type(value), value)
 
 
+#: Wherever they are set.
+WRONG = [
+    ({"num_thread": 1}, "did you mean 'num_threads'"),
+    ({"NUM_THREADS": 1}, "there is no option 'NUM_THREADS'; did you mean 'num_threads'"),
+    ({"num_threads": True}, "takes an integer"),
+    ({"num_threads": "1"}, "takes an integer"),
+    *(({"num_threads": n}, f"takes 0 to 1, not {n}") for n in (2, 2**31, 2**63, 2**70, -(2**40))),
+    ({"weight_cache": 1}, "takes true or false"),
+    ({"weight_cache": 2**31}, "takes true or false"),
+    ({"fuse_elementwise": "true"}, "takes true or false"),
+    ({"force_f16": True}, "did you mean 'force_fp16'"),
+    ({"workspace_sharing": "all"}, "takes 'none', 'model' or 'global', not 'all'"),
+    ({"workspace_sharing": 1}, "takes a text"),
+    ({"packed_cache_path": 2**70}, "takes a text"),
+    ({"\ud800": 1}, "has no form in UTF-8"),
+    ({"packed_cache_path": "\udcff"}, "has no form in UTF-8"),
+]
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_thread": 1}, "did you mean 'num_threads'"),
-        ({"num_threads": True}, "takes an integer"),
-        ({"num_threads": 2}, "takes 0 to 1, not 2"),
-        ({"weight_cache": 1}, "takes true or false"),
-        ({"force_fp16": "yes"}, "takes true or false"),
-        ({"force_f16": True}, "did you mean 'force_fp16'"),
-        ({"workspace_sharing": "all"}, "takes 'none', 'model' or 'global', not 'all'"),
+        *WRONG,
         ({"packed_cache_path": "p" * 255}, "takes up to 254 bytes"),
         ({"packed_cache_path": "a\0b"}, "none of them 0"),
         ({"num_threads\0": 1}, "zero byte"),
@@ -93,11 +106,7 @@ def test_wrong_options_are_refused_everywhere(options, message):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_thread": 1}, "did you mean 'num_threads'"),
-        ({"num_threads": True}, "takes an integer"),
-        ({"num_threads": 2}, "takes 0 to 1, not 2"),
-        ({"weight_cache": 1}, "takes true or false"),
-        ({"workspace_sharing": "all"}, "takes 'none', 'model' or 'global', not 'all'"),
+        *WRONG,
         ({"packed_cache_path": "p"}, "a program cannot ask for option 'packed_cache_path': set it for the process"),
         ({"state_group": 1}, "a program cannot ask for option 'state_group': set it for the process"),
     ],
@@ -107,9 +116,38 @@ def test_wrong_options_of_a_program_are_refused(options, message):
         EtXnnpackPartitioner(runtime_options=options)
 
 
-def test_an_option_of_a_program_has_to_be_a_value():
-    with pytest.raises(TypeError, match="takes a bool, an int or a str"):
-        EtXnnpackPartitioner(runtime_options={"num_threads": 1.0})
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("num_threads", 1.0),
+        ("fuse_elementwise", None),
+        ("weight_cache", 0.0),
+        ("profiling", 1.5),
+        ("packed_cache_path", b"x"),
+        ("packed_cache_path", None),
+    ],
+)
+def test_what_no_option_takes_is_refused_everywhere(name, value):
+    message = f"option '{name}' takes a bool, an int or a str, not {value!r}"
+    before = et_xnnpack.get_option(name)
+    with pytest.raises(TypeError, match=message):
+        et_xnnpack.set_option(name, value)
+    with pytest.raises(TypeError, match=message), et_xnnpack.load_options(**{name: value}):
+        pass
+    with pytest.raises(TypeError, match=message):
+        EtXnnpackPartitioner(runtime_options={name: value})
+    assert et_xnnpack.get_option(name) == before
+    for function in et_xnnpack._module.set_option, lambda *one: et_xnnpack._module.set_load_options(dict([one])):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            function(name, value)
+
+
+@pytest.mark.parametrize("name, error", [(None, TypeError), (b"num_threads", TypeError), ("\ud800", ValueError)])
+def test_what_is_no_name_is_refused(name, error):
+    with pytest.raises(error, match="the name of an option is a str|has no form in UTF-8"):
+        et_xnnpack.get_option(name)
+    with pytest.raises(error, match="the name of an option is a str|has no form in UTF-8"):
+        et_xnnpack.set_option(name, 1)
 
 
 def test_a_program_asks_for_options(model, tmp_path):

@@ -71,6 +71,85 @@ def test_first_calls_on_several_threads_end(kind, tmp_path):
     assert result.returncode == 0, result.stderr[-2000:]
 
 
+# Weights are packed while other threads run; what ExecuTorch did with the C++ streams for one must not reach another.
+LOADS = """
+import sys, threading
+import torch
+from executorch.backends import et_xnnpack
+from executorch.extension.pybindings import portable_lib
+
+program = open(sys.argv[1], "rb").read()
+et_xnnpack.set_option("weight_cache", False)  # all pack
+x, results = torch.ones(4, 1024), []
+
+
+def run():
+    for _ in range(8):
+        (y,) = portable_lib._load_for_executorch_from_buffer(program).run_method("forward", (x,))
+        results.append(y)
+
+
+threads = [threading.Thread(target=run) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert len(results) == 24 and all(torch.equal(y, results[0]) for y in results)
+print("the end")
+"""
+
+
+def test_threads_that_load_leave_the_streams_in_order(tmp_path):
+    model = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024) for _ in range(6))).eval()
+    exported = torch.export.export(model, (torch.ones(4, 1024),))
+    lowered = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()])
+    program = tmp_path / "model.pte"
+    program.write_bytes(lowered.to_executorch().buffer)
+    command = [sys.executable, "-W", "ignore", "-c", LOADS, str(program)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert (result.returncode, result.stdout) == (0, "the end\n"), result.stderr[-2000:]
+
+
+NOTES = """
+import sys, threading
+from executorch.backends import et_xnnpack
+from executorch.runtime import Runtime
+
+runtime = Runtime.get()
+
+
+def run():
+    for _ in range(300):
+        runtime.load_program(sys.argv[1]).load_method("forward")
+
+
+et_xnnpack.set_option("force_bf16", True)
+run()
+threads = [threading.Thread(target=run) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("the end")
+"""
+
+
+def test_threads_whose_loads_are_logged_leave_the_streams_in_order(tmp_path):
+    class Sine(torch.nn.Module):
+        def forward(self, x):
+            return x.sin() + 1
+
+    lowered = to_edge_transform_and_lower(
+        torch.export.export(Sine(), (torch.ones(3),)), partitioner=[EtXnnpackPartitioner()]
+    )
+    program = tmp_path / "model.pte"
+    program.write_bytes(lowered.to_executorch().buffer)
+    command = [sys.executable, "-W", "ignore", "-c", NOTES, str(program)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert (result.returncode, result.stdout) == (0, "the end\n"), result.stderr[-2000:]
+    assert result.stderr.count("et_xnnpack: force_bf16: no product is rounded to bfloat16") == 1500
+
+
 NO_MEMORY = """
 import resource, sys
 import torch

@@ -1,9 +1,10 @@
-# KISS FFT: kiss_fft.c alone, once for single transforms and once for several at a time (kissfft_lanes/xmmintrin.h), the
-# latter for the plain instruction set and for AVX2. The functions of each have names of their own.
+# KISS FFT: kiss_fft.c alone, for single transforms of float and of double, and for several at a time of float
+# (kissfft_lanes/xmmintrin.h), the latter for the plain instruction set and for AVX2. The functions of each have names of
+# their own.
 
 et_xnnpack_source(kissfft)
 set(objects)
-set(variants single lanes)
+set(variants single double lanes)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND (NOT ET_XNNPACK_ISAS OR "avx2" IN_LIST ET_XNNPACK_ISAS))
   list(APPEND variants avx2)
 endif()
@@ -14,7 +15,9 @@ foreach(variant IN LISTS variants)
   foreach(function kiss_fft kiss_fft_alloc kiss_fft_stride kiss_fft_cleanup kiss_fft_next_fast_size)
     target_compile_definitions(${target} PRIVATE ${function}=etx_${function}_${variant})
   endforeach()
-  if(NOT variant STREQUAL "single")
+  if(variant STREQUAL "double")
+    target_compile_definitions(${target} PRIVATE kiss_fft_scalar=double)
+  elseif(NOT variant STREQUAL "single")
     target_include_directories(${target} BEFORE PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/kissfft_lanes")
     # Named as well, because the compiler has a header of the same name.
     target_compile_options(${target} PRIVATE "SHELL:-include \"${CMAKE_CURRENT_SOURCE_DIR}/kissfft_lanes/xmmintrin.h\"")

@@ -57,7 +57,7 @@ def bench(
     from . import program as reader
     from .roofline import profile_of
 
-    found = [(path, reader.read(path).method(method_name)) for path in programs]
+    found = [(path, reader.read(path, options).method(method_name)) for path in programs]
     types = [tuple(getattr(m.values[i], "type", m.values[i]) for i in m.inputs) for _, m in found]
     for (path, _), one in zip(found, types, strict=True):
         if one != types[0]:

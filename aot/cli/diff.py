@@ -10,7 +10,7 @@ from .errors import ExitCode, Failure, failed
 from .execute import data_option, option_option
 from .inspect import blob_of
 from .output import count, distance, emit, heading, json_option, say, size
-from .run import input_options, inputs_of
+from .run import input_options, inputs_of, tolerance_options
 
 _LINES = 20  # of one kind that are listed
 
@@ -21,8 +21,7 @@ _LINES = 20  # of one kind that are listed
 @click.option("--method", "method_name", help="This method only.")
 @click.option("--results/--no-results", default=True, help="Whether both are run and their results compared.")
 @input_options
-@click.option("--atol", default=1e-4, show_default=True, help="Absolute tolerance of results.")
-@click.option("--rtol", default=1e-3, show_default=True, help="Relative tolerance of results.")
+@tolerance_options
 @option_option
 @data_option
 @json_option

@@ -7,6 +7,7 @@ import io
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -20,7 +21,7 @@ class ExitCode(enum.IntEnum):
     OK = 0
     NO = 1  #: the command did its work, and the answer is no
     USAGE = 2  #: the command line is wrong (that of Click)
-    UNREADABLE = 3  #: a file, a module or a model cannot be read, imported or exported
+    UNREADABLE = 3  #: a file, a module or a model cannot be read, imported or exported, or an output not written
     FAILED = 4  #: a program does not load or run
     MISTAKE = 5  #: of ours
 
@@ -39,6 +40,15 @@ def unreadable(message: str) -> NoReturn:
 
 def failed(message: str) -> NoReturn:
     raise Failure(message, ExitCode.FAILED)
+
+
+def check_writable(path: str) -> None:
+    """Ends the command, before any work, if no file can be at ``path``."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        unreadable(f"{path}: there is no folder {folder}")
+    if Path(path).is_dir():
+        unreadable(f"{path}: Is a directory")
 
 
 def first_line(error: BaseException) -> str:

@@ -2,23 +2,47 @@
 """Loads and calls methods, with options of the command line."""
 
 import contextlib
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from .errors import ExitCode, Failure, failed, first_line, reason_in, runtime_log
+from .errors import ExitCode, Failure, failed, first_line, reason_in, runtime_log, unreadable
 
 
 def parse_options(ctx, param, values: Sequence[str]) -> dict[str, bool | int | str]:
-    """``NAME=VALUE`` of the command line."""
+    """``NAME=VALUE`` of the command line, as the runtime takes them."""
     found = {}
     for text in values:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"takes NAME=VALUE, not {text!r}")
-        found[name] = {"true": True, "false": False}.get(value.lower(), int(value) if value.isdecimal() else value)
+        if name in found:
+            raise click.BadParameter(f"option {name!r} is given twice")
+        found[name] = value
+    if not found:
+        return {}
+    from ... import check_option, check_options, get_option, is_available
+
+    import_runtime()
+    try:
+        with runtime_log():  # it writes there what it raises
+            for name, value in found.items():
+                check_option(name, value)
+                if not is_available() or not isinstance(get_option(name), str):
+                    found[name] = parse_value(value)
+            check_options(found)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
     return found
+
+
+def parse_value(text: str) -> bool | int | str:
+    """What a text stands for; the text itself if that is neither an integer nor a truth."""
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", text):  # of more digits Python makes no int
+        return int(text)
+    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 option_option = click.option(
@@ -77,17 +101,27 @@ class Loaded:
             failed(f"{path}: method {method} does not load: {reason_in(log) or first_line(error)}")
         self._name = f"{path}: method {method}"
 
-    def call(self, inputs: Sequence[object]) -> list[object]:
-        """One call; results are copies."""
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Calls of ``method`` in the block that fail end the command with one line."""
         log: list[str] = []
         try:
             with runtime_log() as log:
-                return list(self.method.call(tuple(inputs), clone_outputs=True))
+                yield
         except (RuntimeError, ValueError) as error:
             reason = reason_in(log) or first_line(error)
             if ": input " in reason:
                 reason += " (a delegate counts its inputs on its own)"
             raise Failure(f"{self._name} fails: {reason}", ExitCode.FAILED) from error
 
+    def call(self, inputs: Sequence[object]) -> list[object]:
+        """One call; results are copies."""
+        with self.running():
+            return list(self.method.call(tuple(inputs), clone_outputs=True))
+
     def write_etdump(self, path: str) -> None:
-        self.program.write_etdump_result_to_file(str(path))
+        try:
+            with runtime_log():
+                self.program.write_etdump_result_to_file(str(path))
+        except (RuntimeError, OSError) as error:
+            unreadable(f"{path}: {first_line(error)}")

@@ -40,16 +40,19 @@ def inspect(
 
     Dynamic sizes count as the largest possible ones. Arithmetic and bytes are estimates from the sizes.
 
-    --profile takes inputs as `run` does: from files, or random ones. The time of a pass of several nodes is that of
-    each of them.
+    The plan is that of a load with --option. --profile takes inputs as `run` does: from files, or random ones. The
+    time of a pass of several nodes is that of each of them.
     """
     from ..progress import step, work
     from . import program as programs
+    from .blob import PLAN_OPTIONS
     from .profile import node_times
 
     check(html_path)
+    if not profile and (others := [name for name in options if name not in PLAN_OPTIONS]):
+        raise click.BadParameter(f"--option {others[0]} is for --profile: no plan depends on it")
     with work("et-xnnpack inspect"):
-        found = programs.read(program)
+        found = programs.read(program, options)
         methods = found.methods if method_name is None else (found.method(method_name),)
         if len(methods) > 1 and (files or shapes):
             raise click.BadParameter("--input and --shape are for one method: name it with --method")

@@ -2,6 +2,7 @@
 """What commands print: text for people, JSON for tools."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import click
@@ -13,9 +14,20 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 def emit(as_json: bool, data: object, text: Callable[[], None]) -> None:
     """Prints ``data`` as JSON, or calls ``text``, which prints the same for people."""
     if as_json:
-        click.echo(json.dumps(data, indent=1, default=str))
+        click.echo(json.dumps(_finite(data), indent=1, default=str, allow_nan=False))
     else:
         text()
+
+
+def _finite(data: object) -> object:
+    """With texts for the numbers that JSON has no form for: ``NaN``, ``Infinity`` and ``-Infinity``."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return "NaN" if math.isnan(data) else "Infinity" if data > 0 else "-Infinity"
+    return data
 
 
 def printable(text: str) -> str:

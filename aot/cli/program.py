@@ -13,8 +13,9 @@ import torch
 from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, OptionalTensorList, Tensor, TensorList
 
 from ..private.executorch import read_program
-from .blob import Blob, read_blob
+from .blob import PLAN_OPTIONS, Blob, read_blob
 from .errors import first_line, unreadable
+from .execute import parse_value
 
 OURS = "EtXnnpackBackend"
 #: PyTorch's names for ExecuTorch's; the others are the same in small letters.
@@ -57,6 +58,7 @@ class Delegate:
     specs: dict[str, str]
     calls: int  #: how many instructions call it
     named: dict[str, int]
+    options: Mapping[str, bool | int | str] | None = None  #: of the plan; None for those of the process
 
     @functools.cached_property
     def blob(self) -> Blob | None:
@@ -65,7 +67,7 @@ class Delegate:
 
     def blob_of_call(self, sizes: Mapping[int, tuple[int, ...]]) -> Blob | None:
         """With the sizes that it has where its inputs have these, by index."""
-        return read_blob(self.data, self.named, sizes) if self.backend == OURS else None
+        return read_blob(self.data, self.named, sizes, self.options) if self.backend == OURS else None
 
     @property
     def inputs(self) -> int | None:
@@ -205,8 +207,12 @@ class Program:
         unreadable(f"{self.path}: has no method {wanted!r}, but {', '.join(names)}")
 
 
-def read(path: str | Path) -> Program:
-    """Ends the command with one line for a file that is no program."""
+def read(path: str | Path, options: Mapping[str, bool | int | str] | None = None) -> Program:
+    """Ends the command with one line for a file that is no program.
+
+    options: plans are those of a load with them, on top of what the program asks for; without them those of the
+    process, which a process that loads programs needs.
+    """
     path = Path(path)
     try:
         data = path.read_bytes()
@@ -218,32 +224,28 @@ def read(path: str | Path) -> Program:
         program, named = read_program(data)
     except Exception as error:
         unreadable(f"{path}: is damaged, or of another ExecuTorch: {first_line(error)}")
-    methods = tuple(_method(program, plan, named) for plan in program.execution_plan)
+    methods = tuple(_method(program, plan, named, options) for plan in program.execution_plan)
     if not methods:
         unreadable(f"{path}: has no method")
     return Program(path, len(data), methods, named, sum(len(buffer.storage) for buffer in program.constant_buffer))
 
 
-def _method(program, plan, named: dict[str, int]) -> Method:
+def _method(program, plan, named: dict[str, int], options) -> Method:
     arguments = [instruction.instr_args for chain in plan.chains for instruction in chain.instructions]
     calls = collections.Counter(a.delegate_index for a in arguments if isinstance(a, DelegateCall))
-    delegates = tuple(
-        Delegate(
-            i,
-            delegate.id,
-            bytes(program.backend_delegate_data[delegate.processed.index].data),
-            {spec.key: _text(spec.value) for spec in delegate.compile_specs},
-            calls[i],
-            named,
-        )
-        for i, delegate in enumerate(plan.delegates)
-    )
+    delegates = []
+    for i, delegate in enumerate(plan.delegates):
+        data = bytes(program.backend_delegate_data[delegate.processed.index].data)
+        specs = {spec.key: _text(spec.value) for spec in delegate.compile_specs}
+        wanted = None if options is None else {key: parse_value(value) for key, value in specs.items()} | options
+        wanted = wanted and {key: value for key, value in wanted.items() if key in PLAN_OPTIONS}
+        delegates.append(Delegate(i, delegate.id, data, specs, calls[i], named, wanted))
     return Method(
         plan.name,
         tuple(_info(value.val) for value in plan.values),
         tuple(plan.inputs),
         tuple(plan.outputs),
-        delegates,
+        tuple(delegates),
         tuple(_instruction(plan, a) for a in arguments),
         tuple(plan.non_const_buffer_sizes[1:]),
     )

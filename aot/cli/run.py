@@ -2,22 +2,25 @@
 """``et-xnnpack run``"""
 
 import dataclasses
+import math
 import re
 import time
 
 import click
 
 from . import source
-from .errors import ExitCode, unreadable
+from .errors import ExitCode, check_writable, unreadable
 from .execute import data_option, option_option
 from .output import count, distance, emit, heading, json_option, say
+
+_MAX_INT64, _MIN_INT64 = 2**63 - 1, -(2**63)
 
 
 def parse_shapes(ctx, param, values) -> dict[int, tuple[int, ...]]:
     """``INDEX=2x3``; the sizes of a scalar are empty."""
     found = {}
     for text in values:
-        match = re.fullmatch(r"(\d+)=((?:\d+(?:x\d+)*)?)", text)
+        match = re.fullmatch(r"(\d{1,9})=((?:\d{1,18}(?:x\d{1,18})*)?)", text)
         if match is None:
             raise click.BadParameter(f"takes INDEX=SIZES such as 0=1x128, not {text!r}")
         found[int(match[1])] = tuple(int(size) for size in match[2].split("x") if size)
@@ -35,8 +38,20 @@ def input_options(command):
                 metavar="FILE",
                 help="Inputs from a .npy, .npz or .pt file; several files follow each other.",
             ),
-            click.option("--seed", default=0, show_default=True, help="Of random inputs."),
-            click.option("--high", default=2, show_default=True, help="Random integers are below this."),
+            click.option(
+                "--seed",
+                default=0,
+                show_default=True,
+                type=click.IntRange(_MIN_INT64, _MAX_INT64),
+                help="Of random inputs.",
+            ),
+            click.option(
+                "--high",
+                default=2,
+                show_default=True,
+                type=click.IntRange(1, _MAX_INT64),
+                help="Random integers are below this.",
+            ),
             click.option(
                 "--shape",
                 "shapes",
@@ -61,11 +76,25 @@ def inputs_of(method, files, shapes, high, seed):
         return inputs
     if wrong := [k for k in shapes if k >= len(method.inputs)]:
         raise click.BadParameter(f"--shape names input {wrong[0]}, but there are {len(method.inputs)}")
-    if high < 1:
-        raise click.BadParameter("--high takes 1 or more")
-    inputs = tensors.random(method, shapes, high, seed)
-    tensors.check(method, inputs, "--shape")
-    return inputs
+    return tensors.random(method, shapes, high, seed)
+
+
+class _Tolerance(click.FloatRange):
+    def __init__(self):
+        super().__init__(0)
+
+    def convert(self, value, param, ctx):
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail("NaN is no tolerance.", param, ctx)
+        return found
+
+
+def tolerance_options(command):
+    for name, default, kind in (("--rtol", 1e-3, "Relative"), ("--atol", 1e-4, "Absolute")):
+        text = f"{kind} tolerance of results."
+        command = click.option(name, default=default, show_default=True, type=_Tolerance(), help=text)(command)
+    return command
 
 
 @click.command(short_help="Runs a program, checks its results, writes an ETDump.")
@@ -78,8 +107,7 @@ def inputs_of(method, files, shapes, high, seed):
     help="What results must be close to: a model as `explain` takes it, which is given the same inputs, "
     "or a .npy, .npz or .pt file of results.",
 )
-@click.option("--atol", default=1e-4, show_default=True, help="Absolute tolerance.")
-@click.option("--rtol", default=1e-3, show_default=True, help="Relative tolerance.")
+@tolerance_options
 @click.option("--calls", default=1, show_default=True, type=click.IntRange(1), help="How often it is called.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Size of ExecuTorch's thread pool.")
 @option_option
@@ -100,8 +128,13 @@ def run(
     from . import tensors
     from .execute import Loaded
 
+    for path in (etdump, output):
+        if path is not None:
+            check_writable(path)
     with work("et-xnnpack run"):
         method = programs.read(program).method(method_name)
+        if output is not None:
+            tensors.check_output(output, len(method.outputs))
         model, expected = None, None
         if reference is not None and reference.endswith(tensors.SUFFIXES):
             expected = tensors.load(reference)
@@ -122,16 +155,16 @@ def run(
             expected = _eager(reference, model, inputs)
 
         step("loading")
-        loaded = Loaded(program, method.name, threads, options, data_path, bool(etdump), list(method.operators))
+        loaded = Loaded(program, method.name, threads, options, data_path, etdump is not None, list(method.operators))
         milliseconds = []
         for i in range(calls):
             step(f"call {i + 1} of {calls}")
             started = time.perf_counter()
             results = loaded.call(inputs)
             milliseconds.append(1000 * (time.perf_counter() - started))
-        if etdump:
+        if etdump is not None:
             loaded.write_etdump(etdump)
-        if output:
+        if output is not None:
             tensors.save(output, results)
         differences = None
         if expected is not None:
@@ -171,7 +204,7 @@ def _eager(name: str, model, inputs):
             waiting[:0] = item.values()
         elif isinstance(item, (tuple, list)):
             waiting[:0] = item
-        elif item is not None:
+        else:
             leaves.append(item)
     return leaves
 

@@ -4,6 +4,7 @@
 import contextlib
 import dataclasses
 import importlib
+import importlib.machinery
 import importlib.util
 import io
 import re
@@ -81,6 +82,9 @@ def _import(name: str):
             if not is_file:
                 return importlib.import_module(name)
             spec = importlib.util.spec_from_file_location(path.stem, path)
+            if spec is None:  # Python does not know the suffix
+                loader = importlib.machinery.SourceFileLoader(path.stem, str(path.absolute()))
+                spec = importlib.util.spec_from_file_location(path.stem, path, loader=loader)
             module = importlib.util.module_from_spec(spec)
             sys.modules[path.stem] = module
             spec.loader.exec_module(module)

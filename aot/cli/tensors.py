@@ -5,11 +5,12 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
 import torch
 
-from .errors import first_line, unreadable
+from .errors import Failure, first_line, unreadable
 from .program import Method, Number, TensorInfo
 
 SUFFIXES = (".npy", ".npz", ".pt")
@@ -28,9 +29,11 @@ def load(path: str | Path) -> list[torch.Tensor]:
             found = torch.load(path, weights_only=True)
             found = list(found.values()) if isinstance(found, dict) else found
             found = list(found) if isinstance(found, (tuple, list)) else [found]
-            if not all(isinstance(item, (torch.Tensor, int, float, bool)) for item in found):
+            if not all(isinstance(item, (torch.Tensor, int, float, bool, NoneType)) for item in found):
                 unreadable(f"{path}: holds something other than tensors")
             return found
+    except Failure:
+        raise
     except OSError as error:
         unreadable(f"{path}: {error.strerror}")
     except (ValueError, RuntimeError, EOFError, KeyError) as error:
@@ -44,18 +47,28 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(np.array(array, order="C"))
 
 
+def check_output(path: str | Path, results: int) -> None:
+    """Ends the command, before any work, if ``save`` has no format for so many results."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        unreadable(f"{path}: results go into {', '.join(SUFFIXES)} files")
+    if path.suffix == ".npy" and results != 1:
+        unreadable(f"{path}: {results} results go into a .npz or .pt file")
+
+
 def save(path: str | Path, results: Sequence[object]) -> None:
     """As ``load`` reads them; what NumPy has no type for goes into .pt files only."""
     path = Path(path)
+    if path.suffix != ".pt" and any(result is None for result in results):
+        unreadable(f"{path}: None is one of the results, and goes into a .pt file only")
     try:
         if path.suffix == ".pt":
             torch.save(list(results), path)
         elif path.suffix == ".npz":
             np.savez(path, *[np.asarray(torch.as_tensor(result)) for result in results])
-        elif path.suffix == ".npy" and len(results) == 1:
-            np.save(path, np.asarray(torch.as_tensor(results[0])))
         else:
-            unreadable(f"{path}: {len(results)} results go into a .npz or .pt file")
+            (result,) = results
+            np.save(path, np.asarray(torch.as_tensor(result)))
     except (OSError, TypeError, RuntimeError) as error:
         unreadable(f"{path}: {first_line(error)}")
 
@@ -72,10 +85,15 @@ def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: 
         elif isinstance(info, TensorInfo):
             dtype = getattr(torch, info.dtype)
             shape = shapes.get(k, info.sizes)
-            if dtype.is_floating_point:
-                found.append(torch.rand(shape, generator=generator).to(dtype))
-            else:
-                found.append(torch.randint(0, 2 if dtype == torch.bool else high, shape, generator=generator).to(dtype))
+            _check_tensor(method, k, info.dtype, shape, "--shape")
+            below = 2 if dtype == torch.bool else high
+            try:
+                if dtype.is_floating_point:
+                    found.append(torch.rand(shape, generator=generator).to(dtype))
+                else:
+                    found.append(torch.randint(0, below, shape, generator=generator).to(dtype))
+            except RuntimeError as error:  # sizes without a bound
+                unreadable(f"input {k} of method {method.name}, {info.type}, cannot be made: {first_line(error)}")
         elif info == "Null":
             unreadable(
                 f"input {k} of method {method.name} is a number that may change: ExecuTorch writes it as Null, and "
@@ -95,13 +113,17 @@ def check(method: Method, inputs: Sequence[object], where: str) -> None:
         if not isinstance(info, TensorInfo):
             continue
         if not isinstance(value, torch.Tensor):
-            unreadable(f"{where}: input {k} is a number, but method {method.name} takes {info.type}")
-        dtype = str(value.dtype).removeprefix("torch.")
-        fits = len(value.shape) == len(info.sizes) and all(
-            a == b or (info.is_dynamic and a < b) for a, b in zip(value.shape, info.sizes, strict=True)
-        )
-        if dtype != info.dtype or not fits:
-            unreadable(f"{where}: input {k} is {dtype}{list(value.shape)}, but method {method.name} takes {info.type}")
+            unreadable(f"{where}: input {k} is no tensor, but method {method.name} takes {info.type}")
+        _check_tensor(method, k, str(value.dtype).removeprefix("torch."), value.shape, where)
+
+
+def _check_tensor(method: Method, k: int, dtype: str, sizes: Sequence[int], where: str) -> None:
+    info = method.values[method.inputs[k]]
+    fits = len(sizes) == len(info.sizes) and all(
+        a == b or (info.is_dynamic and a < b) for a, b in zip(sizes, info.sizes, strict=True)
+    )
+    if dtype != info.dtype or not fits:
+        unreadable(f"{where}: input {k} is {dtype}{list(sizes)}, but method {method.name} takes {info.type}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +143,10 @@ def compare(results: Sequence[object], expected: Sequence[object], atol: float, 
 
 
 def _difference(result, expected, atol: float, rtol: float) -> Difference:
+    if result is None or expected is None:
+        types = ["None" if value is None else _type(torch.as_tensor(value)) for value in (result, expected)]
+        is_same = result is expected
+        return Difference(*types, 0.0 if is_same else None, 0.0 if is_same else None, is_same)
     result, expected = torch.as_tensor(result), torch.as_tensor(expected)
     types = _type(result), _type(expected)
     if result.shape != expected.shape:
@@ -139,6 +165,8 @@ def _type(tensor: torch.Tensor) -> str:
 
 def summary(result) -> dict[str, object]:
     """What one looks at first."""
+    if result is None:
+        return {"type": "None", "numbers": 0}
     tensor = torch.as_tensor(result)
     found = {"type": _type(tensor), "numbers": tensor.numel()}
     if tensor.numel() and not tensor.is_complex():

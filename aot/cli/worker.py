@@ -18,6 +18,7 @@ class Worker:
     """The parent's end. Its methods end the command with one line if something goes wrong in the process."""
 
     def __init__(self):
+        self._program = "a program"
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", __name__],
             stdin=subprocess.PIPE,
@@ -28,6 +29,7 @@ class Worker:
 
     def load(self, program: str, method: str, inputs: str, **arguments) -> dict[str, float]:
         """Loads and calls once: milliseconds of both, and the bytes that the process took for it at most."""
+        self._program = program
         return self._ask(do="load", program=program, method=method, inputs=inputs, **arguments)
 
     def time(self, calls: int) -> list[float]:
@@ -69,7 +71,7 @@ class Worker:
             code = self._process.wait()
             lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
             last = f": {lines[-1].strip()}" if lines else ""
-            failed(f"{message.get('program', 'a program')}: its process ended with {code}{last}")
+            failed(f"{self._program}: its process ended with {code}{last}")
         answer = json.loads(line)
         if "error" in answer:
             failed(answer["error"])
@@ -97,11 +99,12 @@ class _Server:
     def time(self, calls):
         call, inputs, clock = self.loaded.method.call, tuple(self.inputs), time.perf_counter
         found = []
-        call(inputs, clone_outputs=False)  # caches are those of another program
-        for _ in range(calls):
-            started = clock()
-            call(inputs, clone_outputs=False)
-            found.append(1000 * (clock() - started))
+        with self.loaded.running():
+            call(inputs, clone_outputs=False)  # caches are those of another program
+            for _ in range(calls):
+                started = clock()
+                call(inputs, clone_outputs=False)
+                found.append(1000 * (clock() - started))
         return found
 
     def profile(self, calls, path):

@@ -2,7 +2,8 @@
 """The graph that passes rewrite and the serializer writes. Knows nothing of torch."""
 
 from .dims import Dim, Range, is_static, numel
-from .graph import Builder, Constant, Graph, Input, Node, Output, Quantization, Rewriter, Source, State, Value
+from .graph import Builder, Constant, Graph, Input, Node, Output, Rewriter, Source, State, Value
+from .quantization import Quantization
 from .text import parse
 
 __all__ = [

@@ -14,6 +14,7 @@ from ...serialization.arrays import DTYPES
 from ...serialization.schema import DType
 from . import dims
 from .dims import Dim, Range
+from .quantization import Quantization
 
 
 class Constant:
@@ -38,48 +39,6 @@ class Constant:
 
     def __repr__(self):
         return f"Constant({self.array.dtype}{list(self.array.shape)})"
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Quantization:
-    """What integers of ``dtype`` stand for: q for (q - zero_point) * scale.
-
-    Scale (float32) and zero point (int32) have rank 0, or the rank of the tensor and sizes that divide
-    those of the tensor: each element is for a block.
-    """
-
-    dtype: DType
-    scale: np.ndarray
-    zero_point: np.ndarray
-
-    @classmethod
-    def per_tensor(cls, dtype: DType, scale: float, zero_point: int) -> "Quantization":
-        return cls(dtype, np.array(scale, np.float32), np.array(zero_point, np.int32))
-
-    @property
-    def is_per_tensor(self) -> bool:
-        return self.scale.size == 1
-
-    @functools.cached_property
-    def key(self):
-        return self.dtype, self.scale.shape, self.scale.tobytes(), self.zero_point.tobytes()
-
-    def __eq__(self, other):
-        return isinstance(other, Quantization) and self.key == other.key
-
-    def __hash__(self):
-        return hash(self.key)
-
-    def for_each(self, parameter: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """``parameter``, scale or zero point, for each element of a tensor of this shape."""
-        for axis, blocks in enumerate(parameter.shape):
-            if blocks not in (1, shape[axis]):
-                parameter = parameter.repeat(shape[axis] // blocks, axis)
-        return np.broadcast_to(parameter, shape)
-
-    def dequantize(self, q: np.ndarray) -> np.ndarray:
-        scale, zero_point = (self.for_each(p, q.shape) for p in (self.scale, self.zero_point))
-        return (q.astype(np.float32) - zero_point.astype(np.float32)) * scale
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,8 @@ from ...serialization import schema
 from ...serialization.arrays import DTYPES, NUMPY_DTYPES, REDUCED_FLOATS, convert
 from ...serialization.schema import DType
 from . import dims
-from .graph import Constant, Graph, Input, Node, Output, Quantization, State, Value
+from .graph import Constant, Graph, Input, Node, Output, State, Value
+from .quantization import Quantization
 
 _INLINE_ELEMENTS = 16
 

@@ -35,6 +35,8 @@ def _highest(dtypes: Iterable[DType | None]) -> DType | None:
     known = {dtype for dtype in dtypes if dtype is not None}
     if known >= REDUCED_FLOATS:
         known.add(DType.Float32)
+    if known >= {DType.UInt8, DType.Int8}:
+        known.add(DType.Int32)  # PyTorch: int16, whose numbers it holds
     order = (DType.Bool, *_INTEGERS, *_FLOATS)
     return max(known, key=order.index, default=None)
 

@@ -15,7 +15,7 @@ from torch.fx import Node as FxNode
 from ...serialization.arrays import NUMPY_DTYPES, REDUCED_FLOATS
 from ...serialization.schema import DType
 from .. import ops
-from ..complex_numbers import touches_complex
+from ..complex_borders import READERS, has_rule, touches_complex
 from ..ir import Graph, Input, Source, Value
 from ..placeholders import Placeholders
 from ..private.executorch import debug_handle
@@ -26,13 +26,22 @@ from .row_context import RowContext
 from .size_plan import plan_sizes, widen
 from .unsupported import Unsupported
 
-#: Of what ``take_complex_apart`` leaves at borders.
-_REASONS_OF_COMPLEX = {
-    "aten.complex.default": "complex numbers leave the program or are read by an operator that has no rule for them; "
-    "return torch.view_as_real of them",
-    "aten.view_as_real_copy.default": "complex numbers enter the program or come from an operator that has no rule for "
-    "them; take torch.view_as_real of them",
-}
+_COMPLEX_LEAVE = (
+    "complex numbers leave the program or are read by an operator that has no rule for them; "
+    "return torch.view_as_real of them"
+)
+_COMPLEX_ENTER = (
+    "complex numbers enter the program or come from an operator that stays outside; take torch.view_as_real of them"
+)
+
+
+def _reason_of_complex(operator) -> str:
+    """Of what ``take_complex_apart`` leaves."""
+    if operator in READERS:
+        return _COMPLEX_ENTER
+    if operator is not None and has_rule(operator):
+        return _COMPLEX_LEAVE
+    return "et_xnnpack has no rule for this operator on complex numbers"
 
 
 def _reason_without_row(node: FxNode) -> str:
@@ -40,7 +49,7 @@ def _reason_without_row(node: FxNode) -> str:
     if operator is not None and torch.Tag.nondeterministic_seeded in operator.tags:
         return "the operator draws random numbers, which ExecuTorch does anew at each call"
     if touches_complex(node):
-        return _REASONS_OF_COMPLEX.get(str(operator), "et_xnnpack has no rule for this operator on complex numbers")
+        return _reason_of_complex(operator)
     if operator is not None and torch.Tag.dynamic_output_shape in operator.tags:
         return "how large its result is is known at run time only, and et_xnnpack does not find such sizes of it"
     return "et_xnnpack does not support this operator"
@@ -94,7 +103,7 @@ class Lowering(RowContext):
             return self._read(node.args[0])
         name = target_name(node)
         row = ops.ROWS.get(name)
-        if row is None:
+        if row is None or touches_complex(node):
             raise Unsupported(_reason_without_row(node))
         self.fx_node = node
         self.debug_handle = debug_handle(node)
@@ -114,14 +123,16 @@ class Lowering(RowContext):
         return self._lower_wide(row, arguments, node)
 
     def _check_result(self, row, result, node: FxNode) -> None:
-        """No row may give a result in another type than the program unawares."""
+        """No row may give a result of another type or shape than the program unawares."""
         if row.result_dtypes is not None:
             return
         pairs = zip(result, node.meta["val"], strict=False) if isinstance(result, (tuple, list)) else ()
         for value, tensor in pairs or [(result, node.meta["val"])]:
             if value is not None and tensor is not None:
-                dtype = self._meta(tensor).dtype
-                self.require(value.dtype == dtype, f"it would give {value.dtype.name} instead of {dtype.name}")
+                meta = self._meta(tensor)
+                given, due = value.dtype.name, meta.dtype.name
+                self.require(given == due, f"it would give {given} instead of {due}")
+                self.require(value.shape == meta.shape, f"it would give {value.shape} instead of {meta.shape}")
 
     def with_source(self, node: FxNode, result):
         """``result``, which knows that it is that of ``node`` if that has just one and computes something."""

@@ -160,7 +160,10 @@ class RowContext(Builder):
         if self.is_symbolic(x):
             size = self.node(schema.SizeValue(size=x), shape=(), dtype=DType.Int64)
             return self.cast(size, dtype)
-        array = number(x, dtype)
+        try:
+            array = number(x, dtype)
+        except OverflowError:
+            self.refuse(f"{x} does not fit {dtype.name}")
         if self._wide and dtype == DType.Float32 and not exact:
             narrow = self._first_meta().dtype
             if narrow in REDUCED_FLOATS:

@@ -233,8 +233,19 @@ def _shape_conditions(graph: Graph) -> Iterator:
             yield sympy.Ge(dims.numel(x), a.size)
         elif node.is_a(schema.NonMaxSuppression):
             yield sympy.Ge(x[0], a.size)
+        elif node.is_a(schema.Binary, schema.Compare, schema.Where):
+            result = graph.values[node.outputs[0]].shape
+            for name in node.inputs:
+                yield from _broadcast(graph.values[name].shape, result)
         elif node.is_a(schema.Reshape):
             yield sympy.Eq(dims.numel(x), dims.numel(a.shape))
+
+
+def _broadcast(shape, result) -> Iterator:
+    for size, whole in zip(reversed(shape), reversed(result), strict=False):
+        if size not in (1, whole):
+            equal = sympy.Eq(size, whole)
+            yield equal if isinstance(size, int) else sympy.Or(equal, sympy.Eq(size, 1))
 
 
 def _inside(whole, start, size, step) -> Iterator:

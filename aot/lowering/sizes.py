@@ -53,7 +53,7 @@ class Sizes:
         symbols = torch_sizes.Symbols(size)
         self._known.setdefault(symbols.identity, symbols)
         if expr not in self._cache:
-            for symbol in expr.free_symbols:
+            for symbol in sorted(expr.free_symbols, key=str):
                 self._add_range(symbol, symbols)
             self._cache[expr] = dims.simplify(self._rebuild(expr))
         return self._cache[expr]

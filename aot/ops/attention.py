@@ -3,8 +3,11 @@
 
 import math
 
+import numpy as np
+
 from ...serialization import schema
 from ...serialization.schema import DType
+from ..ir import dims
 from .quantize import dequantize
 from .registry import op
 from .shape import slice_axis
@@ -38,6 +41,10 @@ def attention(c, query, key, value, attn_mask, dropout_p, is_causal, scale, enab
     _check_shapes(c, query, key, value, enable_gqa)
     if attn_mask is not None:
         c.require(attn_mask.rank <= query.rank, "the mask has a higher rank than query")
+        scores = (*query.shape[:-1], key.shape[-2])
+        sizes = zip(reversed(attn_mask.shape), reversed(scores), strict=False)
+        fits = all(size in (1, score) for size, score in sizes if dims.is_static((size, score)))
+        c.require(fits, "the mask does not broadcast to the shape of the scores")
     attributes = schema.Attention(scale=_scale_of(c, scale, query), causal=bool(is_causal))
     return c.node(attributes, query, key, value, attn_mask, shape=c.out.shape)
 
@@ -46,6 +53,7 @@ def _scale_of(c, scale, query):
     if scale is None:
         scale = 1 / math.sqrt(c.require_static(query.shape[-1], "the size of a head"))
     c.require(isinstance(scale, (int, float)), "the scale must not depend on an input size")
+    c.require(abs(scale) <= np.finfo(np.float32).max, f"the scale is {scale}, but must be a number of float32")
     return float(scale)
 
 

@@ -46,7 +46,8 @@ def _limited(c, x, low, high):
     for kind, bound in ((BinaryKind.Maximum, low), (BinaryKind.Minimum, high)):
         if bound is not None:
             bound = c.operand(bound, x.dtype)
-            x = c.node(schema.Binary(kind=kind), x, bound, shape=dims.broadcast(x.shape, bound.shape))
+            # Of zeros of both signs PyTorch keeps that of x, and our maximum of float64 the second one.
+            x = c.node(schema.Binary(kind=kind), bound, x, shape=dims.broadcast(x.shape, bound.shape))
     return x
 
 
@@ -190,13 +191,14 @@ def copy(c, self):
     return c.node(schema.Unary(kind=UnaryKind.Copy), self, shape=self.shape)
 
 
-def binary(c, kind: BinaryKind, a, b):
-    """``a`` and ``b``, tensors or numbers, as the type of the result."""
-    if c.out.dtype == DType.Bool:
+def binary(c, kind: BinaryKind, a, b, dtype: DType | None = None):
+    """``a`` and ``b``, tensors or numbers, as ``dtype`` or the type of the result."""
+    dtype = dtype or c.out.dtype
+    if dtype == DType.Bool:
         kind = _OF_BOOLS.get(kind, kind)
         c.require(kind in _BITS, "there is no such arithmetic on Bool")
     exact = kind in _EXACT_NUMBERS
-    a, b = c.operand(a, c.out.dtype, exact), c.operand(b, c.out.dtype, exact)
+    a, b = c.operand(a, dtype, exact), c.operand(b, dtype, exact)
     return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
 
 
@@ -295,7 +297,8 @@ def prelu(c, self, weight):
 def _scaled(c, kind: BinaryKind, a, b, alpha):
     if alpha != 1:
         b, factor = c.operand(b, c.out.dtype), c.operand(alpha, c.out.dtype, True)
-        b = c.node(schema.Binary(kind=BinaryKind.Mul), b, factor, shape=b.shape)
+        product = BinaryKind.BitAnd if b.dtype == DType.Bool else BinaryKind.Mul
+        b = c.node(schema.Binary(kind=product), b, factor, shape=b.shape)
     return binary(c, kind, a, b)
 
 

@@ -3,29 +3,29 @@
 others of complex numbers, as two real tensors."""
 
 from ...serialization import schema
-from ...serialization.schema import DType, FftKind, FftNorm
-from .registry import op
+from ...serialization.schema import FftKind, FftNorm
+from .registry import WIDE_FLOATS, op
 
 
 def _transform(c, attributes, *inputs):
-    outputs = [(DType.Float32, out.shape) for out in c.outs]
+    outputs = [(out.dtype, out.shape) for out in c.outs]
     return c.multi_node(attributes, *inputs, outputs=outputs)
 
 
-@op("et_xnnpack.fft_c2c.default")
+@op("et_xnnpack.fft_c2c.default", dtypes=WIDE_FLOATS)
 def fft_c2c(c, real, imag, dim, norm, forward):
     kind = FftKind.Complex if forward else FftKind.Inverse
     return _transform(c, schema.Fft(kind=kind, axis=c.axis(dim, real.rank), norm=FftNorm(norm)), real, imag)
 
 
-@op("et_xnnpack.fft_r2c.default")
+@op("et_xnnpack.fft_r2c.default", dtypes=WIDE_FLOATS)
 def fft_r2c(c, x, dim, norm, onesided):
     axis = c.axis(dim, x.rank)
     attributes = schema.Fft(kind=FftKind.RealToComplex, axis=axis, norm=FftNorm(norm), full=not onesided)
     return _transform(c, attributes, x)
 
 
-@op("et_xnnpack.fft_c2r.default")
+@op("et_xnnpack.fft_c2r.default", dtypes=WIDE_FLOATS)
 def fft_c2r(c, real, imag, dim, norm, length):
     axis = c.axis(dim, real.rank)
     attributes = schema.Fft(kind=FftKind.ComplexToReal, axis=axis, norm=FftNorm(norm), length=length)

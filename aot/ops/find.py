@@ -12,7 +12,7 @@ from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType, ScanKind, UpdateKind
 from ..ir import dims
 from .registry import WIDE_FLOATS, op
-from .shape import expand_to
+from .shape import expand_to, iota
 
 _find = functools.partial(op, dtypes=DType)
 
@@ -92,7 +92,7 @@ def _unique(c, self, is_sorted):
     size = c.outs[0].shape[0]
     count = dims.numel(self.shape)
     x = c.reshape(self, (count,))
-    counted = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
+    counted = iota(c, count)
     order = None
     if is_sorted:
         order = c.node(schema.Sort(axis=0), x, shape=(count,), dtype=DType.Int64)

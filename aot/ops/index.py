@@ -11,7 +11,7 @@ from ...serialization.schema import BagKind, BinaryKind, CompareKind, DType, Sca
 from ..ir import dims
 from .find import pick_masked
 from .registry import op
-from .shape import expand_to, place, slice_axis
+from .shape import expand_to, iota, place, slice_axis
 
 _index = functools.partial(op, dtypes=DType)
 _INTEGERS = (DType.Int32, DType.Int64)
@@ -313,12 +313,12 @@ def diagonal_scatter(c, self, src, offset, dim1, dim2):
     first, second = c.axis(dim1, self.rank), c.axis(dim2, self.rank)
     order = [first, second, *(i for i in range(self.rank) if i not in (first, second))]
     shape = (src.shape[-1],)
-    diagonal = c.node(schema.Iota(size=shape[0]), shape=shape, dtype=DType.Int64)
+    diagonal = iota(c, shape[0])
     indices = [
         c.node(schema.Binary(kind=BinaryKind.Add), diagonal, c.operand(shift, DType.Int64), shape=shape)
         for shift in (max(-offset, 0), max(offset, 0))
     ]
-    values = c.transpose(src, (src.rank - 1, *range(src.rank - 1)))
+    values = c.transpose(c.cast(src, self.dtype), (src.rank - 1, *range(src.rank - 1)))
     y = _put(c, c.transpose(self, order), 0, indices, values)
     return c.transpose(y, [order.index(i) for i in range(self.rank)])
 
@@ -347,7 +347,7 @@ def flip(c, self, dims):
         if isinstance(size, int):
             reverse = c.constant(np.arange(size, dtype=np.int64)[::-1])
         else:
-            counted = c.node(schema.Iota(size=size), shape=(size,), dtype=DType.Int64)
+            counted = iota(c, size)
             last = c.operand(size - 1, DType.Int64)
             reverse = c.node(schema.Binary(kind=BinaryKind.Sub), last, counted, shape=(size,))
         self = c.node(schema.Index(axis=axis), self, reverse, shape=self.shape)

@@ -5,7 +5,7 @@ from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType, ReduceKind
 from ..ir import dims
 from .registry import WIDE_FLOATS, op
-from .shape import slice_axis
+from .shape import iota, slice_axis
 
 #: So many products of two 8-bit integers have a sum of 2^24 at most.
 _EXACT_DEPTH = 1 << 10
@@ -130,7 +130,7 @@ def _grouped(c, x, weight, ends):
     c.require(x.rank == 2 and weight.rank == 3, "a grouped product takes an input of rank 2 and weights of rank 3")
     groups = c.require_static(weight.shape[0], "the number of groups")
     rows, shape = x.shape[0], (x.shape[0], weight.shape[2])
-    positions = c.reshape(c.node(schema.Iota(size=rows), shape=(rows,), dtype=DType.Int64), (rows, 1))
+    positions = c.reshape(iota(c, rows), (rows, 1))
     ends = c.cast(ends, DType.Int64)
     y = c.operand(0.0, x.dtype)
     for group in reversed(range(groups)):

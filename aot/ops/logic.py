@@ -6,9 +6,11 @@ import functools
 import sympy
 
 from ...serialization import schema
+from ...serialization.arrays import FLOATS
 from ...serialization.schema import BinaryKind, CompareKind, DType
 from .elementwise import binary
 from .registry import op
+from .shape import iota
 
 _logic = functools.partial(op, dtypes=DType)
 
@@ -40,6 +42,8 @@ def isnan(c, self):
 
 @_logic("aten.isinf.default")
 def isinf(c, self):
+    if self.dtype not in FLOATS:
+        return _compare(c, CompareKind.NotEqual, self, self)
     magnitude = c.node(schema.Unary(kind=schema.UnaryKind.Abs), self, shape=self.shape)
     return _compare(c, CompareKind.Equal, magnitude, float("inf"))
 
@@ -71,7 +75,8 @@ def logical_not(c, self):
 
 @_logic("aten.bitwise_not.default")
 def bitwise_not(c, self):
-    return binary(c, BinaryKind.BitXor, self, True if self.dtype == DType.Bool else -1)
+    ones = {DType.Bool: True, DType.UInt8: 255}
+    return binary(c, BinaryKind.BitXor, self, ones.get(self.dtype, -1))
 
 
 def _power_of_2(c, bits: int) -> int:
@@ -134,11 +139,13 @@ def scalar_tensor(c, s):
 
 @_logic("aten.arange.start_step", moves_data=True)
 def arange(c, start, step):
+    """Of Float32 it is rounded once, as in PyTorch: start and i * step may cancel."""
     (size,) = c.out.shape
-    y = c.node(schema.Iota(size=size), shape=(size,), dtype=DType.Int64)
-    y = c.cast(y, c.out.dtype)
+    has_start = isinstance(start, sympy.Expr) or start != 0
+    dtype = DType.Float64 if c.out.dtype == DType.Float32 and (has_start or step != 1) else c.out.dtype
+    y = c.cast(iota(c, size), dtype)
     if step != 1:
-        y = binary(c, BinaryKind.Mul, y, step)
-    if isinstance(start, sympy.Expr) or start != 0:
-        y = binary(c, BinaryKind.Add, y, start)
-    return y
+        y = binary(c, BinaryKind.Mul, y, step, dtype)
+    if has_start:
+        y = binary(c, BinaryKind.Add, y, start, dtype)
+    return c.cast(y, c.out.dtype)

@@ -7,6 +7,7 @@ from ...serialization import schema
 from ...serialization.schema import AdaptivePoolKind, DType, Padding2D, ReduceKind, Size2D
 from .image import from_nhwc, sizes_of, to_nhwc, volume_to_columns, volume_to_images
 from .registry import Int8, op
+from .shape import expand_to
 
 
 def _apply(c, attributes, x, spatial, out):
@@ -39,24 +40,24 @@ class _Window:
 
 
 def _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode, counts_padding=False):
-    """The windows along each axis; ``ceil_mode`` becomes padding behind."""
+    """The windows along each axis; whether ``ceil_mode`` is left to be done: in static images it is padding behind."""
     kernels = sizes_of(kernel_size, spatial)
     strides = sizes_of(stride, spatial) if stride else kernels
+    dynamic = ceil_mode and not all(isinstance(size, int) for size in x.shape[-spatial:])
     result = []
     axes = zip(kernels, strides, sizes_of(padding, spatial), sizes_of(dilation, spatial), strict=True)
     for axis, (kernel, stride, before, dilation) in enumerate(axes, -spatial):
         after = before
-        if ceil_mode:
-            size = c.require_static(x.shape[axis], "with ceil_mode, the size of an image")
+        if ceil_mode and not dynamic:
             window = dilation * (kernel - 1) + 1
             last = (c.out.shape[axis] - 1) * stride + window
-            after = max(0, last - size - before)
+            after = max(0, last - x.shape[axis] - before)
         counted = (before, min(after, before)) if counts_padding else (0, 0)
         result.append(_Window(kernel, stride, before, after, *counted, dilation))
-    return result
+    return result, dynamic
 
 
-def _averages(height, width, divisor=0):
+def _averages(height, width, ceil_mode, divisor=0):
     return schema.AvgPool2d(
         kernel=Size2D(height.kernel, width.kernel),
         stride=Size2D(height.stride, width.stride),
@@ -65,15 +66,17 @@ def _averages(height, width, divisor=0):
             height.counted_before, width.counted_after, height.counted_after, width.counted_before
         ),
         divisor_override=divisor,
+        ceil_mode=ceil_mode,
     )
 
 
-def _maxima(height, width):
+def _maxima(height, width, ceil_mode):
     return schema.MaxPool2d(
         kernel=Size2D(height.kernel, width.kernel),
         stride=Size2D(height.stride, width.stride),
         padding=Padding2D(height.before, width.after, height.after, width.before),
         dilation=Size2D(height.dilation, width.dilation),
+        ceil_mode=ceil_mode,
     )
 
 
@@ -98,15 +101,15 @@ def _apply_to_volume(c, images, columns, x, out):
 def _avg_pool(c, x, spatial, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
     c.require(divisor_override is None or divisor_override > 0, "divisor_override must be positive")
     divisor = divisor_override or 0
-    windows = _windows(c, x, spatial, kernel_size, stride, padding, 1, ceil_mode, bool(count_include_pad))
+    windows, ceil = _windows(c, x, spatial, kernel_size, stride, padding, 1, ceil_mode, bool(count_include_pad))
     if spatial < 3:
         height, width = [_Window()] * (2 - spatial) + windows
-        return _apply(c, _averages(height, width, divisor), x, spatial, c.out.shape)
+        return _apply(c, _averages(height, width, ceil, divisor), x, spatial, c.out.shape)
     depth, height, width = windows
     if depth.is_copy:
-        return _apply_to_volume(c, _averages(height, width, divisor), None, x, c.out.shape)
-    images = _averages(height, width, 1 if divisor else 0)
-    return _apply_to_volume(c, images, _averages(depth, _Window(), divisor), x, c.out.shape)
+        return _apply_to_volume(c, _averages(height, width, ceil, divisor), None, x, c.out.shape)
+    images = _averages(height, width, ceil, 1 if divisor else 0)
+    return _apply_to_volume(c, images, _averages(depth, _Window(), ceil, divisor), x, c.out.shape)
 
 
 @op("aten.avg_pool2d.default", int8=Int8.OWN)
@@ -125,13 +128,13 @@ def avg_pool1d(c, self, kernel_size, stride, padding, ceil_mode, count_include_p
 
 
 def _max_pool(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode):
-    windows = _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode)
+    windows, ceil = _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode)
     if spatial < 3:
         height, width = [_Window()] * (2 - spatial) + windows
-        return _apply(c, _maxima(height, width), x, spatial, c.out.shape)
+        return _apply(c, _maxima(height, width, ceil), x, spatial, c.out.shape)
     depth, height, width = windows
-    columns = None if depth.is_copy else _maxima(depth, _Window())
-    return _apply_to_volume(c, _maxima(height, width), columns, x, c.out.shape)
+    columns = None if depth.is_copy else _maxima(depth, _Window(), ceil)
+    return _apply_to_volume(c, _maxima(height, width, ceil), columns, x, c.out.shape)
 
 
 def _with_indices(c, attributes, x, spatial):
@@ -151,7 +154,7 @@ def _max_pool_with_indices(c, x, spatial, kernel_size, stride, padding, dilation
     c.require(x.dtype == DType.Float32, f"the operand has type {x.dtype.name}, not Float32")
     if 1 not in c.used_outputs():
         return _max_pool(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode), None
-    windows = _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode)
+    windows, ceil = _windows(c, x, spatial, kernel_size, stride, padding, dilation, ceil_mode)
     windows = [_Window()] * (3 - spatial) + windows
     attributes = schema.MaxPoolIndices(
         kernel=tuple(w.kernel for w in windows),
@@ -159,6 +162,7 @@ def _max_pool_with_indices(c, x, spatial, kernel_size, stride, padding, dilation
         before=tuple(w.before for w in windows),
         after=tuple(w.after for w in windows),
         dilation=tuple(w.dilation for w in windows),
+        ceil_mode=ceil,
     )
     return _with_indices(c, attributes, x, spatial)
 
@@ -191,7 +195,7 @@ def _adaptive(kind, sizes, output):
     if all(isinstance(i, int) and o > 0 and i % o == 0 for i, o in zip(sizes, output, strict=True)):
         windows = [_Window(kernel=i // o, stride=i // o) for i, o in zip(sizes, output, strict=True)]
         if all(w.kernel > 0 for w in windows):
-            return (_averages if kind == AdaptivePoolKind.Average else _maxima)(*windows)
+            return (_averages if kind == AdaptivePoolKind.Average else _maxima)(*windows, ceil_mode=False)
     return schema.AdaptivePool2d(kind=kind, output=output)
 
 
@@ -199,6 +203,8 @@ def _adaptive_pool(c, x, spatial, kind, output_size, out):
     for size in output_size:
         c.require_static(size, "the output size")
     output = sizes_of(output_size, spatial)
+    if 0 in output:  # AdaptivePool2d takes no image without elements, as the second step of a volume would have
+        return expand_to(c, c.operand(0, x.dtype), out)
     if kind == AdaptivePoolKind.Average and all(size == 1 for size in output):
         axes = tuple(range(x.rank - spatial, x.rank))
         attributes = schema.Reduce(kind=ReduceKind.Mean, axes=axes, keep_dims=True)

@@ -114,7 +114,11 @@ for _name, _kind in {"any": ReduceKind.Any, "all": ReduceKind.All}.items():
 
     @_any(f"aten.{_name}.dim", f"aten.{_name}.dims", preserve=True)
     def any_dim(c, self, dim, keepdim, kind=_kind):
-        return reduce(c, kind, c.cast(self, DType.Bool), dim, keepdim)
+        """Over no axes if ``dim`` is empty, other than sums."""
+        truth = c.cast(self, DType.Bool)
+        if dim is not None and not isinstance(dim, int) and not dim:
+            return c.node(schema.Unary(kind=UnaryKind.Copy), truth, shape=truth.shape)
+        return reduce(c, kind, truth, dim, keepdim)
 
 
 # Statistics -----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from .image import volume_to_columns, volume_to_images
 from .registry import Int8, op
 
 
-def _image(c, x, kind, size, align_corners, scales):
+def _image(c, x, kind, size, align_corners, scales, whole_steps=False):
     """[N, H, W, C] resized to ``size``."""
     attributes = schema.Resize2d(
         kind=kind,
@@ -20,6 +20,7 @@ def _image(c, x, kind, size, align_corners, scales):
         align_corners=align_corners,
         scale_height=scales[0],
         scale_width=scales[1],
+        whole_steps=whole_steps,
     )
     return c.node(attributes, x, shape=(x.shape[0], *size, x.shape[3]))
 
@@ -35,7 +36,8 @@ def _resize(c, x, spatial, kind, align_corners, scale_factors):
         image = _image(c, image, kind, (1, *size), align_corners, (0.0, *scales))
         return c.nchw(c.reshape(image, (batch, *size, channels)))
     if spatial == 2:
-        return c.nchw(_image(c, image, kind, size, align_corners, scales))
+        whole_steps = kind == ResizeKind.Nearest and any(scales)  # PyTorch has such cases for images only
+        return c.nchw(_image(c, image, kind, size, align_corners, scales, whole_steps))
     depth = image.shape[1]
     images = volume_to_images(c, image)
     images = _image(c, images, kind, size[1:], align_corners, scales[1:])

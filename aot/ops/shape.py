@@ -3,6 +3,7 @@
 
 import functools
 import math
+import operator
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ...serialization import schema
 from ...serialization.arrays import FLOATS
 from ...serialization.schema import BinaryKind, DType, PadMode, UnaryKind
 from ..ir import dims
+from ..lowering.nodes import target_name
 from .registry import Int8, op
 
 _shape = functools.partial(op, moves_data=True, dtypes=DType)
@@ -41,6 +43,11 @@ def _expand(c, x, shape):
 def expand_to(c, x, shape):
     """``x`` broadcast to ``shape``, itself if it has that."""
     return x if x.shape == tuple(shape) else _expand(c, x, tuple(shape))
+
+
+def iota(c, size):
+    """0, 1, ... as Int64[size]."""
+    return c.node(schema.Iota(size=size), shape=(size,), dtype=DType.Int64)
 
 
 @_shape("aten.expand_copy.default", int8=Int8.SAME)
@@ -216,6 +223,8 @@ def channel_shuffle(c, self, groups):
 @_shape("aten.unfold_copy.default")
 def unfold(c, self, dimension, size, step):
     """Overlapping parts of one axis, each along a new last axis."""
+    if size == 0:
+        return _expand(c, c.operand(0, self.dtype), c.out.shape)
     if self.rank == 0:
         return c.reshape(self, (1,))
     axis = c.axis(dimension, self.rank)
@@ -226,8 +235,7 @@ def unfold(c, self, dimension, size, step):
         if len(parts) == 1:
             return parts[0]
         return c.node(schema.Concat(axis=self.rank), *parts, shape=c.out.shape)
-    starts = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
-    starts = c.node(schema.Binary(kind=BinaryKind.Mul), starts, c.operand(step, DType.Int64), shape=(count,))
+    starts = c.node(schema.Binary(kind=BinaryKind.Mul), iota(c, count), c.operand(step, DType.Int64), shape=(count,))
     starts, offsets = c.reshape(starts, (count, 1)), c.constant(np.arange(size))
     indices = c.node(schema.Binary(kind=BinaryKind.Add), starts, offsets, shape=(count, size))
     shape = (*self.shape[:axis], count, size, *self.shape[axis + 1 :])
@@ -235,14 +243,23 @@ def unfold(c, self, dimension, size, step):
     return c.transpose(y, (*(i for i in range(y.rank) if i != axis + 1), axis + 1))
 
 
+def _is_view(node) -> bool:
+    """Whether its result was a view before ExecuTorch made copies of views."""
+    if node.target is operator.getitem:
+        node = node.args[0]
+    _, _, name = target_name(node).partition(".")
+    name = name.partition(".")[0]
+    return name.endswith("_copy") and name not in ("_to_copy", "_to_dim_order_copy", "index_copy")
+
+
 @_shape("aten.as_strided_copy.default")
 def as_strided(c, self, size, stride, storage_offset):
     """Elements of the memory, which is that of ``self`` unless it is a view of another tensor."""
     source = c.fx_node.all_input_nodes[0]
     c.require(source.meta["val"].is_contiguous(), "as_strided needs a contiguous tensor")
-    while source.op == "call_function" and "view_copy" in source.name:
+    while target_name(source) == "aten.view_copy.default":
         source = source.all_input_nodes[0]
-    c.require("_copy" not in source.name or "to_copy" in source.name, "as_strided of a view is not supported")
+    c.require(not _is_view(source), "as_strided of a view is not supported")
     for number in (*size, *stride, storage_offset or 0):
         c.require_static(number, "each size or stride")
     flat = c.reshape(self, (dims.numel(self.shape),))
@@ -276,6 +293,5 @@ def _gather_diagonal(c, matrices, row, column, count):
     rows, columns = matrices.shape[-2:]
     square = slice_axis(c, matrices, rank - 2, dims.minimum(row, rows), count)
     square = slice_axis(c, square, rank - 1, dims.minimum(column, columns), count)
-    index = c.node(schema.Iota(size=count), shape=(count,), dtype=DType.Int64)
-    index = expand_to(c, c.reshape(index, (count, 1)), (*matrices.shape[:-2], count, 1))
+    index = expand_to(c, c.reshape(iota(c, count), (count, 1)), (*matrices.shape[:-2], count, 1))
     return c.reshape(c.node(schema.Gather(axis=rank - 1), square, index, shape=index.shape), c.out.shape)

@@ -8,6 +8,8 @@ from ...serialization.schema import BinaryKind, DType, UnaryKind
 from ..ir import Graph, Node, Rewriter, Value
 from ..traits import TRAITS
 
+_LARGEST_SHIFT = 256  # in front: of more, the bias would lose digits that the difference has, as of x - 101325
+
 
 @dataclasses.dataclass(frozen=True)
 class _Affine:
@@ -31,7 +33,7 @@ def _vector(value: Value, channels) -> np.ndarray | None:
 
 def _affine(values, node: Node | None) -> _Affine | None:
     """``node`` as an affine map of the channels of one operand."""
-    if node is None:
+    if node is None or values[node.outputs[0]].dtype != DType.Float32:
         return None
     shape = values[node.outputs[0]].shape
     zero, one = np.zeros(()), np.ones(())
@@ -69,20 +71,40 @@ def _parameters(r: Rewriter, node: Node | None) -> tuple[np.ndarray, np.ndarray 
     return weight.array, None if bias is None else bias.array
 
 
+def _scaled(weight: np.ndarray, scale: np.ndarray) -> np.ndarray | None:
+    """The product in float64; in float32 where that is its rounding, which is half the memory.
+
+    None if float32 loses digits of what is too small for it, which the result of the product may not be.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = scale.astype(np.float32)
+        scaled = weight * (narrow if np.array_equal(narrow, scale) else scale)
+    tiny = np.finfo(np.float32).tiny
+    magnitude = np.abs(scaled)
+    if magnitude.size and magnitude.min() < tiny:  # zeros, mostly
+        if ((magnitude < tiny) & (np.abs(weight) >= tiny) & (scale != 0)).any():
+            return None
+    return scaled
+
+
 def _behind(node: Node, weight, bias, affine: _Affine):
-    """Weight and bias of the product followed by the affine map."""
+    """Weight and bias of the product followed by the affine map; None where the weight would be too small."""
     channels = weight.shape[0]
     scale = np.broadcast_to(affine.scale, channels)
     bias = np.zeros(channels) if bias is None else bias.astype(np.float64)
     if (scale != 1).any():
-        weight = weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
+        weight = _scaled(weight, scale.reshape(-1, *[1] * (weight.ndim - 1)))
+        if weight is None:
+            return None
     return weight, bias * scale + affine.shift
 
 
 def _in_front(node: Node, weight, bias, affine: _Affine):
-    """Weight and bias of the product after the affine map; None where padding must stay zero."""
+    """The same of the product after the affine map; None, too, where padding must stay zero, or a shift is large."""
     groups = getattr(node.attributes, "groups", 1)
     shifts = affine.shift.any()
+    if not (np.abs(affine.shift) <= _LARGEST_SHIFT).all():
+        return None
     if shifts and node.is_a(schema.ConvTranspose2d):
         return None
     if shifts and node.is_a(schema.Conv2d) and any(node.attributes.padding):
@@ -98,7 +120,8 @@ def _in_front(node: Node, weight, bias, affine: _Affine):
         added = grouped * per_input(affine.shift)
         added = added.sum(axis=tuple(range(2, added.ndim)), dtype=np.float64).reshape(outputs)
         bias = added if bias is None else bias + added
-    return (grouped * per_input(affine.scale)).reshape(weight.shape), bias
+    scaled = _scaled(grouped, per_input(affine.scale))
+    return None if scaled is None else (scaled.reshape(weight.shape), bias)
 
 
 class _Folder:
@@ -162,8 +185,8 @@ def fold_batch_norm(graph: Graph) -> Graph:
     """Folds products and sums with constants of one number a channel into weights.
 
     Behind a product if nothing else reads that; in front of it if the product has no
-    padding, which stays zero (a factor passes through padding, too). The arithmetic is
-    done in float64::
+    padding, which stays zero (a factor passes through padding, too), and the sum is with
+    numbers of the size of pixels. The arithmetic is done in float64::
 
         const %w: Float32[2, 1] = [1, 2]              const %w: Float32[2, 1] = [3, 8]
         const %s: Float32[2] = [3, 4]                 const %b: Float32[2] = [5, 6]

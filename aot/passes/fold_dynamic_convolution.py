@@ -44,7 +44,8 @@ def _convolution(r: Rewriter, node: Node) -> Value | None:
     while (producer := r.producer(moved)) is not None and traits_of(producer.attributes).rearranges:
         moves.append(producer)
         moved = r.values[producer.inputs[0]]
-    source = dynamic_source(r, moved, lambda axes, rank: axes >= rank - 1)
+    keeps_images = all(_keeps_images(r, move) for move in moves)
+    source = dynamic_source(r, moved, lambda axes, rank: axes == rank or (axes == rank - 1 and keeps_images))
     if source is None:
         return None
     for move in reversed(moves):
@@ -53,10 +54,18 @@ def _convolution(r: Rewriter, node: Node) -> Value | None:
     return r.node(attributes, source, weight, *bias, shape=r.graph.values[node.outputs[0]].shape)
 
 
+def _keeps_images(r: Rewriter, move: Node) -> bool:
+    """Whether what lies at an index of the first axis lies there afterwards, too."""
+    if move.is_a(schema.Transpose):
+        return move.attributes.perm[0] == 0
+    before, after = (r.values[name].shape for name in (move.inputs[0], move.outputs[0]))
+    return move.is_a(schema.Reshape) and before[:1] == after[:1]
+
+
 def _by_channel(r: Rewriter, weight: Value) -> Value | None:
     """A weight of integers, with a scale for each output channel where it has one for all; None if it is no such."""
     q = weight.quantization
-    if weight.constant is None or q is None or problem_of(q) is not None:
+    if weight.constant is None or q is None or problem_of(q, weight.shape) is not None:
         return None
     if not q.is_per_tensor or weight.shape[0] == 1:
         return weight

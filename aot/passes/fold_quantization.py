@@ -26,8 +26,8 @@ def _require(condition: bool, reason: str) -> None:
         raise _Refused(reason)
 
 
-def _require_possible(quantization: Quantization) -> None:
-    problem = problem_of(quantization)
+def _require_possible(quantization: Quantization, shape: tuple) -> None:
+    problem = problem_of(quantization, shape)
     _require(problem is None, f"{problem}")
 
 
@@ -36,18 +36,25 @@ def _require_quantized(operands: list[Value], target: Quantization | None) -> No
     for x in operands:
         _require(x.quantization is not None, "an operand is not quantized")
         if x.constant is not None:
-            _require_possible(x.quantization)
+            _require_possible(x.quantization, x.shape)
 
 
 def _is_normal(scale: float) -> bool:
     return math.isfinite(scale) and scale >= np.finfo(np.float32).tiny
 
 
-def problem_of(quantization: Quantization) -> str | None:
-    """Why a program cannot hold such integers as numbers, as a sentence; None if it can."""
+def has_blocks(parameters: np.ndarray, shape: tuple) -> bool:
+    """Whether scales or zero points of such a tensor each belong to several indices of an axis, but not to all."""
+    return parameters.ndim > 0 and any(n not in (1, size) for n, size in zip(parameters.shape, shape, strict=True))
+
+
+def problem_of(quantization: Quantization, shape: tuple) -> str | None:
+    """Why a program cannot hold such integers of this shape as numbers, as a sentence; None if it can."""
     low, high = _LIMITS[quantization.dtype]
     if sum(count != 1 for count in quantization.scale.shape) > 1:
         return "the scales belong to blocks along several axes"
+    if has_blocks(quantization.scale, shape):
+        return "the scales belong to blocks along an axis"
     if not all(_is_normal(float(s)) for s in quantization.scale.ravel()):
         return "a scale is not a positive, finite and normal number"
     if not ((quantization.zero_point >= low) & (quantization.zero_point <= high)).all():
@@ -68,7 +75,7 @@ def _stored_as(graph: Graph, node: Node) -> Quantization:
         whole = (a.min, a.max) == _LIMITS[dtype]
         _require(whole, f"the range is {a.min} to {a.max}, not all of {dtype.name}")
     quantization = Quantization.per_tensor(dtype, scale.array.item(), zero_point.array.item())
-    _require_possible(quantization)
+    _require_possible(quantization, ())
     return quantization
 
 
@@ -138,7 +145,7 @@ class _Folder:
         return self.r.node(attributes, x, shape=x.shape, name=x.name, quantization=quantization)
 
     def _as_float(self, x: Value | None) -> Value | None:
-        if x is None or x.quantization is None or (x.constant is not None and not problem_of(x.quantization)):
+        if x is None or x.quantization is None or (x.constant is not None and not problem_of(x.quantization, x.shape)):
             return x
         if x.name not in self._floats:
             self._floats[x.name] = self._dequantized(x) if x.constant is not None else self._copy(x, None)
@@ -297,7 +304,7 @@ class _Folder:
         x, weight, bias = (*inputs, None)[:3]
         _require_quantized([x], target)
         _require(weight.constant is not None and weight.quantization is not None, "the weight is not quantized")
-        _require_possible(weight.quantization)
+        _require_possible(weight.quantization, weight.shape)
         operands = [x, weight]
         if bias is not None:
             operands.append(self._bias(bias, x.quantization, weight.quantization, target))

@@ -8,6 +8,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, ReduceKind
 from ..ir import Graph, Node, Rewriter, Value
+from .fold_quantization import has_blocks
 
 _OFFSET = 128  # that torchao adds to make signed integers unsigned
 _MAX_BATCHES = 64
@@ -49,6 +50,11 @@ def _unreshaped(r: Rewriter, x: Value) -> Value:
     return x
 
 
+def _is_one(x: Value) -> bool:
+    """Whether ``x`` has one element."""
+    return all(n == 1 for n in x.shape)
+
+
 def _linear(r: Rewriter, node: Node) -> Value | None:
     x, weight, *bias = (r[i] for i in node.inputs)
     found = _integers(r, weight)
@@ -78,6 +84,9 @@ def _batch_matmul(r: Rewriter, node: Node) -> Value | None:
     batches = math.prod(leading)
     if not 0 < batches <= _MAX_BATCHES or not q.size or q.ndim != x.rank or x.shape[:-2] != leading:
         return None
+
+    if any(has_blocks(p, (*leading, *p.shape[-2:])) for p in found[1:]):
+        return None  # a number for several matrices
 
     def matrices(array):
         array = array if array.ndim else array.reshape(1, 1)
@@ -181,15 +190,21 @@ def dynamic_source(r: Rewriter, x: Value, fits: Callable[[int, int], bool]) -> V
 
 
 def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> Value | None:
-    """The operand of a Quantize to all of Int8 with parameters that were chosen for it."""
+    """The operand of a Quantize to all of Int8 with parameters that were chosen for just what they are used for."""
     a = rounded.attributes
     source, scale, zero_point = _operands(r, rounded)
     chosen = r.producer(_unreshaped(r, scale), schema.ChooseQParams)
     if (a.dtype, a.min, a.max) != (DType.Int8, -128, 127) or chosen is None:
         return None
     zero = _unreshaped(r, zero_point)
-    of_it = zero.name == chosen.outputs[1] or (zero.constant is not None and not zero.array.any())
-    if not of_it or r.values[chosen.inputs[0]].name != source.name:
+    is_zero = zero.constant is not None and not zero.array.any()
+    if not (is_zero or zero.name == chosen.outputs[1]) or r.values[chosen.inputs[0]].name != source.name:
+        return None
+    by_part = r.values[chosen.outputs[0]].shape
+    placed = [scale] if is_zero else [scale, zero_point]
+    if (chosen.attributes.min, chosen.attributes.max) != (a.min, a.max):
+        return None
+    if not all(p.shape == by_part or _is_one(p) for p in placed):
         return None
     return source if fits(chosen.attributes.axes, source.rank) else None
 
@@ -218,7 +233,7 @@ def _vector(b: Value, size) -> np.ndarray | None:
 
 def _scaled(r: Rewriter, a: Value, b: Value) -> Value | None:
     """``Linear(x, integers) * scale``, or that with rows of integers and their scale."""
-    if a.rank == 0 or not isinstance(a.shape[-1], int):
+    if a.rank == 0 or b.rank > a.rank or not isinstance(a.shape[-1], int):
         return None
     scale = _vector(b, a.shape[-1])
     if scale is None:
@@ -274,7 +289,9 @@ def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:
             return None
         q = _unshifted(r, q)
     rounded = None if q is None else r.producer(q, schema.Quantize)
-    if rounded is None or _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
+    if rounded is None or q.shape[-1] != shape[-1] or not (scale.shape == (*integer.shape[:-1], 1) or _is_one(scale)):
+        return None  # other rows
+    if _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
         return None
     source = _source_of(r, rounded, _whole_rows)
     return None if source is None else (r.reshape(source, shape), weight)

@@ -33,6 +33,8 @@ def _with_pad(node: Node, pad: Node | None):
     if any(amounts[axis] for amounts in (pad.attributes.before, pad.attributes.after) for axis in (0, 3)):
         return None
     a = node.attributes
+    if getattr(a, "ceil_mode", False):  # depends on where the padding begins
+        return None
     padding = _added(a.padding, pad)
     if node.is_a(schema.AvgPool2d, schema.MaxPool2d) and not _fits(a.kernel, padding):
         return None

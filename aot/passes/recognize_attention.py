@@ -8,6 +8,7 @@ from ...serialization.schema import BinaryKind, DType
 from ..ir import Graph, Node, Rewriter, Value, dims
 from .terms import Product, binary, private, product
 
+_FLOAT32 = np.finfo(np.float32)
 _NEVER = -1e30  # a summand of a score that leaves nothing of it: frontends use the lowest float or -inf
 
 
@@ -58,8 +59,9 @@ def _attention(r: Rewriter, node: Node) -> Value | None:
         return None
     scale, matmul, mask = found
     query, key = (_scaled(graph, i) for i in matmul.inputs)
-    scale *= query.scale * key.scale
-    if not math.isfinite(scale):
+    factors = scale, query.scale, key.scale
+    scale = math.prod(factors)
+    if not _FLOAT32.tiny <= abs(scale) <= _FLOAT32.max and 0 not in factors:
         return None
     operands = [query.factors[0], key.factors[0], node.inputs[1]] + [mask] * (mask is not None)
     shape = graph.values[node.outputs[0]].shape

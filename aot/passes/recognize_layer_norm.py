@@ -123,7 +123,8 @@ def recognize_layer_norm(graph: Graph) -> Graph:
         new = None
         if node.is_a(schema.Binary) and graph.values[node.outputs[0]].dtype == DType.Float32:
             found = _normalized(graph, node)
-            if found is not None:
+            # An epsilon of more axes gives the result more, too.
+            if found is not None and graph.values[found[0]].shape == graph.values[node.outputs[0]].shape:
                 x, attributes = found
                 new = r.node(attributes, r[x], shape=r[x].shape)
             else:

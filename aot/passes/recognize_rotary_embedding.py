@@ -110,7 +110,7 @@ def _joined(graph: Graph, name: str) -> tuple[str, str, bool] | None:
 def _rotated(graph: Graph, name: str, x: str) -> bool | None:
     """``pairs`` where ``name`` is x with two parts swapped, the new first one negated; else None."""
     found = _joined(graph, name)
-    if found is None:
+    if found is None or graph.values[x].shape != graph.values[name].shape:
         return None
     first, second, pairs = found
     negated = graph.producers.get(first)

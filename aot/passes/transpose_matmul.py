@@ -39,7 +39,7 @@ def _weight(r: Rewriter, node: Node) -> Value | None:
     """A Linear where the second operand is one constant matrix."""
     a, b = (r[i] for i in node.inputs)
     expand = r.producer(b, schema.Expand)
-    if expand is not None:
+    if expand is not None and r.values[expand.inputs[0]].shape[-2:] == b.shape[-2:]:  # only repeats the matrix
         b = r.values[expand.inputs[0]]
     matrix = None if b.constant is None or b.quantization is not None else _one_matrix(b.array)
     if matrix is None or a.rank < 2:

@@ -9,6 +9,7 @@ from executorch.exir._serialize._named_data_store import NamedDataStore, NamedDa
 from executorch.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
 from executorch.exir.backend import backend_api
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from executorch.exir.program import _program
 from executorch.exir.schema import Program
 from executorch.exir.tracer import _default_decomposition_table
 from torch.fx import Node as FxNode
@@ -38,10 +39,24 @@ def method_being_lowered() -> str | None:
 
     A partitioner gets a program without its name, which a report of several methods needs.
     """
+    return _local_of_caller(backend_api.__name__, "method_name")
+
+
+def checks_operators() -> bool:
+    """Whether the call of ExecuTorch that we are in checks the operators of the Edge dialect, as it does by default.
+
+    A partitioner does not get the ``EdgeCompileConfig``.
+    """
+    config = _local_of_caller(_program.__name__, "config")
+    return config is None or config._check_ir_validity
+
+
+def _local_of_caller(module: str, name: str):
+    """The local variable of this name in the nearest function of a module that is being called; None if none is."""
     frame = inspect.currentframe()
     while frame is not None:
-        if frame.f_globals.get("__name__") == backend_api.__name__ and "method_name" in frame.f_locals:
-            return frame.f_locals["method_name"]
+        if frame.f_globals.get("__name__") == module and name in frame.f_locals:
+            return frame.f_locals[name]
         frame = frame.f_back
     return None
 

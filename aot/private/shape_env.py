@@ -6,8 +6,10 @@ Nothing documented copies one, and every copy of a program shares that of the or
 
 import contextlib
 import copy
+import sys
 
 import torch
+from torch._subclasses import fake_impls
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.sym_node import SymNode
@@ -39,9 +41,18 @@ class _OwnShapeEnv(ShapeEnv):
 
     def _refine_ranges(self, expression) -> None:
         """With ``keeps_ranges`` for sizes read off a tensor alone: these have no example, and so nothing that
-        is taken for a promise."""
-        if not self.keeps_ranges or any(self.is_unbacked_symint(s) for s in expression.free_symbols):
+        is taken for a promise. How PyTorch would compute a convolution never is one."""
+        keeps = self.keeps_ranges or _chooses_convolution()
+        if not keeps or any(self.is_unbacked_symint(s) for s in expression.free_symbols):
             super()._refine_ranges(expression)
+
+
+def _chooses_convolution() -> bool:
+    """Whether a caller asks how PyTorch would compute a convolution, for which it compares the batch with 16."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code is not fake_impls.conv.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _own_containers(value):
@@ -71,9 +82,9 @@ def own_sizes(module: GraphModule) -> None:
 def keep_ranges(module: GraphModule) -> None:
     """Dynamic sizes keep the range that the program was exported with.
 
-    ExecuTorch runs what was delegated once more on symbolic sizes, to plan memory. PyTorch then chooses
-    how it would compute a convolution, compares the batch with 16, and takes the answer for the example
-    input as a promise: ExecuTorch would refuse every call on the other side.
+    ExecuTorch runs what was delegated once more on symbolic sizes, to plan memory. Whatever PyTorch then compares
+    sizes for, it takes the answer for the example input as a promise: ExecuTorch would refuse every call on the
+    other side.
     """
     own_sizes(module)
     for node in nodes(module):

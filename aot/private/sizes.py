@@ -102,6 +102,13 @@ class Symbols:
                 yield check.expr.xreplace(self._env.replacements)
 
 
+def example_of(size: torch.SymInt) -> int | None:
+    """What it was when the program was exported; None if it depends on one that was read off a tensor."""
+    known = Symbols(size)
+    examples = {symbol: known.example(symbol) for symbol in expression(size).free_symbols}
+    return None if None in examples.values() else int(expression(size).xreplace(examples))
+
+
 def is_read_off_tensor(size) -> bool:
     """Whether a size depends on one that was read off a tensor."""
     return isinstance(size, torch.SymInt) and any(map(Symbols(size).is_unbacked, expression(size).free_symbols))
@@ -137,6 +144,7 @@ __all__ = [
     "TruncToInt",
     "ValueRanges",
     "bounds_of",
+    "example_of",
     "expression",
     "is_read_off_tensor",
     "largest_of",

@@ -4,6 +4,7 @@
 import contextlib
 import copy
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
@@ -65,8 +66,8 @@ def qualified_name(operator: OpOverload) -> tuple[str, str]:
 
 
 def signature_text(operator: OpOverload) -> str:
-    """What ``torch.library.Library.define`` takes, with the namespace in front."""
-    return str(operator._schema)
+    """What ``torch.library.Library.define`` takes, with the namespace in front, and nothing about aliases."""
+    return re.sub(r"\(\w+( -> \*)?\)", "", str(operator._schema))
 
 
 def functionalized(node: FxNode) -> tuple[OpOverload, dict[str, object]] | None:

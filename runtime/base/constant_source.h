@@ -43,11 +43,15 @@ class ConstantSource {
   virtual StatusOr<Buffer> allocate(size_t bytes) const = 0;
 
   // What somebody has packed under this key, in this load, this process or for its file; else what `pack` makes, which
-  // others get from then on. The key says everything that the bytes depend on. `bytes` says how many `pack` makes:
-  // what a file has of another size is ignored. `pack` may give none, which nobody gets then.
-  using Measure = std::function<StatusOr<size_t>()>;
+  // others get from then on. The key says everything that the bytes depend on. `measure` says what `pack` makes, but
+  // for the bytes: what a file has of another size or kind is ignored. `pack` may give none, which nobody gets then.
+  struct Measured {
+    size_t size;
+    bool is_packed_first = false;
+  };
+  using Measure = std::function<StatusOr<Measured>()>;
   using Pack = std::function<StatusOr<PackedMemory>()>;
-  virtual StatusOr<PackedMemory> find_or_pack(const std::string& key, const Measure& bytes, const Pack& pack) = 0;
+  virtual StatusOr<PackedMemory> find_or_pack(const std::string& key, const Measure& measure, const Pack& pack) = 0;
 };
 
 } // namespace executorch::backends::et_xnnpack

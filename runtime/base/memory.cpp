@@ -93,24 +93,70 @@ StatusOr<Buffer> Buffer::allocate_zeros(size_t bytes) {
   return buffer;
 }
 
+namespace {
+
+// Pieces by when they live, so that those alive together with one are found without a look at all others.
+class LivingPieces {
+ public:
+  explicit LivingPieces(size_t steps) : steps_(steps), during_(2 * steps), from_(steps) {}
+
+  void add(size_t piece, const Lifetime& life) {
+    from_[life.first].push_back(piece);
+    // A segment tree: the fewest nodes that have just these steps below them.
+    for (size_t begin = life.first + steps_, end = life.last + 1 + steps_; begin < end; begin /= 2, end /= 2) {
+      if (begin % 2 == 1) {
+        during_[begin++].push_back(piece);
+      }
+      if (end % 2 == 1) {
+        during_[--end].push_back(piece);
+      }
+    }
+  }
+
+  // Those that are alive when it begins, and those that begin while it lives.
+  void find(const Lifetime& life, std::vector<size_t>& found) const {
+    found.clear();
+    const auto append = [&found](const std::vector<size_t>& pieces) {
+      found.insert(found.end(), pieces.begin(), pieces.end());
+    };
+    for (size_t node = life.first + steps_; node > 0; node /= 2) {
+      append(during_[node]);
+    }
+    for (size_t step = life.first + 1; step <= life.last; ++step) {
+      append(from_[step]);
+    }
+  }
+
+ private:
+  size_t steps_;
+  std::vector<std::vector<size_t>> during_; // by node of the tree
+  std::vector<std::vector<size_t>> from_; // by step
+};
+
+} // namespace
+
 ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces) {
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return pieces[a].bytes != pieces[b].bytes ? pieces[a].bytes > pieces[b].bytes : a < b;
   });
+  size_t steps = 0;
+  for (const Lifetime& life : pieces) {
+    steps = std::max(steps, life.last + 1);
+  }
 
   ArenaLayout layout;
   layout.offsets.resize(pieces.size());
-  std::vector<size_t> placed; // sorted by offset
+  LivingPieces placed(steps);
+  std::vector<size_t> others;
   for (const size_t piece : order) {
     const Lifetime& life = pieces[piece];
     const size_t bytes = round_up_to_alignment(life.bytes + kTailBytes);
+    placed.find(life, others);
+    std::sort(others.begin(), others.end(), [&](size_t a, size_t b) { return layout.offsets[a] < layout.offsets[b]; });
     size_t offset = 0;
-    for (const size_t other : placed) {
-      if (pieces[other].last < life.first || life.last < pieces[other].first) {
-        continue;
-      }
+    for (const size_t other : others) {
       if (layout.offsets[other] >= offset + bytes) {
         break;
       }
@@ -118,10 +164,7 @@ ArenaLayout lay_out_arena(const std::vector<Lifetime>& pieces) {
     }
     layout.offsets[piece] = offset;
     layout.bytes = std::max(layout.bytes, offset + bytes);
-    const auto position = std::upper_bound(placed.begin(), placed.end(), offset, [&](size_t value, size_t other) {
-      return value < layout.offsets[other];
-    });
-    placed.insert(position, piece);
+    placed.add(piece, life);
   }
   return layout;
 }

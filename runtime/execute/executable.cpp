@@ -216,7 +216,9 @@ Status Executable::reshape_to(Span<const ArgumentSize> inputs, bool same_threads
   }
   StatusOr<std::vector<TensorType>> types = first_types(sizes);
   ETX_RETURN_IF_ERROR(of_call(types.status()));
-  const bool same_types = same_threads && std::equal(types->begin(), types->end(), types_.begin());
+  // The steps know the types of the last call unless with_empty_ did its work.
+  const bool same_types =
+      same_threads && !with_empty_is_next_ && std::equal(types->begin(), types->end(), types_.begin());
   set_types(std::move(*types));
   forget_waves(1);
   with_empty_is_next_ = false;
@@ -280,10 +282,10 @@ bool Executable::is_empty(uint32_t id, const Sizes& sizes) const {
     return types_[id].shape.numel() == 0;
   }
   const uint32_t value = id < blob_.num_values() ? id : plan_.float16_of[id - blob_.num_values()];
-  const auto& dims = *blob_.value(value).dims();
-  return std::any_of(dims.begin(), dims.end(), [&](const schema::Size* size) {
-    return blob_.waves().of_size(size->value()) == 0 && sizes.resolve(size) == 0;
-  });
+  const auto* dims = blob_.value(value).dims();
+  return dims != nullptr && std::any_of(dims->begin(), dims->end(), [&](const schema::Size* size) {
+           return blob_.waves().of_size(size->value()) == 0 && sizes.resolve(size) == 0;
+         });
 }
 
 // Whether a node in XNNPACK that has something to compute has operands or results that are empty in any case; others

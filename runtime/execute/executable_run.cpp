@@ -249,14 +249,15 @@ Status Executable::run(
       std::memmove(output_data(copy.output), data_[copy.root], types_[copy.root].bytes());
     }
   }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (output_stages_[i].is_active()) {
-      std::memcpy(bound_.outputs[i], output_stages_[i].data(), types_[output_root(i)].bytes());
-    }
-  }
+  // Before outputs are written over inputs, of which an update may be a view.
   for (const Placement::Update& update : placement_.updates()) {
     if (types_[update.state].bytes() > 0) {
       std::memcpy(data_[update.state], data_[update.root], types_[update.state].bytes());
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (output_stages_[i].is_active()) {
+      std::memcpy(bound_.outputs[i], output_stages_[i].data(), types_[output_root(i)].bytes());
     }
   }
   return {};

@@ -98,6 +98,10 @@ Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, st
       continue;
     }
     inputs_[k].consumed = kernel_->consumes(context, k);
+    if (kernel_->rounds(context, k) && graph.blob.graph().exprs() != nullptr) {
+      // Where values turn out to be empty it is read in Float32.
+      ETX_RETURN_IF_ERROR(Status(weights.constant(graph.blob.node(node).inputs()->Get(k)).status()));
+    }
     if (kernel_->packed_layout(context, k).has_value()) {
       packing.push_back([this, node, k, graph, &weights]() -> Status {
         const BoundNode again = bound_kernel(graph);

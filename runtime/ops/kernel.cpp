@@ -13,7 +13,7 @@ StatusOr<PackedMemory> pack_operand(
   const std::string key = "packed " + node.input(i).to_string() + " of " + name_of(node.input(i).storage_in_program()) +
       " " + *kernel.packed_layout(node, i) + constants.identity(i);
   const size_t bytes = kernel.packed_bytes(node, i);
-  const auto measure = [bytes]() -> StatusOr<size_t> { return bytes; };
+  const auto measure = [bytes]() -> StatusOr<ConstantSource::Measured> { return ConstantSource::Measured{bytes}; };
   const auto pack = [&]() -> StatusOr<PackedMemory> {
     ETX_ASSIGN_OR_RETURN(const ConstantData original, constants.load(i));
     ETX_ASSIGN_OR_RETURN(Buffer buffer, constants.allocate(bytes));

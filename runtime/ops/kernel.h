@@ -44,6 +44,11 @@ class Kernel {
     return false;
   }
 
+  // Whether it consumes that input only because it computes in Float16: one that computes the node in Float32 reads it.
+  virtual bool rounds(const NodeContext&, size_t /*i*/) const {
+    return false;
+  }
+
   // The pool that run() will get, null for the calling thread. Called before each reshape().
   virtual void use_pool(pthreadpool_t) {}
 

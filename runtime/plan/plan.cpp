@@ -74,8 +74,9 @@ class Planner {
   bool may_lack_operand(uint32_t node) const {
     bool found = false;
     for_each_input(blob_, node, [&](uint32_t id) {
-      for (uint32_t k = 0; blob_.waves().of_value(id) > 0 && k < blob_.value(id).dims()->size(); ++k) {
-        const int64_t entry = blob_.value(id).dims()->Get(k)->value();
+      const auto* dims = blob_.value(id).dims();
+      for (uint32_t k = 0; blob_.waves().of_value(id) > 0 && dims != nullptr && k < dims->size(); ++k) {
+        const int64_t entry = dims->Get(k)->value();
         found = found || (blob_.waves().of_size(entry) > 0 && !are_all_of_size(node, entry));
       }
     });

@@ -98,6 +98,9 @@ StatusOr<Waves> Waves::of(const schema::Graph& graph) {
     }
     found += finds ? 1 : 0;
     waves.nodes_.push_back(wave);
+    for (const uint32_t id : *node.outputs()) {
+      waves.values_[id] = wave;
+    }
   }
   return waves;
 }

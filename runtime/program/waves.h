@@ -38,6 +38,7 @@ class Waves {
   uint32_t of_size(int64_t entry) const {
     return entry >= 0 ? 0 : of_expr(static_cast<size_t>(-1 - entry));
   }
+  // That of the node that makes it, even if its sizes are known before.
   uint32_t of_value(uint32_t value) const {
     return finders_.empty() ? 0 : values_[value];
   }

@@ -26,9 +26,9 @@ StatusOr<Buffer> NodeConstants::allocate(size_t bytes) const {
   return weights_.allocate(bytes);
 }
 
-StatusOr<PackedMemory> NodeConstants::find_or_pack(const std::string& key, const Measure& bytes, const Pack& pack) {
+StatusOr<PackedMemory> NodeConstants::find_or_pack(const std::string& key, const Measure& measure, const Pack& pack) {
   Weights::Reservation reservation;
-  ETX_ASSIGN_OR_RETURN(PackedPtr packed, weights_.find_packed(key, bytes, &reservation));
+  ETX_ASSIGN_OR_RETURN(PackedPtr packed, weights_.find_packed(key, measure, &reservation));
   if (packed != nullptr) {
     return memory_of(packed);
   }

@@ -16,7 +16,7 @@ class NodeConstants : public ConstantSource {
   std::string identity(size_t i) const override;
   StatusOr<ConstantData> load(size_t i) const override;
   StatusOr<Buffer> allocate(size_t bytes) const override;
-  StatusOr<PackedMemory> find_or_pack(const std::string& key, const Measure& bytes, const Pack& pack) override;
+  StatusOr<PackedMemory> find_or_pack(const std::string& key, const Measure& measure, const Pack& pack) override;
 
  private:
   uint32_t value(size_t i) const {

@@ -268,6 +268,7 @@ StatusOr<std::shared_ptr<const PackedFile::Contents>> PackedFile::read() const {
   ETX_CHECK(fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode), AccessFailed, "it is not a file");
   Header header{};
   const ssize_t got = pread(file.get(), &header, sizeof(header), 0);
+  ETX_CHECK(got != 0, InvalidExternalData, "it is empty");
   ETX_CHECK(
       got >= static_cast<ssize_t>(sizeof(kMagic)) && std::memcmp(header.magic, kMagic, sizeof(kMagic)) == 0,
       AccessFailed,

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "checksum.h"
-#include "runtime/base/waiting.h"
+#include "runtime/base/interpreter.h"
 
 namespace executorch::backends::et_xnnpack {
 

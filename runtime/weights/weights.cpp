@@ -5,7 +5,7 @@
 #include <atomic>
 #include <optional>
 
-#include "runtime/base/waiting.h"
+#include "runtime/base/interpreter.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -108,7 +108,7 @@ PackedPtr Weights::Reservation::publish(PackedBytes bytes) {
 }
 
 StatusOr<PackedPtr> Weights::find_packed(
-    const std::string& key, const std::function<StatusOr<size_t>()>& bytes, Reservation* reservation) {
+    const std::string& key, const ConstantSource::Measure& measure, Reservation* reservation) {
   {
     const std::lock_guard<TableMutex> lock(packed_mutex_);
     const auto own = packed_.find(key);
@@ -121,8 +121,8 @@ StatusOr<PackedPtr> Weights::find_packed(
     Reservation own(this, key);
     std::optional<PackedBytes> in_file = file_ == nullptr ? std::nullopt : file_->find(key);
     if (in_file.has_value()) {
-      ETX_ASSIGN_OR_RETURN(const size_t expected, bytes());
-      if (in_file->size == expected) {
+      ETX_ASSIGN_OR_RETURN(const ConstantSource::Measured expected, measure());
+      if (in_file->size == expected.size && in_file->is_packed_first == expected.is_packed_first) {
         found = own.publish(std::move(*in_file));
       }
     }

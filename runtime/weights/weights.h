@@ -10,6 +10,7 @@
 #include "constant_reader.h"
 #include "packed_file.h"
 #include "packed_weights.h"
+#include "runtime/base/constant_source.h"
 #include "runtime/base/huge_page_arena.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -71,10 +72,10 @@ class Weights {
   };
 
   // What others have packed under this key, in this process or for the file. If that is null the caller has to pack, and
-  // gets a reservation, which must not outlive `key`. `bytes` says how many it makes: what the file has of another size
-  // counts for nothing.
+  // gets a reservation, which must not outlive `key`. What the file has counts for nothing if it is not as `measure`
+  // says.
   StatusOr<PackedPtr> find_packed(
-      const std::string& key, const std::function<StatusOr<size_t>()>& bytes, Reservation* reservation);
+      const std::string& key, const ConstantSource::Measure& measure, Reservation* reservation);
   // Notes that they are used, for the file.
   void use(const std::string& key, const PackedPtr& packed);
 

@@ -86,7 +86,7 @@ size_t PackedOperator::look_up() {
 
 void* PackedOperator::reserve(size_t bytes) {
   if (only_measures_) {
-    measured_ = bytes;
+    measured_ = {bytes, !looked_up_};
     return nullptr;
   }
   StatusOr<std::shared_ptr<Buffer>> buffer = guarded([&]() -> StatusOr<std::shared_ptr<Buffer>> {
@@ -133,12 +133,11 @@ Status PackedOperator::load(
 
 Status PackedOperator::create_again(const Create& create) {
   ETX_CHECK(packed_.data != nullptr, Internal, "%s: it has no packed weights to start from", function_);
-  operator_.reset();
   return create_packed(create);
 }
 
-// How many bytes XNNPACK packs. It says so only when it asks for the memory.
-StatusOr<size_t> PackedOperator::measure(const Create& create) {
+// How many bytes XNNPACK packs, and when. It says so only when it asks for the memory.
+StatusOr<ConstantSource::Measured> PackedOperator::measure(const Create& create) {
   only_measures_ = true;
   const Status status = this->create(create, kNothing, bias_.has_value() ? kNothing : nullptr);
   only_measures_ = false;

@@ -32,6 +32,8 @@ StatusOr<OperatorPtr> create_operator(const char* function, const Create& create
   const xnn_status status = create(&op);
   OperatorPtr result(op);
   ETX_RETURN_IF_ERROR(check_xnn(status, function));
+  // XNNPACK does not always say that it had no memory.
+  ETX_CHECK(result != nullptr, MemoryAllocationFailed, "%s: there is no memory for the operator", function);
   return result;
 }
 
@@ -92,7 +94,8 @@ class PackedOperator {
       const char* function,
       const Create& create);
 
-  // Creates the operator anew from the weights that it has packed. `create` must be as that for load().
+  // Creates the operator anew from the weights that it has packed, or leaves it as it is and fails. `create` must be as
+  // that for load().
   // REQUIRES: load() succeeded
   Status create_again(const Create& create);
 
@@ -105,7 +108,7 @@ class PackedOperator {
   void* reserve(size_t bytes);
   size_t insert(void* packed, size_t bytes);
 
-  StatusOr<size_t> measure(const Create& create);
+  StatusOr<ConstantSource::Measured> measure(const Create& create);
   StatusOr<PackedMemory> pack(const ConstantSource& constants, const Create& create);
   Status create_packed(const Create& create);
   Status create(const Create& create, const void* weight, const void* bias);
@@ -119,7 +122,7 @@ class PackedOperator {
   const ConstantSource* constants_ = nullptr;
   bool only_measures_ = false; // gives no memory, so that XNNPACK fails when it has asked for it
   bool looked_up_ = false;
-  std::optional<size_t> measured_;
+  std::optional<ConstantSource::Measured> measured_;
   std::shared_ptr<Buffer> fresh_;
   Status status_;
 

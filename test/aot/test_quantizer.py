@@ -125,6 +125,30 @@ def test_models_compute_with_integers(make):
             torch.testing.assert_close(actual, converted(*inputs), atol=0.02, rtol=0)
 
 
+@pytest.mark.parametrize(
+    "make,shape",
+    (
+        (lambda: nn.Conv1d(4, 1, 3), (2, 4, 8)),
+        (lambda: nn.Conv1d(1, 1, 3), (2, 1, 8)),
+        (lambda: nn.ConvTranspose1d(4, 1, 3), (2, 4, 8)),
+        (lambda: nn.ConvTranspose1d(1, 1, 3), (2, 1, 8)),
+        (lambda: nn.Conv2d(4, 1, 3), (2, 4, 8, 8)),
+        (lambda: nn.Linear(8, 1), (2, 4, 8)),
+    ),
+    ids=("conv1d", "depthwise_conv1d", "conv_transpose1d", "depthwise_conv_transpose1d", "conv2d", "linear"),
+)
+def test_one_channel_computes_with_integers(make, shape):
+    torch.manual_seed(0)
+    inputs = (torch.rand(shape),)
+    converted, lowered = quantize(nn.Sequential(make(), nn.Sigmoid()).eval(), inputs)
+    assert lowered.outside == [] and lowered.report.float_fallbacks == [], str(lowered.report)
+    assert floats_inside(lowered) == []
+    if et_xnnpack.is_available():
+        (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+        with torch.no_grad():
+            torch.testing.assert_close(actual, converted(*inputs), atol=0.01, rtol=0)
+
+
 def test_what_is_out_of_scope_stays_floats():
     config = get_symmetric_quantization_config(is_per_channel=True)
     first = nn.Sequential(nn.Linear(3, 8), nn.Hardswish())

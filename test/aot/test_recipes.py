@@ -52,11 +52,17 @@ def test_group_size_is_an_option():
         (R.FP32, {"group_size": 32}, "et_xnnpack_fp32 has no option group_size"),
         (R.INT4_WEIGHT, {"groups": 32}, "has no option groups"),
         (R.INT4_WEIGHT, {"group_size": 0}, "group_size is 0"),
+        (R.INT4_WEIGHT, {"group_size": 1}, "group_size is 1, but must be 2 or more"),
         (R.INT4_WEIGHT, {"group_size": "many"}, "group_size is 'many'"),
+        (R.INT4_WEIGHT, {"group_size": True}, "group_size is True"),
+        *(
+            (R.INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP, {"int8_modules": wrong}, "int8_modules takes a list of names, not")
+            for wrong in ("x", None, 5, [1])
+        ),
     ),
 )
 def test_wrong_options_are_refused(recipe, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         ExportRecipe.get_recipe(recipe, **options)
 
 

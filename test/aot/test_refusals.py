@@ -6,6 +6,7 @@ import math
 import harness
 import pytest
 import torch
+import torch.nn.functional as F
 from samples import ANY_OPERATOR, HEIGHT, Argument, Sample, bools, integers, rand
 from samples.find import define_nms
 
@@ -41,10 +42,10 @@ REFUSALS = [
     (
         Sample("complex", torch.asin, of_type(torch.complex64, 3), config=ANY_OPERATOR),
         "aten.asin.default",
-        "dtype complex64 is not supported",
+        "et_xnnpack has no rule for this operator on complex numbers",
     ),
     (
-        Sample("double", lambda x: torch.nn.functional.avg_pool2d(x, 2), of_type(torch.float64, 1, 2, 4, 4)),
+        Sample("double", lambda x: F.avg_pool2d(x, 2), of_type(torch.float64, 1, 2, 4, 4)),
         "aten.avg_pool2d.default",
         "it does not take operands of type Float64",
     ),
@@ -55,6 +56,20 @@ REFUSALS = [
 def test_reason(sample, target, reason):
     report = harness.lower_sample(sample).report
     assert (target, reason) in {(r.target, r.reason) for r in report.refusals}, str(report)
+
+
+ATTENTION = [
+    Sample("large_mask", lambda q, m: F.scaled_dot_product_attention(q, q, q, m), rand(1, 4, 5, 8), rand(3, 1, 5, 5)),
+    Sample("large_scale", lambda q: F.scaled_dot_product_attention(q, q, q, scale=1e39), rand(1, 4, 8)),
+]
+
+
+@pytest.mark.parametrize("sample", ATTENTION, ids=lambda sample: sample.name)
+def test_attention_that_is_not_taken_whole_is_decomposed(sample):
+    """A program asks for it all the same, and the operators that it is made of are taken."""
+    (delegated,) = harness.lower_sample(sample).report.delegated
+    assert "aten.scaled_dot_product_attention.default" not in delegated
+    assert "aten.bmm.default" in delegated
 
 
 def test_a_size_that_is_rounded_while_it_may_be_negative():

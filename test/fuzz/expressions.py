@@ -35,6 +35,7 @@ torch.sigmoid({x}) | torch.tanh({x}) | F.gelu({x}) | F.gelu({x}, approximate="ta
 torch.sin({x}) | torch.cos({x}) | torch.erf({x}) | torch.exp(-{x}.abs()) | torch.rsqrt({x}.abs() + 0.5)
 F.mish({x}) | torch.sqrt({x}.abs() + 0.25) | torch.log({x}.abs() + 0.5) | F.elu({x}) | F.logsigmoid({x})
 torch.reciprocal({x}.abs() + 0.5) | torch.log1p({x}.abs()) | torch.expm1(-{x}.abs()) | torch.atan({x}) | F.selu({x})
+F.softplus({x}, beta=0.7) | torch.addcmul({x}, {x}, {x}, value=0.1)
 F.celu({x}, 0.7) | F.softsign({x}) | torch.exp2(-{x}.abs()) | torch.sinh({x}.clamp(-3, 3))
 torch.asin({x}.clamp(-0.9, 0.9)) | {x}.pow(2.5) | {x} / 3 | torch.acos({x}.clamp(-0.9, 0.9)) | torch.asinh({x})
 torch.acosh({x}.abs() + 1.5) | torch.atanh({x}.clamp(-0.9, 0.9)) | torch.cosh({x}.clamp(-3, 3))
@@ -53,6 +54,8 @@ torch.full_like({x}, 0.75) | torch.full(({x}.shape[0], 2), 1.25) | torch.empty_l
 {x} + torch.scalar_tensor(2.0)
 torch.empty({x}.shape).copy_({x}) | torch.empty_permuted({x}.shape, tuple(range({x}.dim()))).copy_({x})
 torch.sub({x}, 2, alpha=2) | {x}.new_empty({x}.shape).copy_({x}) | {x}.new_full(({x}.shape[-1],), 2.0)
+{x} * ({x}.shape[0] - 3) | {x} + (2 - {x}.shape[-1]) | torch.full((2, 1), {x}.shape[0] - 3) + {x}.sum()
+torch.arange(-1.5, 9, 0.5, dtype={x}.dtype) | torch.arange(-3, {x}.shape[0], dtype={x}.dtype)
 """
 #: Jump, so that a last bit would matter.
 JUMPS = """
@@ -68,11 +71,14 @@ INTEGER = """
 {x} >> 1 | torch.fmod({x}, 3) | {x} << 2 | torch.bitwise_left_shift({x}, 1) | torch.bitwise_right_shift({x}, 1)
 torch.arange({x}.shape[0]) + {x}.shape[-1] | torch.arange(1, 8, 2) | torch.div({x}, 2, rounding_mode="trunc")
 torch.bitwise_and({x}, 6) | torch.bitwise_xor({x}, 3) | torch.bitwise_not({x}) | {x}.to(torch.uint8)
-{x}.to(torch.int8)
+{x}.to(torch.int8) | torch.isinf({x}) | {x} + ({x}.shape[0] - 3) | ~{x}.to(torch.uint8) | {x} > {x}.shape[0] - 2
+{x}.to(torch.uint8) > {x}.to(torch.int8) | {x}.to(torch.uint8) == {x}.to(torch.int8)
+torch.cat([{x}, {x}.to(torch.int32)]) | torch.stack([{x} > 2, {x}]) | torch.cat([{x}, {x} * 0.5])
 """
 LOGICAL = """
 torch.bitwise_or({x}, True) | ~{x} | {x}.to(torch.float32) | {x}.to(torch.int64) | torch.logical_not({x})
-{x}.to(torch.int32)
+{x}.to(torch.int32) | torch.add({x}, {x}, alpha=0) | torch.isinf({x}) | torch.any({x}, dim=())
+torch.all({x}, dim=(), keepdim=True)
 """
 
 
@@ -357,7 +363,10 @@ def frequencies(writer):
             torch.view_as_real(torch.complex({x}, {y}) * torch.complex({y}, {x})) | torch.polar({x}.abs(), {y}).real
             (torch.complex({x}, {y}) / (torch.complex({y}, {x}) + 20)).imag | torch.complex({x}, {y}).conj().imag
             torch.exp(torch.complex({x}.clamp(-3, 3), {y})).real | torch.angle(torch.complex({x}.abs() + 0.5, {y}))
-            torch.view_as_real(torch.fft.rfft({x}, dim={a})).sum({a})
+            torch.view_as_real(torch.fft.rfft({x}, dim={a})).sum({a}) | torch.complex({x}, {y}).to(torch.bool)
+            torch.view_as_real(torch.where({x} > 0, torch.complex({x}, {y}), torch.ones_like({y}, dtype=torch.int64)))
+            torch.view_as_real(torch.cat([torch.complex({x}, {y}), torch.ones_like({x} + {y}).long()]))
+            torch.pow(-{x}.abs() - 0.5, torch.complex({y}.clamp(-2, 2), {x}.clamp(-1, 1))).imag
             """
         )
         writer.add(form.format(x=x.name, y=y.name, a=writer.axis(x)), (x, y), False)

@@ -125,6 +125,7 @@ def resize(writer):
             F.interpolate({x}, size=(3, 4), mode='bicubic') | F.interpolate({x}, scale_factor=2, mode='nearest-exact')
             F.interpolate({x}, size=(3, 4), mode='bilinear', antialias=True) | torch.channel_shuffle({x}, 1)
             F.interpolate({x}, size=(3, 4), mode='bicubic', antialias=True)
+            F.interpolate({x}, scale_factor=(1.1, 2.1)) | F.interpolate({x}, scale_factor=(2.3, 1.2), mode='bilinear')
             """
         )
         writer.add(form.format(x=x.name), (x,), False)
@@ -154,7 +155,8 @@ def resize_others(writer):
     if x := writer.value(lambda v: is_float32(v) and v.rank in (3, 5)):
         smooth = "linear" if x.rank == 3 else "trilinear"
         mode = writer.pick("nearest", "nearest-exact", smooth)
-        writer.add(f"F.interpolate({x.name}, scale_factor=2, mode='{mode}')", (x,), False)
+        factor = writer.pick(2, 1.1, 2.1)
+        writer.add(f"F.interpolate({x.name}, scale_factor={factor}, mode='{mode}')", (x,), False)
 
 
 @expression

@@ -74,3 +74,17 @@ def test_what_is_not_comparable_costs_its_graph_alone():
     compared.add([program, program])
     assert (compared.files, compared.graphs) == (1, 4)
     assert list(compared.left_out.values()) == [2]
+
+
+def test_types_of_executorch_alone_are_those_of_results_not_of_states():
+    """A scalar of 16 bits and a number make float32 there."""
+    source = (
+        "class Program(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.register_buffer('a0', torch.zeros(()))\n\n    def forward(self, x0):\n"
+        "        v0 = self.a0.add_(x0.sum()) * 1\n        v1 = F.relu(x0[0, 0]) * 0.5\n"
+        "        return v0, v1,\n"
+    )
+    epsilons = (torch.finfo(torch.float32).eps,) * 2
+    program = Program(source, (Input((1, 2), torch.float16),), epsilons, (False,) * 2)
+    with pytest.raises(NotComparable, match="ExecuTorch computes in another type"):
+        check([program])

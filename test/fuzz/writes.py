@@ -69,6 +69,7 @@ STATES = {
         """,
     "torch.zeros(3)": """
         self.{b}.index_copy_(0, torch.tensor([1]), {x}.flatten()[:1]) * 1 | self.{b}.roll(1).add({x}.sum())
+        self.{b}.copy_({x}.amax().to(torch.float64)) + 1
         """,
     "torch.zeros(4, dtype=torch.int64)": "self.{b}.add_(torch.tensor([1, 2, 3, 4])) * 1",
     "torch.zeros(8, 2)": """

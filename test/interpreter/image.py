@@ -7,10 +7,20 @@ from executorch.backends.et_xnnpack.serialization.schema import ResizeKind
 from .tensors import nchw, nhwc
 
 
+def _nearest_rows(x, size: int, scale):
+    """[N, C, rows, columns] with ``size`` rows."""
+    n, channels, rows, columns = x.shape
+    lines = x.movedim(2, -1).reshape(n, channels * columns, rows)
+    lines = torch.ops.aten.upsample_nearest1d(lines, [size], scale)
+    return lines.reshape(n, channels, columns, size).movedim(-1, 2)
+
+
 def _resize(a, x):
     x = nchw(x)
     scales = [1 / s if s else None for s in (a.scale_height, a.scale_width)]
-    if a.kind == ResizeKind.Nearest:
+    if a.kind == ResizeKind.Nearest and not a.whole_steps:
+        y = _nearest_rows(_nearest_rows(x.mT, a.shape[1], scales[1]).mT, a.shape[0], scales[0])
+    elif a.kind == ResizeKind.Nearest:
         y = torch.ops.aten.upsample_nearest2d(x, a.shape, *scales)
     elif a.kind == ResizeKind.NearestExact:
         y = torch.ops.aten._upsample_nearest_exact2d(x, a.shape, *scales)

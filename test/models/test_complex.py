@@ -213,7 +213,7 @@ def test_rotary_embedding_is_one_operator():
     ("function", "shape", "reason"),
     [
         (torch.fft.rfft, (3, 8), "complex numbers leave the program"),
-        (lambda x: torch.view_as_complex(x).asin().abs(), (3, 2), "complex64"),
+        (lambda x: torch.view_as_complex(x).asin().abs(), (3, 2), "no rule for this operator"),
         (lambda x: torch.linalg.inv(torch.view_as_complex(x)).abs(), (3, 3, 2), "no rule for this operator"),
     ],
 )
@@ -233,3 +233,150 @@ def test_says_that_complex_numbers_enter():
 
     lowered = harness.lower_exported(export(Module(), (torch.randn(3, 5, dtype=torch.complex64),)))
     assert "complex numbers enter the program" in str(lowered.report)
+
+
+#: Programs with complex results that ExecuTorch lowers and runs without us, if it does not check operators.
+COMPLEX_RESULTS = {
+    "mul": lambda z: z * z,
+    "add": lambda z: z + z,
+    "add_number": lambda z: z + 1.5,
+    "cat": lambda z: torch.cat([z, z]),
+    "clone": torch.clone,
+    "reshape": lambda z: z.reshape(-1),
+    "permute": lambda z: z.permute(1, 0),
+    "slice": lambda z: z[1:],
+    "sum": lambda z: z.sum(0),
+    "bmm": lambda z: torch.bmm(z[None], z[None].transpose(1, 2)),
+    "stack": lambda z: torch.stack([z, z]),
+    "select": lambda z: z[1],
+    "expand": lambda z: z.expand(2, 4, 5),
+    "unsqueeze": lambda z: z[None],
+    "repeat": lambda z: z.repeat(2, 1),
+    "index": lambda z: z[torch.tensor([0, 2])],
+    "split": lambda z: [part + part for part in z.split(2)],
+    "conj": lambda z: z.conj().resolve_conj() * z,
+    "rfft": lambda z: torch.fft.rfft(z.real),
+    "branch": lambda z: torch.cond(z.real.sum() > 0, lambda z: z + z, lambda z: z * z, (z,)),
+    "real_parts_inside": lambda z: (z * z.abs(), torch.fft.fft(z).abs(), (z * z).real),
+}
+_PASS_CHECKS = ("clone", "permute", "slice", "expand", "unsqueeze", "rfft")
+
+
+@pytest.mark.parametrize(
+    ("name", "checks"), [*((name, False) for name in COMPLEX_RESULTS), *((name, True) for name in _PASS_CHECKS)]
+)
+@pytest.mark.parametrize("is_dynamic", (False, True), ids=("static", "dynamic"))
+def test_complex_results(name, checks, is_dynamic):
+    """What is lowered and runs without us does so with us."""
+
+    class Module(nn.Module):
+        def forward(self, z):
+            return COMPLEX_RESULTS[name](z)
+
+    z = torch.randn(4, 5, dtype=torch.complex64)
+    axes = ({0: Dim("rows", min=3, max=9)},) if is_dynamic and name not in ("expand", "split") else None
+    lowered = harness.lower_exported(export(Module(), (z,), dynamic_shapes=axes), _check_ir_validity=checks)
+    expected = Module()(z)
+    results = Runtime.get().load_program(lowered.buffer).load_method("forward").execute((z,))
+    for y, e in zip(results, expected if isinstance(expected, (tuple, list)) else [expected], strict=True):
+        torch.testing.assert_close(y, e, rtol=1e-4, atol=1e-4)
+    reasons = {refusal.reason for refusal in lowered.report.refusals}
+    assert any("complex numbers leave the program" in reason for reason in reasons) or name == "branch"
+
+
+def test_complex_state():
+    """A buffer of complex numbers stays with ExecuTorch."""
+
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3, dtype=torch.complex64))
+
+        def forward(self, z):
+            self.total.add_(z)
+            return torch.view_as_real(z * self.total)
+
+    z = torch.randn(3, dtype=torch.complex64)
+    lowered = harness.lower_exported(export(Module(), (z,)), _check_ir_validity=False)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    eager = Module()
+    for _ in range(3):
+        torch.testing.assert_close(method.execute((z,))[0], eager(z))
+
+
+def test_no_rule_for_some():
+    """An operator that only some calls of have a rule stays as it is where the rule does not take it."""
+
+    class Module(nn.Module):
+        def forward(self, z):
+            return z.prod(0).real, z.prod(1).real
+
+    z = torch.randn(4, 5, dtype=torch.complex64)
+    exported = export(Module(), (z,), dynamic_shapes=({0: Dim("rows", max=9)},))
+    lowered = harness.lower_exported(exported, _check_ir_validity=False)
+    assert lowered.outside.count("aten.prod.dim_int") == 2
+    assert lowered.manager.to_executorch().buffer
+
+
+_PARTS = (0.0, 1.0, -1.0, 2.5, 1e-40, -3e-39, 1e-30, 3e38, -3e38, 88.0)
+#: What is computed of numbers of all magnitudes, and how eager PyTorch computes it in float64.
+EXTREME = {
+    "abs": torch.abs,
+    "sgn": torch.sgn,
+    "sqrt": torch.sqrt,
+    "half": lambda z: z**0.5,
+    "rsqrt": lambda z: torch.rsqrt(torch.where(z == 0, 1, z)),
+    "reciprocal": torch.reciprocal,
+    "over_zero": lambda z: z / 0j,
+    "number_over_zero": lambda z: z / (z * 0j),
+    "to_zero": lambda z: (z.sgn() * (z.real != 3e38)) ** 0j,
+    "zero_to_tensor": lambda z: (z * 0) ** torch.complex(z.real.sign(), z.imag.sign().abs() + 1),
+    "zero_to": lambda z: torch.pow(0, torch.complex(z.real.sign(), z.imag.sign().abs() + 1)),
+    "zero_to_negative": lambda z: (z * 0) ** (-1 + 1j),
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+def test_numbers_of_all_magnitudes(name):
+    class Module(nn.Module):
+        def forward(self, x):
+            y = EXTREME[name](torch.view_as_complex(x))
+            return torch.view_as_real(y) if y.is_complex() else y
+
+    x = torch.cartesian_prod(*[torch.tensor(_PARTS)] * 2).contiguous()
+    lowered = harness.lower_exported(export(Module(), (x,)))
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    (y,) = method.execute((x,))
+    torch.testing.assert_close(y, Module()(x.double()).float(), rtol=1e-4, atol=1e-44, equal_nan=True)
+
+
+def test_size_beside_nan():
+    """A number is infinite if one of its parts is."""
+
+    class Module(nn.Module):
+        def forward(self, x):
+            z = torch.view_as_complex(x)
+            return z.abs(), torch.linalg.vector_norm(z[:, None], dim=1)
+
+    x = torch.tensor([[math.inf, math.nan], [math.nan, -math.inf], [1, math.nan], [math.nan, 0], [math.inf, 1]])
+    lowered = harness.lower_exported(export(Module(), (x,)))
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for y in method.execute((x,)):
+        torch.testing.assert_close(y, torch.tensor([math.inf, math.inf, math.nan, math.nan, math.inf]), equal_nan=True)
+
+
+def test_a_conjugated_buffer_stays_as_it_was():
+    """The program that was exported keeps what is lazily conjugated."""
+
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("c", torch.randn(5, dtype=torch.complex64).conj())
+
+        def forward(self, x):
+            return torch.view_as_real(torch.view_as_complex(x) * self.c)
+
+    exported = export(Module(), (torch.randn(5, 2),))
+    assert harness.lower_exported(exported).outside == []
+    (buffer,) = (node for node in exported.graph.nodes if node.name == "c" or node.name.endswith("_c"))
+    assert exported.state_dict["c"].is_conj() and buffer.meta["val"].is_conj()

@@ -98,3 +98,13 @@ def test_constants_are_folded_as_eager_computes_them():
     assert sorted(node.op for node in graph.nodes) == ["Binary", "Cast"]
     for inputs in sample.calls():
         assert torch.equal(_run(lowered)(inputs)[0], sample.expected(inputs)[0])
+
+
+def test_zeros_keep_the_sign_that_they_have_in_eager():
+    def program(x):
+        return x.relu(), x.clamp(min=0.0), x.clamp(max=0.0), x.clamp(0.0, 1.0)
+
+    zeros = torch.tensor([0.0, -0.0] * 10, dtype=torch.float64)
+    sample = Sample("zeros", program, doubles(20), config=ANY_OPERATOR)
+    for actual, expected in zip(_run(harness.lower_sample(sample))([zeros]), program(zeros), strict=True):
+        assert torch.equal(actual, expected) and torch.equal(actual.signbit(), expected.signbit())

@@ -172,6 +172,10 @@ FLOWS = {
         lambda: nn.Sequential(nn.Conv2d(8, 12, 3), nn.BatchNorm2d(12), nn.ReLU()), _IMAGE, ("Conv2d",)
     ),
     "conv_1d": Program(lambda: nn.Conv1d(8, 12, 3), ((2, 8, 11),), ("Conv2d",)),
+    "conv_1d_to_one": Program(lambda: nn.Conv1d(8, 1, 3), ((2, 8, 11),), ("Conv2d",)),
+    "conv_1d_depthwise_of_one": Program(lambda: nn.Conv1d(1, 1, 3), ((2, 1, 11),), ("Conv2d",)),
+    "conv_to_one": Program(lambda: nn.Conv2d(8, 1, 3), _IMAGE, ("Conv2d",)),
+    "linear_to_one": Program(lambda: nn.Linear(17, 1), ((5, 17),), ("Linear",)),
     "conv_transposed": Program(lambda: nn.ConvTranspose2d(8, 12, 3, 2, 1), _IMAGE, ("ConvTranspose2d",)),
     "conv_transposed_grouped": Program(
         lambda: nn.ConvTranspose2d(8, 12, 3, 2, 1, groups=2),

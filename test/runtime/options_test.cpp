@@ -140,7 +140,8 @@ TEST(OptionsTest, EscapesWhatItDoesNotKnow) {
 TEST(OptionsTest, RefusesUnknownNames) { // Robustness: O1
   expect_refusal({option("num_thread", 1)}, "there is no option 'num_thread'; did you mean 'num_threads'?");
   expect_refusal({option("", 1)}, "there is no option ''");
-  expect_refusal({option("state_group", 3), option("NUM_THREADS", 1)}, "NUM_THREADS");
+  expect_refusal(
+      {option("state_group", 3), option("NUM_THREADS", 1)}, "no option 'NUM_THREADS'; did you mean 'num_threads'?");
   BackendOption asked[] = {option("num_threads", 5), option("numthreads", 5)};
   EXPECT_EQ(get_options({}, {asked, 2}).code(), Error::InvalidArgument);
   EXPECT_EQ(std::get<int>(asked[0].value), 5) << "unchanged";
@@ -168,6 +169,15 @@ TEST(OptionsTest, RefusesWhatIsOutOfRange) { // Robustness: O3
     expect_refusal({option("state_group", 5), option("num_threads", value)}, "option 'num_threads' takes");
   }
   expect_refusal({option("state_group", -1)}, "option 'state_group' takes 0 to");
+  for (const char* beyond : {"2147483648", "-2147483649", "1180591620717411303424"}) {
+    const std::string reason = "option 'num_threads' takes 0 to 1, not " + std::string(beyond);
+    BackendOption one = option("num_threads", 0);
+    one.value = text(beyond);
+    expect_refusal({one}, reason);
+    Options unchanged;
+    EXPECT_THAT(set_from({{"num_threads", beyond}}, &unchanged).message(), HasSubstr(reason));
+    EXPECT_FALSE(set_from({{"winograd_tile", beyond}}, &unchanged).ok());
+  }
   Options options;
   EXPECT_TRUE(set({option("state_group", kMost)}, &options).ok());
 }
@@ -200,6 +210,11 @@ TEST_F(BackendOptionsTest, AreThoseOfTheBackend) {
   EXPECT_EQ(set(option("num_threads", 2)), Error::InvalidArgument);
   EXPECT_THAT(backend_.last_error(), HasSubstr("'num_threads' takes 0 to 1, not 2"));
   EXPECT_EQ(get("num_threads"), 1);
+  const BackendOption good = option("num_threads", 0), wrong = option("num_threads", true);
+  EXPECT_EQ(backend_.check_options({&good, 1}), Error::Ok);
+  EXPECT_EQ(backend_.check_options({&wrong, 1}), Error::InvalidArgument);
+  EXPECT_THAT(backend_.last_error(), HasSubstr("'num_threads' takes an integer"));
+  EXPECT_EQ(get("num_threads"), 1) << "a check sets nothing";
   BackendOption one = option("threads", 0);
   Span<BackendOption> asked(&one, 1);
   EXPECT_EQ(backend_.get_option(context_, asked), Error::InvalidArgument);

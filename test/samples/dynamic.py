@@ -2,6 +2,7 @@
 """Samples of dynamic quantization and of integer weights. Folding rounds rows as finely or finer than eager PyTorch."""
 
 import torch
+import torch.nn.functional as F
 from executorch.exir.passes import _quant_patterns_and_replacements  # noqa: F401 (registers the operators)
 from torch import nn
 from torch.ao.quantization.fx import _decomposed  # noqa: F401 (registers the operators)
@@ -16,7 +17,7 @@ from torchao.quantization import (
     quantize_,
 )
 
-from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Sample, integers, new, rand
+from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Argument, Sample, integers, new, rand
 
 _q = torch.ops.quantized_decomposed
 _ao = torch.ops.torchao
@@ -158,6 +159,98 @@ def _indices(*shape):
 ROUGH = dict(rtol=0.03, atol=0.03)  # a quantum here and there
 MIXED = dict(config=ANY_OPERATOR)
 FLOAT = dict(dtype=torch.float32)
+NEAR = dict(rtol=1e-4, atol=1e-4, **MIXED)
+
+
+def _rows_apart(*shape):
+    """Numbers of another magnitude at each index of the first axis."""
+
+    def fill(sizes, generator):
+        magnitude = 5.0 ** torch.arange(sizes[0]).reshape(-1, *[1] * (len(sizes) - 1)) / 10
+        return (torch.rand(sizes, generator=generator) * 4 - 2) * magnitude
+
+    return Argument(shape, fill)
+
+
+def _bytes(*shape):
+    return nn.Buffer(torch.randint(-127, 128, shape, dtype=torch.int8))
+
+
+def _chosen(x, block, mapping="ASYMMETRIC"):
+    options = (-128, 127, None, torch.float32, torch.int32)
+    return _ao.choose_qparams_affine(x, mapping, block, torch.int8, *options)
+
+
+def _weight(m):
+    return _q.dequantize_per_channel(m.weight, m.scales, None, 0, -127, 127, torch.int8)
+
+
+class OtherRows(nn.Module):
+    """A product of integers in other rows, or scaled by columns."""
+
+    def __init__(self, depth, columns, scale_shape):
+        super().__init__()
+        self.weight = _bytes(depth, columns)
+        self.columns = nn.Buffer(torch.rand(columns))
+        self.scale_shape = scale_shape
+
+    def forward(self, x):
+        scale, zero_point = _chosen(x, [1, x.shape[1]], "SYMMETRIC")
+        q = _ao.quantize_affine(x, [1, x.shape[1]], scale, zero_point, torch.int8)
+        product = torch._int_mm(q.reshape(-1, self.weight.shape[0]), self.weight)
+        return product.float() * scale.reshape(self.scale_shape) * self.columns
+
+
+class OtherAxis(nn.Module):
+    """Parameters of rows, for columns."""
+
+    def __init__(self, depth, columns):
+        super().__init__()
+        self.weight, self.scales = _bytes(columns, depth), nn.Buffer(torch.full((columns,), 0.01))
+
+    def forward(self, x):
+        block = [x.shape[0], 1]
+        parameters = [p.reshape(x.shape[0]) for p in _chosen(x, [1, x.shape[1]])]
+        q = _ao.quantize_affine(x, block, *parameters, torch.int8)
+        return F.linear(_ao.dequantize_affine(q, block, *parameters, torch.int8), _weight(self))
+
+
+class OtherRange(OtherAxis):
+    """Parameters for few integers."""
+
+    def forward(self, x):
+        scale, zero_point = _q.choose_qparams(x, -2, 1, 1e-5, torch.int8)
+        q = _q.quantize_per_tensor(x, scale, zero_point, *INT8)
+        return F.linear(_q.dequantize_per_tensor(q, scale, zero_point, *INT8), _weight(self))
+
+
+class MergedImages(nn.Module):
+    """Images that are rounded apart become channels of one."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.scales = _bytes(4, 2, 3, 3), nn.Buffer(torch.full((4,), 0.01))
+
+    def forward(self, x):
+        block = [1, *x.shape[1:]]
+        parameters = _chosen(x, block)
+        q = _ao.quantize_affine(x, block, *parameters, torch.int8)
+        x = _ao.dequantize_affine(q, block, *parameters, torch.int8)
+        return F.conv2d(x.reshape(1, 4, 4, 4), _weight(self), groups=2)
+
+
+class Blocks(nn.Module):
+    """An operator on a constant of integers with a scale for each block."""
+
+    def __init__(self, function, shape, block):
+        super().__init__()
+        self.function, self.block = function, list(block)
+        self.weight = _bytes(*shape)
+        self.scales = nn.Buffer(torch.rand([n // b for n, b in zip(shape, block, strict=True)]))
+
+    def forward(self, x):
+        return self.function(x, _ao.dequantize_affine(self.weight, self.block, self.scales, None, torch.int8))
+
 
 SAMPLES = [
     Sample("choose_per_tensor", _per_tensor, rand(BATCH, 7, 5, low=-3, high=5), rtol=0.02, atol=0.02, **MIXED),
@@ -339,4 +432,16 @@ SAMPLES = [
     Sample("embedding_4bit_groups", new(Embedding, 4, 2, True, **FLOAT), _indices(2, LENGTH), **MIXED),
     Sample("embedding_2bit", new(Embedding, 2, 1, **FLOAT), _indices(BATCH), **MIXED),
     Sample("embedding_2bit_groups", new(Embedding, 2, 2, True), _indices(BATCH), **MIXED),
+    # Rounded by other rows or images than those of the product.
+    Sample("choose_by_row_scaled_by_column", new(OtherRows, 4, 4, (1, 4)), _rows_apart(4, 4), **NEAR),
+    Sample("choose_by_row_of_merged_rows", new(OtherRows, 8, 2, (2, 2)), _rows_apart(4, 4), **NEAR),
+    Sample("choose_by_row_used_by_column", new(OtherAxis, 4, 6), _rows_apart(4, 4), **NEAR),
+    Sample("choose_by_image_of_merged_images", new(MergedImages), _rows_apart(2, 2, 4, 4), **NEAR),
+    Sample("choose_for_another_range", new(OtherRange, 4, 6), rand(4, 4), **NEAR),
+    # A scale for several indices of an axis.
+    Sample("weights_of_blocks_linear", new(Blocks, F.linear, (6, 8), (3, 8)), rand(4, 8), **NEAR),
+    Sample("weights_of_blocks_add", new(Blocks, torch.add, (6, 8), (2, 8)), rand(6, 8), **NEAR),
+    Sample("weights_of_blocks_mul", new(Blocks, torch.mul, (6, 8), (6, 4)), rand(6, 8), **NEAR),
+    Sample("weights_of_blocks_embedding", new(Blocks, F.embedding, (6, 8), (2, 8)), integers(3, low=0, high=6), **NEAR),
+    Sample("weights_of_blocks_bmm", new(Blocks, torch.bmm, (4, 8, 6), (2, 8, 1)), rand(4, 3, 8), **NEAR),
 ]

@@ -183,4 +183,5 @@ SAMPLES = [
     Sample("add_of_bools", torch.add, bools(4, 9), bools(9)),
     Sample("maximum_of_bools", torch.maximum, bools(4, 9), bools(9)),
     Sample("pow_of_integers", lambda x, y: torch.pow(x, y), rand(4, 9, low=0.5), integers(9)),
+    Sample("add_bools_alpha", lambda x, y: (torch.add(x, y, alpha=0), torch.add(x, y, alpha=1)), bools(7), bools(7)),
 ]

@@ -97,6 +97,20 @@ class _Rotary(nn.Module):
         return torch.view_as_real(y).flatten(3)
 
 
+class _Conjugated(nn.Module):
+    """Constants that PyTorch has not conjugated or negated yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("buffer", torch.randn(5, dtype=torch.complex64).conj())
+        self.register_buffer("negative", torch.randn(5, dtype=torch.complex64).conj().imag, persistent=False)
+        self.weight = nn.Parameter(torch.randn(5, dtype=torch.complex64).conj())
+
+    def forward(self, x):
+        z = torch.view_as_complex(x)
+        return torch.view_as_real(z * self.buffer + self.weight * self.negative)
+
+
 class _StateSpace(nn.Module):
     """A diagonal state space layer (S4D): a convolution with a kernel of complex powers, by Fourier transforms."""
 
@@ -125,6 +139,7 @@ _ARITHMETIC = {
     "sub": (lambda x: 3.0 - x, ()),
     "div": (lambda x, y: x / y, ((BATCH, 6), (6,))),
     "div_real": (lambda x, y: x / y.real, ((BATCH, 6), (6,))),
+    "over_zero": (lambda x: torch.nan_to_num((x / 0j).real, posinf=1, neginf=-1), ()),
     "number_over": (lambda x: (1 + 2j) / x, ()),
     "mul": (lambda x, y: x * y, ((BATCH, 6), (6,))),
     "mul_real": (lambda x, y: x * y.imag, ((BATCH, 6), (6,))),
@@ -159,6 +174,7 @@ _ARITHMETIC = {
     "power_of_real": (lambda x: x.abs() ** x, ()),
     "power_of_number": (lambda x: 2.5**x, ()),
     "prod": (lambda x: x.prod(-1), ()),
+    "prod_of_none": (lambda x: x[0, 0].prod(0), ()),
     "prod_of_five": (lambda x: x[:, :5].prod(1, keepdim=True), ()),
     "norm": (lambda x: torch.linalg.vector_norm(x, dim=-1), ()),
     "is_finite": (lambda x: torch.isfinite(1 / (x - x)).float(), ()),
@@ -171,6 +187,14 @@ _ARITHMETIC = {
     "cumsum": (lambda x: x.cumsum(0), ()),
     "equal": (lambda x: (x == x.real).float(), ()),
 }
+
+
+def _written(x, y):
+    z = x.clone()
+    z[0] = y
+    z[:, 1] = 3
+    return z
+
 
 _MOVED = {
     "view": lambda x: x.view(-1, 2, 3),
@@ -189,8 +213,26 @@ _MOVED = {
     "index": lambda x: x[:, torch.tensor([3, 0, 3])],
     "where": lambda x: torch.where(x.real > 0, x, 1j * x),
     "zeros": lambda x: torch.zeros_like(x) + x[0],
+    "zeros_of_real": lambda x: torch.zeros_like(x, dtype=torch.float32) + x.real,
+    "new_zeros_of_real": lambda x: x.new_zeros(6, dtype=torch.float32) + x.real,
+    "full_of_real": lambda x: torch.full_like(x, 2, dtype=torch.float32) + x.new_full((6,), 3, dtype=torch.int64),
+    "ones_of_real": lambda x: torch.ones_like(x, dtype=torch.float32) + x.new_ones(6, dtype=torch.float32),
+    "empty_of_real": lambda x: torch.empty_like(x, dtype=torch.float32).fill_(2) + x.new_empty(6).fill_(1j).imag,
     "from_real": lambda x: x.real.to(torch.complex64),
     "unbind": lambda x: x.unbind(1)[3],
+    "cat_integers": lambda x: torch.cat([x, torch.arange(6)[None]]),
+    "where_integers": lambda x: torch.where(x.real > 0, x, torch.arange(6)),
+    "written_integers": lambda x: _written(x, torch.arange(6)),
+    "gathered": lambda x: torch.gather(x, 1, torch.tensor([[3, 0, 3]]).expand(x.shape[0], 3)),
+    "to_bool": lambda x: torch.complex(x.real.relu(), x.imag.relu()).to(torch.bool),
+    "sum_double": lambda x: x.sum(1, dtype=torch.complex128),
+    "cumsum_double": lambda x: x.cumsum(1, dtype=torch.complex128),
+    "prod_double": lambda x: x.prod(1, dtype=torch.complex128),
+    "mixed_double": lambda x: x.real + x.to(torch.complex128)[0, 0],
+    "power_of_negative": lambda x: torch.pow(-x.real.abs() - 0.1, x),
+    "power_of_negative_number": lambda x: (-x.real.abs() - 0.1) ** 1j,
+    "power_of_integers": lambda x: torch.pow(torch.arange(-3, 3) * 2 + 1, x),
+    "power_of_number_zero": lambda x: torch.pow(0, torch.complex(x.real.abs() + 0.1, x.imag)),
 }
 
 SAMPLES = [
@@ -217,6 +259,7 @@ SAMPLES = [
     Sample("istft_length", new(_Istft, 16, 4, length=50), rand(2, 9, 12), rand(2, 9, 12)),
     Sample("spectral_conv", new(_SpectralConv, 3, 4), rand(BATCH, 3, 12, 12)),
     Sample("rotary_of_complex", new(_Rotary, 8, 20), rand(2, LENGTH, 3, 8)),
+    Sample("conjugated", new(_Conjugated), rand(BATCH, 5, 2)),
     Sample("state_space", new(_StateSpace, 3, 4, 20), rand(BATCH, 3, 20)),
     Sample("polar", lambda r, a: torch.view_as_real(torch.polar(r, a)), rand(BATCH, 5), rand(BATCH, 5)),
     Sample("complex", lambda r, i: torch.view_as_real(torch.complex(r, i)), rand(BATCH, 5), rand(5)),

@@ -234,6 +234,12 @@ def _clock(m, x):
     return (x + m.time).float(), m.time * 1
 
 
+def _fourier(x):
+    y = torch.fft.rfft(x, norm="ortho")
+    z = torch.fft.ifft(torch.fft.fft(torch.complex(x, -x), dim=1), dim=1)
+    return torch.view_as_real(y), torch.fft.irfft(y * (1 + 2j), n=x.shape[2], norm="ortho"), z.real, z.abs()
+
+
 _CUBE = doubles(3, 4, 5)
 
 SAMPLES = [
@@ -250,6 +256,10 @@ SAMPLES = [
     ),
     _exact("arithmetic", _arithmetic, doubles(3, 5), doubles(3, 5)),
     _exact("arithmetic_dynamic", _arithmetic, doubles(BATCH, 1, LENGTH), doubles(4, 1)),
+    _exact("fourier", _fourier, doubles(3, 5, 12)),
+    _exact("fourier_dynamic", _fourier, doubles(BATCH, LENGTH, 9)),
+    _exact("fourier_of_many", lambda x: torch.view_as_real(torch.fft.rfft(x)), doubles(600, 64)),
+    _exact("fourier_prime", lambda x: torch.view_as_real(torch.fft.rfft(x)), doubles(3, 74)),
     _exact("functions", _functions, doubles(BATCH, 37)),
     _exact(
         "functions_within",
@@ -289,4 +299,14 @@ SAMPLES = [
     _exact("attention", _attention, doubles(BATCH, 2, 5, 8), doubles(BATCH, 2, 6, 8), doubles(BATCH, 2, 6, 8)),
     _exact("state", new(lambda: Stateful(_clock, time=torch.zeros(3, dtype=torch.float64))), rand(BATCH, 3), rtol=1e-6),
     _exact("empty", lambda x: (x.sum(1), x * 0.1, x.mean(0)), doubles(3, 0)),
+    # Numbers that only come of taking operators apart.
+    _exact("addcmul_value", lambda x: torch.addcmul(x, x, x, value=0.1), doubles(BATCH, 3), rtol=1e-15),
+    _exact("addcdiv_value", lambda x: torch.addcdiv(x, x, x.exp(), value=0.1), doubles(BATCH, 3), rtol=1e-14),
+    _exact("softplus_beta", lambda x: F.softplus(x, beta=0.7), doubles(BATCH, 3)),
+    _exact("celu_alpha", lambda x: F.celu(x, 0.7), doubles(BATCH, 3)),
+    _exact("rsub_alpha", lambda x: torch.rsub(x, 0.1, alpha=2), doubles(BATCH, 3), rtol=1e-15),
+    _exact("smooth_l1_loss", lambda x, y: F.smooth_l1_loss(x, y, beta=0.3), doubles(3, 4), doubles(3, 4)),
+    _exact("huber_loss", lambda x, y: F.huber_loss(x, y, delta=0.3), doubles(3, 4), doubles(3, 4)),
+    _exact("angles", lambda x: (torch.rad2deg(x), torch.deg2rad(x), torch.sinc(x)), doubles(BATCH, 3)),
+    _exact("negated_linear", lambda x, w: -F.linear(x, w), doubles(4, 8), doubles(5, 8)),
 ]

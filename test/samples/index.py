@@ -298,6 +298,7 @@ SAMPLES = [
     Sample("diagonal_scatter_above", lambda x, y: x.diagonal_scatter(y, 1, 2, 0), rand(3, 4, 5), rand(4, 2)),
     Sample("diagonal_scatter_below", lambda x, y: x.diagonal_scatter(y, -1), rand(4, 3), rand(3)),
     Sample("diagonal_scatter_dynamic", _diagonals_overwritten, rand(2, 3, BATCH)),
+    Sample("diagonal_scatter_of_floats", lambda x, y: x.diagonal_scatter(y), integers(2, 3), rand(2)),
     Sample("histc", lambda x: x.histc(7, -1, 1), rand(BATCH, 50)),
     Sample("histc_counts", lambda x: x.histc(4, 0, 3), values(0, 1, 2, 3, 3, 1, 5, -1, float("nan"), 0.74, 0.75)),
 ]

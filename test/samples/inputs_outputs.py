@@ -21,6 +21,23 @@ class Branches(nn.Module):
         return y, self.fc(y.mean((2, 3)))
 
 
+class Weights(nn.Module):
+    """Returns what it computes with: a parameter, a buffer and a constant, and a buffer that nothing else reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.tied = nn.Linear(4, 4)
+        self.tied.weight = self.fc.weight
+        self.register_buffer("shift", torch.rand(4))
+        self.register_buffer("unread", torch.rand(3))
+
+    def forward(self, x):
+        scale = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        y = self.tied(self.fc(x) + self.shift) * scale
+        return y, self.fc.weight, self.tied.weight, self.shift, self.unread, scale, self.fc.bias
+
+
 _IMAGE = rand(2, 3, 6, 5)
 _IMAGE_CHANNELS_LAST = rand(2, 3, 6, 5, channels_last=True)
 
@@ -31,6 +48,7 @@ SAMPLES = [
     Sample("input_as_output", lambda x: (x, x + 1), rand(3, 4)),  # Robustness: G4
     Sample("unused_input", lambda x, y: x + 1, rand(3, 4), rand(2)),
     Sample("same_input_twice", lambda x, y: (x * y, y - x), rand(3, 4), rand(3, 4)),
+    Sample("weights_as_outputs", new(Weights), rand(BATCH, 4)),
     Sample("image_and_vector", new(Branches), _IMAGE),
     Sample("image_and_vector_channels_last", new(Branches), _IMAGE_CHANNELS_LAST),
     Sample("channels_last", lambda x: x + 1, _IMAGE_CHANNELS_LAST),

@@ -113,6 +113,31 @@ _INT_MM = [
     Sample("int_mm_dynamic_depth", torch._int_mm, _int8(5, _DEPTH, low=100), _int8(_DEPTH, 8, low=90), rtol=0, atol=0),
 ]
 
+
+class Expanded(nn.Module):
+    """A product with a constant that is expanded."""
+
+    def __init__(self, shape, expanded):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(shape))
+        self.expanded = expanded
+
+    def forward(self, x):
+        return x @ self.weight.expand(self.expanded)
+
+
+class Scaled(nn.Module):
+    """A product with integers that is multiplied by a constant of any rank."""
+
+    def __init__(self, *shape):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-9, 9, (3, 4)).float())
+        self.register_buffer("scale", torch.rand(shape))
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight) * self.scale
+
+
 SAMPLES = [
     Sample("linear", new(nn.Linear, 7, 5), rand(3, 7)),
     Sample("linear_no_bias", new(nn.Linear, 7, 5, bias=False), rand(3, 7)),
@@ -175,4 +200,11 @@ SAMPLES = [
     Sample("mv", torch.mv, rand(3, 7), rand(7)),
     Sample("dot", torch.dot, rand(7), rand(7)),
     Sample("matmul_empty_inner", torch.matmul, rand(3, 0), rand(0, 5)),
+    # What is expanded is no matrix that repeats; large enough not to be a constant.
+    Sample("matmul_expanded_column", new(Expanded, (512, 1), (2, 512, 64)), rand(2, 3, 512), atol=1e-3),
+    Sample("matmul_expanded_columns", new(Expanded, (512, 1), (512, 64)), rand(BATCH, 512), atol=1e-3),
+    Sample("matmul_expanded_row", new(Expanded, (1, 64), (2, 512, 64)), rand(2, 3, 512), atol=1e-3),
+    Sample("matmul_average", new(Expanded, (1, 1), (256, 256)), rand(3, 256), atol=1e-3),
+    Sample("matmul_expanded_matrix", new(Expanded, (512, 64), (2, 512, 64)), rand(2, 3, 512), atol=1e-3),
+    Sample("linear_scaled_in_rank3", new(Scaled, 1, 1, 1), rand(2, 4)),
 ]

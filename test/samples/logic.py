@@ -30,6 +30,12 @@ def _positions(x):
     return x + torch.cat([angles.sin(), angles.cos()], -1).to(x.dtype)
 
 
+def _offset_mask(queries, keys):
+    """Causal, where the last query sees all keys."""
+    offset = keys.shape[0] - queries.shape[0]
+    return torch.arange(keys.shape[0])[None, :] <= torch.arange(queries.shape[0])[:, None] + offset
+
+
 SAMPLES = [
     Sample("eq", lambda x, y: x == y, integers(3, 4, low=0, high=3), integers(4, low=0, high=3)),
     Sample("ne", lambda x, y: x != y, integers(BATCH, 4, low=0, high=3), integers(4, low=0, high=3)),
@@ -37,6 +43,12 @@ SAMPLES = [
     Sample("le_scalar", lambda x: x <= 0.5, rand(LENGTH, 5)),
     Sample("gt_int_scalar", lambda x: x > 0.5, integers(7)),
     Sample("ge_mixed", lambda x, y: x >= y, integers(3, 1), rand(1, 4)),
+    Sample(
+        "compare_bytes",
+        lambda x, y: (x > y, x == y, y <= x, x[0] < y),
+        integers(BATCH, 5, low=0, high=255, dtype=torch.uint8),
+        integers(BATCH, 5, low=-128, high=127, dtype=torch.int8),
+    ),
     Sample("compare_special", lambda x: (x == x, x != x, x < 0, x >= 0), SPECIAL),
     Sample("compare_bools", lambda x, y: x == y, bools(3, 4), bools(3, 4)),
     Sample("compare_size", lambda x: x < x.shape[0], rand(BATCH, 3, low=0, high=6)),
@@ -107,4 +119,19 @@ SAMPLES = [
         lambda x: torch.arange(x.shape[1])[None, :] <= torch.arange(x.shape[1])[:, None],
         rand(2, LENGTH),
     ),
+    Sample("isinf_integers", torch.isinf, integers(7)),
+    Sample("isinf_bools", torch.isinf, bools(7)),
+    Sample("bitwise_not_bytes", lambda x: ~x, integers(7, low=0, high=256, dtype=torch.uint8)),
+    Sample(
+        "arange_fractions",
+        lambda x: x + torch.arange(-9, 9, 0.01, dtype=x.dtype),
+        rand(1800),
+        rtol=1e-6,
+        atol=1e-7,
+    ),
+    Sample("arange_float_start", lambda x: torch.arange(-3, x.shape[0], dtype=x.dtype), rand(LENGTH)),
+    Sample("difference_of_sizes", lambda x: (x * (x.shape[0] - 3), x > x.shape[0] // 2 - 2), rand(BATCH, 3)),
+    Sample("difference_of_two_sizes", _offset_mask, rand(BATCH, 2), rand(LENGTH, 2)),
+    Sample("full_of_difference", lambda x: torch.full((2, 3), x.shape[0] - 3), rand(BATCH, 3)),
+    Sample("number_and_difference", lambda x, n: x * (n.item() + (x.shape[0] - 3)), rand(BATCH, 3), integers()),
 ]

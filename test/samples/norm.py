@@ -38,6 +38,11 @@ def _batch_norm(x, mean, variance, weight=None, bias=None):
     return F.batch_norm(x, mean, variance, weight, bias)
 
 
+def _rms_norm_in_rank3(x):
+    """Its epsilon has more axes than ``x``, so the result has, too."""
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + torch.full((1, 1, 1), 1e-5))
+
+
 SAMPLES = [
     Sample("batch_norm2d", new(nn.BatchNorm2d, 3), rand(2, 3, 4, 5)),
     Sample("batch_norm2d_plain", new(nn.BatchNorm2d, 3, affine=False), rand(2, 3, 4, 5)),
@@ -102,4 +107,5 @@ SAMPLES = [
     Sample("rms_norm_written", new(WrittenRmsNorm, 24), rand(BATCH, LENGTH, 24)),
     Sample("rms_norm_decomposed", new(nn.RMSNorm, 24), rand(2, 5, 24), preserve=False),
     Sample("fused_rms_norm", lambda x, w: torch.ops.aten._fused_rms_norm(x, (8,), w, 1e-6)[0], rand(3, 8), rand(8)),
+    Sample("rms_norm_written_rank3", _rms_norm_in_rank3, rand(4, 8)),
 ]

@@ -20,6 +20,17 @@ _VOLUME_WITH_NAN = Argument(
 _INFINITE = Argument((1, 2, 6, 6), lambda shape, g: torch.full(shape, -math.inf))
 _NEGATIVE = rand(2, 3, 7, 6, low=-3, high=-1)
 
+
+def _on_twice(pool):
+    """``pool`` of an image twice as high: torch.export takes ``ceil_mode`` where it knows the rest of a division."""
+    return lambda x: pool(torch.cat([x, -x], 2))
+
+
+def _on_three_times(pool):
+    """``pool`` of an image three times as high and two rows more: its last window would begin in the padding."""
+    return lambda x: pool(F.pad(torch.cat([x, -x, x], 2), (0, 0, 2, 0), value=0.5))
+
+
 SAMPLES = [
     Sample("avg_pool2d", new(nn.AvgPool2d, 2), rand(2, 3, 8, 6)),
     Sample("avg_pool2d_odd", new(nn.AvgPool2d, (3, 2), stride=2), rand(2, 3, 8, 7)),
@@ -46,6 +57,17 @@ SAMPLES = [
     Sample("avg_pool2d_unbatched", new(nn.AvgPool2d, 2), rand(3, 8, 6)),
     Sample("avg_pool2d_channels_last", new(nn.AvgPool2d, 2), rand(2, 3, 8, 6, channels_last=True)),
     Sample("avg_pool2d_dynamic", new(nn.AvgPool2d, 3, stride=2, padding=1), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("avg_pool2d_ceil_dynamic", _on_twice(nn.AvgPool2d(3, 2, ceil_mode=True)), rand(BATCH, 3, HEIGHT, 8)),
+    Sample(
+        "avg_pool2d_ceil_padding_dynamic",
+        _on_twice(nn.AvgPool2d(3, 2, 1, ceil_mode=True)),
+        rand(BATCH, 3, HEIGHT, 8),
+    ),
+    Sample(
+        "avg_pool2d_ceil_last_dropped_dynamic",
+        _on_three_times(nn.AvgPool2d(2, 3, 1, ceil_mode=True, count_include_pad=False)),
+        rand(2, 3, HEIGHT, 8),
+    ),
     Sample("avg_pool1d", new(nn.AvgPool1d, 3, stride=2, padding=1), rand(2, 3, 9)),
     Sample("avg_pool1d_ceil", new(nn.AvgPool1d, 3, stride=2, ceil_mode=True), rand(2, 3, 8)),
     Sample("avg_pool1d_dynamic", new(nn.AvgPool1d, 2), rand(BATCH, 3, EVEN)),
@@ -59,6 +81,12 @@ SAMPLES = [
     Sample("max_pool2d_nan", new(nn.MaxPool2d, 2), _WITH_NAN),
     Sample("max_pool2d_unbatched", new(nn.MaxPool2d, 2), rand(3, 8, 6)),
     Sample("max_pool2d_dynamic", new(nn.MaxPool2d, 3, stride=2, padding=1), rand(BATCH, 3, HEIGHT, WIDTH)),
+    Sample("max_pool2d_ceil_dynamic", _on_twice(nn.MaxPool2d(3, 2, ceil_mode=True)), rand(BATCH, 3, HEIGHT, 7)),
+    Sample(
+        "max_pool2d_ceil_last_dropped_dynamic",
+        _on_three_times(nn.MaxPool2d(2, 3, 1, ceil_mode=True)),
+        rand(2, 3, HEIGHT, 8),
+    ),
     Sample("max_pool2d_decomposed", new(nn.MaxPool2d, 2), rand(2, 3, 8, 6), preserve=False),
     Sample("max_pool2d_unused_indices", lambda x: F.max_pool2d(x, 2, return_indices=True)[0], rand(2, 3, 8, 6)),
     Sample("max_pool1d", new(nn.MaxPool1d, 3, stride=2, padding=1), rand(2, 3, 9)),
@@ -90,6 +118,11 @@ SAMPLES = [
     Sample("avg_pool3d_divisor", new(nn.AvgPool3d, 2, padding=1, divisor_override=3), rand(2, 3, 4, 6, 5)),
     Sample("avg_pool3d_unbatched", new(nn.AvgPool3d, 2), rand(3, 4, 6, 5)),
     Sample("avg_pool3d_dynamic", new(nn.AvgPool3d, 3, 2, 1), rand(BATCH, 3, HEIGHT, WIDTH, 6)),
+    Sample(
+        "avg_pool3d_ceil_dynamic",
+        _on_twice(nn.AvgPool3d(3, 2, 1, ceil_mode=True, count_include_pad=False)),
+        rand(BATCH, 3, HEIGHT, 5, 6),
+    ),
     Sample("local_response_norm", new(nn.LocalResponseNorm, 3), rand(2, 6, 4, 5)),
     Sample("max_pool3d", new(nn.MaxPool3d, 2), rand(2, 3, 4, 6, 5)),
     Sample("max_pool3d_options", new(nn.MaxPool3d, 3, 2, 1, 2, ceil_mode=True), rand(2, 3, 7, 6, 8, high=-1)),
@@ -101,6 +134,11 @@ SAMPLES = [
     Sample("max_pool2d_indices_only", lambda x: F.max_pool2d(x, 2, return_indices=True)[1], rand(2, 3, 8, 6)),
     Sample("max_pool2d_indices_dilation", new(nn.MaxPool2d, 2, 1, 1, 2, return_indices=True), rand(2, 3, 8, 6)),
     Sample("max_pool2d_indices_ceil", new(nn.MaxPool2d, 3, 2, ceil_mode=True, return_indices=True), rand(2, 3, 8, 6)),
+    Sample(
+        "max_pool2d_indices_ceil_dynamic",
+        _on_twice(nn.MaxPool2d(3, 2, ceil_mode=True, return_indices=True)),
+        rand(BATCH, 3, HEIGHT, 8),
+    ),
     Sample("max_pool2d_indices_nan", new(nn.MaxPool2d, 2, return_indices=True), _WITH_NAN),
     Sample(
         "max_pool2d_indices_equal", new(nn.MaxPool2d, 3, 1, 1, return_indices=True), rand(1, 2, 5, 6, low=1, high=1)
@@ -117,6 +155,13 @@ SAMPLES = [
     Sample("adaptive_avg_pool3d", new(nn.AdaptiveAvgPool3d, (3, 5, 2)), rand(2, 3, 7, 8, 6)),
     Sample("adaptive_avg_pool3d_one", new(nn.AdaptiveAvgPool3d, 1), rand(2, 3, 7, 8, 6)),
     Sample("adaptive_avg_pool3d_depth", new(nn.AdaptiveAvgPool3d, (None, 2, 3)), rand(2, 3, 5, 8, 7)),
+    Sample("adaptive_avg_pool3d_empty", new(nn.AdaptiveAvgPool3d, (2, 0, 3)), rand(2, 3, 5, 8, 7)),
+    Sample(
+        "adaptive_max_pool3d_empty",
+        lambda x: (F.adaptive_max_pool3d(x, (2, 0, 3)), *F.adaptive_max_pool3d(x, (2, 3, 0), return_indices=True)),
+        rand(2, 3, 5, 8, 7),
+        config=ANY_OPERATOR,
+    ),
     Sample("adaptive_avg_pool3d_unbatched", new(nn.AdaptiveAvgPool3d, 2), rand(3, 6, 8, 6)),
     Sample("adaptive_avg_pool3d_dynamic", new(nn.AdaptiveAvgPool3d, 3), rand(2, 3, HEIGHT, WIDTH, 6)),
     Sample("adaptive_avg_pool3d_decomposed", new(nn.AdaptiveAvgPool3d, 3), rand(2, 3, 7, 8, 6), preserve=False),

@@ -79,6 +79,28 @@ class _Block(nn.Module):
         return quantize(dequantize(quantize(F.avg_pool2d(F.max_pool2d(y, 2, 1), 2))).mean((2, 3)))
 
 
+class _Picks(nn.Module):
+    """Parts of a constant of integers, with a scale for each index of an axis: for one of them one is left."""
+
+    def __init__(self, axis):
+        super().__init__()
+        generator = torch.Generator().manual_seed(axis)
+        size = (3, 4)[axis]
+        self.register_buffer("q", torch.randint(-127, 128, (3, 4), generator=generator, dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(size, generator=generator) * 0.01 + 0.001)
+        self.register_buffer("zeros", torch.randint(-9, 9, (size,), generator=generator))
+        self.axis = axis
+
+    def _dequantized(self, q, scales, zeros):
+        return _q.dequantize_per_channel(q, scales, zeros, self.axis, -128, 127, torch.int8)
+
+    def forward(self, x):
+        w = self._dequantized(self.q, self.scales, self.zeros)
+        one = self._dequantized(self.q.narrow(self.axis, 1, 1), self.scales[1:2], self.zeros[1:2])
+        parts = w[1], w[:, 1], w.unbind(self.axis)[2], w[1:2], one.squeeze(self.axis), one.unsqueeze(0), one.flatten()
+        return [part + x for part in parts]
+
+
 HALVES = values(*[(i + 0.5) * 0.03125 for i in range(-200, 200)])
 
 SAMPLES = [
@@ -156,8 +178,20 @@ SAMPLES = [
         rtol=0,
         atol=0.0501,
     ),
+    Sample("int8_parts_of_rows", _Picks(0), rand(1)),
+    Sample("int8_parts_of_columns", _Picks(1), rand(1)),
     Sample("int8_block", _Block(), integers(BATCH, 3, 6, 7, **INT8), rtol=0, atol=1),
     Sample("quantized_island", lambda x: quantize(torch.tanh(dequantize(quantize(x)))), rand(BATCH, 40)),
+    Sample(
+        "uint8_max_pools",
+        lambda x: (
+            F.max_pool2d(_unsigned(x)[1], 3, stride=2, padding=1),
+            _unsigned(F.max_pool2d(_unsigned(x)[1], 2))[0],
+            _unsigned(F.adaptive_max_pool2d(_unsigned(x)[1], 3))[0],
+            _unsigned(F.max_pool1d(_unsigned(x)[1].flatten(2), 2))[1],
+        ),
+        rand(BATCH, 5, 6, 9, low=-2, high=3),
+    ),
     Sample(
         "int8_moves",
         lambda x, y: (

@@ -137,4 +137,7 @@ SAMPLES = [
     Sample("topk_dynamic_axis", lambda x: x.topk(1, 0).values, rand(LENGTH, 3)),
     Sample("kthvalue_of_many", lambda x: x.kthvalue(20).values, rand(BATCH, 300)),
     Sample("sum_dynamic_all", torch.sum, rand(BATCH, HEIGHT, LENGTH), rtol=1e-4, atol=1e-4),
+    Sample("any_over_no_axes", lambda x: torch.any(x, dim=()), bools(3, 4)),
+    Sample("all_over_no_axes", lambda x: torch.all(x, dim=(), keepdim=True), integers(BATCH, 4, low=-1, high=2)),
+    Sample("sum_over_no_axes", lambda x: (x.sum(()), x.amax(()), x.mean((), keepdim=True)), rand(BATCH, 4)),
 ]

@@ -123,4 +123,15 @@ SAMPLES = [
         rand(2, 3, 6, 7),
         rand(2, 2, 3),
     ),
+    # Scales that leave a size as it is, or double it, and are not 1 or 2.
+    Sample("nearest_scale_of_one_size", _to("nearest", scale_factor=1.1), rand(2, 3, 5, 6)),
+    Sample("nearest_scale_of_double_size", _to("nearest", scale_factor=(2.1, 1.1)), rand(2, 3, 4, 5)),
+    Sample("nearest_scale_of_double_size_dynamic", _to("nearest", scale_factor=2.1), rand(2, 3, HEIGHT, WIDTH)),
+    Sample("nearest1d_scale_of_double_size", _to("nearest", scale_factor=2.1), rand(2, 3, 4)),
+    Sample("nearest3d_scale_of_double_size", _to("nearest", scale_factor=2.1), rand(2, 3, 4, 4, 4)),
+    Sample("nearest_exact_scale_of_one_size", _to("nearest-exact", scale_factor=1.1), rand(2, 3, 5, 6)),
+    Sample("linear_scale_of_one_size", _to("linear", scale_factor=1.1), rand(2, 3, 5)),
+    Sample("bilinear_scale_of_one_size", _to("bilinear", scale_factor=(1.1, 2.0)), rand(2, 3, 5, 6)),
+    Sample("bilinear_scale_of_one_size_dynamic", _to("bilinear", scale_factor=1.1), rand(2, 3, HEIGHT, WIDTH)),
+    Sample("trilinear_scale_of_one_size", _to("trilinear", scale_factor=1.1), rand(2, 3, 4, 5, 6)),
 ]

@@ -143,9 +143,37 @@ def _returned(m, x):
     return m.total
 
 
+def _flipped(m, x):
+    m.total.copy_(m.total.flip(0) + 1)
+    return m.total + x
+
+
 def _returned_from_buffer(m, x):
     m.total.mul_(0.5).add_(x)
     return x * 2, m.total, m.total + 1
+
+
+def _set_to_constant(m, x):
+    y = x + m.total
+    m.total.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    return y
+
+
+def _set_to_others(m, x):
+    """``copy_`` converts and broadcasts."""
+    y = x + m.total * m.steps
+    m.total.copy_(x.sum().to(torch.float64))
+    m.steps.copy_(x[:1] * 3)
+    return y, m.total
+
+
+def _set_after_writes(m, x):
+    """Its content from before is read, too."""
+    y = m.total * 2, m.steps * 2
+    m.total.add_(1).copy_(x[0])
+    m.total.copy_(m.total + x.long())
+    m.steps[:].copy_(x[0])
+    return *y, m.total * 1
 
 
 def _unread(m, x):
@@ -219,9 +247,14 @@ SAMPLES = [
     _state("state_crossed", _crossed, rand(CALL), _PLACE, a=torch.rand(8), b=torch.rand(8)),
     _state("state_returned", _returned, rand(3), total=torch.rand(3)),
     _state("state_returned_from_buffer", _returned_from_buffer, rand(3), total=torch.rand(3)),
+    _state("state_set_to_constant", _set_to_constant, rand(3), total=torch.rand(3)),
+    _state("state_set_to_others", _set_to_others, rand(3), total=torch.rand(2, 3), steps=torch.ones(3).long()),
+    _state("state_set_after_writes", _set_after_writes, rand(2, 3), total=torch.rand(2, 3), steps=torch.ones(3).long()),
     _state("state_unread", _unread, rand(3), total=torch.rand(3)),
     _state("state_viewed", _viewed, rand(2), total=torch.rand(12)),
     _state("state_scattered", _scattered, rand(CALL), _PLACE, total=torch.rand(8)),
     _state("state_masked", _masked, rand(4), total=torch.rand(4)),
     _state("state_chained", _chained, rand(CALL), _PLACE, a=torch.rand(8), b=torch.rand(8)),
+    _state("state_transposed", _returned, rand(3, 4), total=torch.rand(4, 3).t()),
+    _state("state_transposed_copy", _flipped, rand(3, 4), total=torch.rand(4, 3).t()),
 ]

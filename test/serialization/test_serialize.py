@@ -13,8 +13,8 @@ from executorch.backends.et_xnnpack.serialization.schema import DimOp
 from executorch.backends.et_xnnpack.serialization.serialize import INLINE_BYTES, serialize
 from samples import families
 
-# Those of states have values that no input gives; the runtime tests run all.
-DYNAMIC = [s for name, samples in families().items() if name != "state" for s in samples if s.sizes][::10]
+# The runtime tests run all.
+DYNAMIC = [s for samples in families().values() for s in samples if s.sizes][::10]
 
 
 def read(blob):
@@ -50,11 +50,11 @@ def evaluate(root, sizes, found):
 def test_sizes_are_those_of_the_graph(sample):
     for graph in harness.lower_sample(sample).optimized.values():
         root = read(serialize(graph).blob)
-        if any(i.value is None for i in graph.inputs):
+        if any(i.value is None for i in graph.arguments):
             pytest.skip("takes an integer argument")
         for offset in range(3):
             symbols = {name: 2 * (r.min or 2) + 2 * offset for name, r in graph.ranges.items()}
-            sizes = [[dims.evaluate(d, symbols) for d in graph.values[i.value].shape] for i in graph.inputs]
+            sizes = [[dims.evaluate(d, symbols) for d in graph.values[i.value].shape] for i in graph.arguments]
             finds = {i: dims.evaluate(n.found, symbols) for i, n in enumerate(graph.nodes) if n.found is not None}
             exprs = evaluate(root, sizes, finds)
             for value, written in zip(graph.values.values(), root.values, strict=True):

@@ -165,7 +165,8 @@ def main() -> int:
         return 2
     wanted = [part for part in PARTS if part not in arguments.leave_out]
     missing = {a.name: wanted if arguments.again else table.missing(known.get(a.name, {}), a, wanted) for a in chosen}
-    waiting = [a for a in chosen if missing[a.name]]
+    # The other parts say nothing without the first.
+    waiting = [a for a in chosen if missing[a.name] and "static" in {*missing[a.name], *known.get(a.name, ())}]
     try:
         context = start() if waiting else None
     except RuntimeError as error:

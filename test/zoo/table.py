@@ -30,6 +30,7 @@ _ERRORS = {
     "run_error": "running",
     "default_config_error": "the default EdgeCompileConfig",
     "eager_error": "eager PyTorch",
+    "guard_error": "torch.export's guards",
 }
 
 _INTRODUCTION = """# Zoo
@@ -40,7 +41,8 @@ Published architectures at small sizes with random weights, each lowered, run an
 
 - **One call** is one delegate call with nothing outside.
 - **Dynamic** names the sizes that vary; programs are called at the size of the example, at 1, at an odd size, and below
-  and at the maximum. Empty where the registry has none, or where they were left out (`--leave-out dynamic`).
+  and at the maximum. Empty where the registry has none, or where they were left out (`--leave-out dynamic`). A call at
+  sizes that guards of torch.export exclude is not compared; the guard stands below the table.
 - **Not lowered** is what ExecuTorch does not lower without a delegate either.
 - **Difference** is the largest of all calls, from eager PyTorch, relative to the largest number of the result.
 - **Time** is the processor time of `to_edge_transform_and_lower` in seconds, and the share that is ours, with PyTorch
@@ -141,7 +143,8 @@ def _outcome_of(variant: Mapping) -> str:
         if error in variant:
             return f"{error.removesuffix('_error')}: {variant[error]}"
     parts = ["one call" if is_one_call(variant) else f"{variant['delegates']} calls, outside {variant['outside']}"]
-    parts += [variant[e] for e in ("run_error", "default_config_error", "eager_error", "wrong") if e in variant]
+    later = ("run_error", "default_config_error", "eager_error", "guard_error", "wrong")
+    parts += [variant[e] for e in later if e in variant]
     if "difference" in variant:
         parts.append(f"difference {variant['difference']:.1e}")
     return ", ".join(parts)

@@ -226,6 +226,25 @@ def test_programs_are_lowered_whatever_their_inputs_are_called():
     assert found["delegates"] == 1 and "default_config_error" not in found
 
 
+class _Guarded(torch.nn.Module):
+    """torch.export takes the branch of the example for all sizes, and notes it as a guard."""
+
+    def forward(self, x):
+        return x * 2 if x.shape[0] // 4 + x.shape[0] % 8 > 2 else x[:2] - 1
+
+
+def test_sizes_that_the_exported_program_excludes_are_no_difference():
+    module, inputs = _Guarded(), (torch.rand(8, 3),)
+    sizes = ({0: torch.export.Dim.DYNAMIC(min=2, max=16)},)
+    program, found = torch.export.export(module, inputs, dynamic_shapes=sizes), {}
+    buffer, watched = measure._lower(program, {}), measure._Watched(program)
+    assert measure._compare(module, watched, buffer, inputs, found)
+    assert not measure._compare(module, watched, buffer, (torch.rand(4, 3),), found)
+    assert "Guard failed" in found["guard_error"] and found["difference"] == 0
+    assert measure._compare(lambda x: module(x) + 1, watched, buffer, inputs, found)
+    assert found["difference"] > 0.1
+
+
 def _record(name, **static):
     static = {
         "delegates": 1,

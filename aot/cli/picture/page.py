@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import unreadable
+from ..errors import check_writable, unreadable
 from .model import Facts, Picture
 
 _PARTS = Path(__file__).parent / "parts"
@@ -32,11 +32,7 @@ def check(path: str | None) -> None:
     if path is None:
         return
     layout_library()
-    folder = Path(path).parent
-    if not folder.is_dir():
-        unreadable(f"{path}: there is no folder {folder}")
-    if Path(path).is_dir():
-        unreadable(f"{path}: Is a directory")
+    check_writable(path)
 
 
 def write(path: str, title: str, kind: str, pictures: Sequence[Picture]) -> None:

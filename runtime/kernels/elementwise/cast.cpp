@@ -15,7 +15,9 @@ namespace {
 template <typename To, typename From>
 To converted(From x) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) == 1) {
-    return static_cast<To>(converted<int32_t>(x)); // as PyTorch does
+    // As PyTorch does.
+    using Wide = std::conditional_t<std::is_same_v<From, double> && std::is_unsigned_v<To>, int64_t, int32_t>;
+    return static_cast<To>(converted<Wide>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // What x86 gives for a number out of range, instead of undefined behaviour.
     constexpr To kOutOfRange = std::numeric_limits<To>::min();

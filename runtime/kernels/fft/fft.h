@@ -15,12 +15,13 @@ enum class FftTransform : uint8_t { Complex, Inverse, RealToComplex, ComplexToRe
 struct FftParameters {
   FftTransform transform = FftTransform::Complex;
   size_t outer = 0, length = 0, inner = 0; // length: 1 to FftPlan::kMaxLength
-  float scale = 1; // of the result
+  double scale = 1; // of the result
   bool full = false; // RealToComplex: all elements instead of length / 2 + 1
 };
 
-// Dense Float32. Inputs: real and imaginary parts [outer, length or length / 2 + 1, inner], or one of real numbers. Outputs
-// likewise.
+// Dense numbers of type T, which is float or double. Inputs: real and imaginary parts [outer, length or length / 2 + 1,
+// inner], or one of real numbers. Outputs likewise.
+template <typename T>
 class Fft {
  public:
   // Fails if there is no memory for its tables.
@@ -34,13 +35,13 @@ class Fft {
   template <size_t kLanes>
   void compute(const KernelArguments& arguments) const;
   template <size_t kLanes>
-  void load(const Rows& rows, float* z) const;
+  void load(const Rows& rows, T* z) const;
   template <size_t kLanes>
-  void store(const float* z, const Rows& rows) const;
+  void store(const T* z, const Rows& rows) const;
   template <size_t kLanes>
-  void store_real(const float* z, const Rows& rows) const;
+  void store_real(const T* z, const Rows& rows) const;
   template <size_t kLanes>
-  float* transform(float* z, float* other) const;
+  T* transform(T* z, T* other) const;
 
   size_t rows() const {
     return parameters_.outer * parameters_.inner;
@@ -65,9 +66,9 @@ class Fft {
   FftParameters parameters_;
   FftPlan plan_; // of points(), or of more if these have a large prime factor (Bluestein's algorithm)
   size_t planned_ = 0; // points() that the tables are for
-  Array<float> twiddles_; // halved: exp(2 pi i k / length) for k up to points()
-  Array<float> chirp_; // Bluestein: exp(-pi i k^2 / points()), and the transform of what it is multiplied with
-  Array<float> filter_;
+  Array<T> twiddles_; // halved: exp(2 pi i k / length) for k up to points()
+  Array<T> chirp_; // Bluestein: exp(-pi i k^2 / points()), and the transform of what it is multiplied with
+  Array<T> filter_;
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -5,6 +5,8 @@
 extern "C" {
 void* etx_kiss_fft_alloc_single(int length, int inverse, void* memory, size_t* bytes);
 void etx_kiss_fft_single(void* plan, const void* x, void* y);
+void* etx_kiss_fft_alloc_double(int length, int inverse, void* memory, size_t* bytes);
+void etx_kiss_fft_double(void* plan, const void* x, void* y);
 void* etx_kiss_fft_alloc_lanes(int length, int inverse, void* memory, size_t* bytes);
 void etx_kiss_fft_lanes(void* plan, const void* x, void* y);
 #ifdef ET_XNNPACK_KISSFFT_AVX2
@@ -21,6 +23,9 @@ void make_plan(FftVariant variant, size_t length, void* memory, size_t* bytes) {
   switch (variant) {
     case FftVariant::Single:
       etx_kiss_fft_alloc_single(n, 0, memory, bytes);
+      return;
+    case FftVariant::Double:
+      etx_kiss_fft_alloc_double(n, 0, memory, bytes);
       return;
 #ifdef ET_XNNPACK_KISSFFT_AVX2
     case FftVariant::Avx2:
@@ -48,10 +53,14 @@ Status FftPlan::make(size_t length, FftVariant variant) {
   return {};
 }
 
-void FftPlan::run(const float* x, float* y) const {
+template <typename T>
+void FftPlan::run(const T* x, T* y) const {
   switch (variant_) {
     case FftVariant::Single:
       etx_kiss_fft_single(plan_.data(), x, y);
+      return;
+    case FftVariant::Double:
+      etx_kiss_fft_double(plan_.data(), x, y);
       return;
 #ifdef ET_XNNPACK_KISSFFT_AVX2
     case FftVariant::Avx2:
@@ -62,6 +71,9 @@ void FftPlan::run(const float* x, float* y) const {
       etx_kiss_fft_lanes(plan_.data(), x, y);
   }
 }
+
+template void FftPlan::run(const float* x, float* y) const;
+template void FftPlan::run(const double* x, double* y) const;
 
 size_t fast_length(size_t length) {
   for (;; ++length) {

@@ -2,19 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "runtime/base/memory.h"
 
 namespace executorch::backends::et_xnnpack {
 
-// How many transforms KISS FFT computes at once, and with which instructions.
-enum class FftVariant { Single, Lanes, Avx2 };
+// How many transforms KISS FFT computes at once, and with which instructions; Double is one of double.
+enum class FftVariant { Single, Lanes, Avx2, Double };
 
-// Transforms in one call of all variants but Single.
+// Transforms in one call of Lanes and Avx2.
 constexpr size_t kFftLanes = 8;
 
 constexpr size_t lanes_of(FftVariant variant) {
-  return variant == FftVariant::Single ? 1 : kFftLanes;
+  return variant == FftVariant::Lanes || variant == FftVariant::Avx2 ? kFftLanes : 1;
 }
 
 // KISS FFT's plan of transforms of one length, forwards and without a factor. Numbers are complex, and of several lanes
@@ -28,8 +29,15 @@ class FftPlan {
 
   // Fails if there is no memory. REQUIRES: 1 <= length <= 4 * kMaxLength, no prime factor above kMaxFactor
   Status make(size_t length, FftVariant variant);
-  // REQUIRES: x and y have `length` numbers of all lanes and do not overlap
-  void run(const float* x, float* y) const;
+  // REQUIRES: x and y have `length` numbers of all lanes and do not overlap; the plan is one of T, float or double
+  template <typename T>
+  void run(const T* x, T* y) const;
+
+  // That of one transform of T.
+  template <typename T>
+  static constexpr FftVariant single_of() {
+    return std::is_same_v<T, double> ? FftVariant::Double : FftVariant::Single;
+  }
 
   size_t length() const {
     return length_;

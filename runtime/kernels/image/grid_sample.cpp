@@ -42,9 +42,15 @@ struct Axis {
 
   // -1 if the element lies outside and counts as zero.
   int64_t element(float x) const {
-    x = inside(x);
-    const bool found = x >= 0 && x <= static_cast<float>(size - 1); // false for NaN
-    return found ? static_cast<int64_t>(x) : -1;
+    return at(inside(x));
+  }
+
+  // The same of a position that inside() has made.
+  int64_t at(float x) const {
+    if (!(x >= 0 && x <= static_cast<float>(size - 1))) { // NaN, too
+      return -1;
+    }
+    return std::min(static_cast<int64_t>(x), static_cast<int64_t>(size - 1)); // a float may be beyond the last element
   }
 
  private:
@@ -81,17 +87,12 @@ Taps find_taps(const Axis& axis, SampleMethod method, float position) {
   }
   const float x = axis.inside(middle);
   if (method == SampleMethod::Nearest) {
-    const float rounded = std::nearbyint(x);
-    const bool found = rounded >= 0 && rounded <= static_cast<float>(axis.size - 1);
-    taps.at[0] = found ? static_cast<int64_t>(rounded) : -1;
+    taps.at[0] = axis.at(std::nearbyint(x));
     taps.weight[0] = 1;
     return taps;
   }
   const float floored = std::floor(x);
-  const auto position_of = [&](float at) {
-    return at >= 0 && at <= static_cast<float>(axis.size - 1) ? static_cast<int64_t>(at) : -1;
-  };
-  taps.at = {position_of(floored), position_of(floored + 1), 0, 0};
+  taps.at = {axis.at(floored), axis.at(floored + 1), 0, 0};
   taps.weight = {floored + 1 - x, x - floored, 0, 0};
   return taps;
 }

@@ -142,12 +142,17 @@ struct Axis {
   double scale; // 0: in / out
   ResizeMethod method;
   bool align_corners;
+  bool whole_steps;
 
   float source(size_t i) const {
+    if (method == ResizeMethod::Bilinear && in == out) {
+      return static_cast<float>(i);
+    }
     if (align_corners) {
       return out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1) * static_cast<float>(i) : 0;
     }
-    const float step = scale > 0 ? static_cast<float>(scale) : static_cast<float>(in) / static_cast<float>(out);
+    const bool by_sizes = scale == 0 || (whole_steps && (out == in || out == 2 * in));
+    const float step = by_sizes ? static_cast<float>(in) / static_cast<float>(out) : static_cast<float>(scale);
     if (method == ResizeMethod::Nearest) {
       return step * static_cast<float>(i);
     }
@@ -173,7 +178,7 @@ struct Axis {
       taps.add(clamped(first), 1);
     } else if (method == ResizeMethod::Bilinear) {
       taps.add(clamped(first), 1 - t);
-      taps.add(in == out ? clamped(first) : clamped(first + 1), t); // PyTorch looks at no neighbour then
+      taps.add(in == out ? clamped(first) : clamped(first + 1), t); // nothing of a neighbour, not even 0 * NaN
     } else {
       taps.add(clamped(first - 1), cubic(t + 1));
       taps.add(clamped(first), cubic(t));
@@ -191,7 +196,8 @@ StatusOr<size_t> Resize2d::reshape(const Resize2dParameters& parameters, size_t 
   y_ = parameters.y;
   num_taps_ = num_taps(parameters.method);
   const auto fill = [&](size_t axis, double scale, Array<Taps>* table) -> Status {
-    const Axis positions{x_[axis], y_[axis], scale, parameters.method, parameters.align_corners};
+    const Axis positions{
+        x_[axis], y_[axis], scale, parameters.method, parameters.align_corners, parameters.whole_steps};
     ETX_RETURN_IF_ERROR(table->assign(y_[axis]));
     for (size_t i = 0; i < y_[axis]; ++i) {
       (*table)[i] = positions.taps(i);

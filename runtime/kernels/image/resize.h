@@ -21,6 +21,7 @@ struct Resize2dParameters {
   ResizeMethod method = ResizeMethod::Nearest;
   bool align_corners = false;
   double scale_height = 0, scale_width = 0; // input pixels for one of the output; 0: what the sizes say
+  bool whole_steps = false; // of Nearest: the sizes say it, too, where an axis keeps or doubles its size
 };
 
 // Input: x of Float32. Output: y of Float32.

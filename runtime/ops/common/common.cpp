@@ -91,15 +91,18 @@ Status check_window(const Window& window) {
 
 StatusOr<size_t> count_positions(const Window& window, size_t size) {
   const uint64_t padded = uint64_t{size} + window.before + window.after;
+  const uint64_t beyond = window.ceil_mode ? window.stride - 1 : 0;
   ETX_CHECK(
-      window.span() <= padded,
+      window.span() <= padded + beyond,
       InvalidProgram,
       "a window over %llu elements does not fit into %zu and a padding of %u and %u",
       static_cast<unsigned long long>(window.span()),
       size,
       window.before,
       window.after);
-  return static_cast<size_t>((padded - window.span()) / window.stride + 1);
+  const uint64_t last = (padded + beyond - window.span()) / window.stride;
+  const bool begins_in_padding = window.ceil_mode && last * window.stride >= uint64_t{size} + window.before;
+  return static_cast<size_t>(begins_in_padding ? last : last + 1);
 }
 
 Status check_window_table(const Shape& positions, const Window& height, const Window& width) {

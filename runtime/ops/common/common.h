@@ -46,6 +46,7 @@ struct Window {
   uint32_t dilation;
   uint32_t before; // padding
   uint32_t after;
+  bool ceil_mode = false; // of pools: a last window may reach behind the padding, if it begins before it
 
   // Elements from the first to the last one that the window touches.
   uint64_t span() const {

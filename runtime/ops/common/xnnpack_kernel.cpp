@@ -36,7 +36,8 @@ Status XnnpackKernel::round(const NodeContext& node, size_t i, ConstantSource& c
     return PackedMemory{memory->data(), bytes, false, memory};
   };
   const std::string key = "Float16 of " + constants.identity(i) + " " + node.input(i).to_string();
-  ETX_ASSIGN_OR_RETURN(rounded_[i], constants.find_or_pack(key, [bytes]() -> StatusOr<size_t> { return bytes; }, pack));
+  const auto measure = [bytes]() -> StatusOr<ConstantSource::Measured> { return ConstantSource::Measured{bytes}; };
+  ETX_ASSIGN_OR_RETURN(rounded_[i], constants.find_or_pack(key, measure, pack));
   return {};
 }
 

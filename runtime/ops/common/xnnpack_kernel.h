@@ -23,6 +23,9 @@ class XnnpackKernel : public Kernel {
   bool consumes(const NodeContext&, size_t i) const final {
     return float16_ || packs(i);
   }
+  bool rounds(const NodeContext&, size_t i) const final {
+    return float16_ && !packs(i);
+  }
   void use_pool(pthreadpool_t pool) final {
     pool_ = pool;
   }

@@ -64,6 +64,10 @@ class XnnpackUnary : public XnnpackKernel {
  public:
   explicit XnnpackUnary(bool float16) : XnnpackKernel(float16) {}
 
+  bool reads_output() const override {
+    return clamp_ != nullptr;
+  }
+
  protected:
   Status create_operators(const NodeContext& node, ConstantSource&) override {
     const auto& attributes = node.attributes<schema::Unary>();

@@ -22,7 +22,7 @@ Status infer_fft(const NodeContext& node, Span<TensorType> outputs) {
   const FftKind kind = attributes.kind();
   const bool from_real = kind == FftKind::RealToComplex, to_real = kind == FftKind::ComplexToReal;
   ETX_RETURN_IF_ERROR(node.check_operands(from_real ? 1 : 2, 0, to_real ? 1 : 2));
-  ETX_RETURN_IF_ERROR(node.check_float());
+  ETX_ASSIGN_OR_RETURN(const DType dtype, node.check_wide_float());
   const Shape& x = node.input(0).shape;
   const size_t axis = attributes.axis();
   ETX_CHECK(axis < x.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, x.rank);
@@ -45,14 +45,14 @@ Status infer_fft(const NodeContext& node, Span<TensorType> outputs) {
         x[axis],
         y[axis],
         y[axis] / 2 + 1);
-    return set_output(outputs, DType::Float32, y);
+    return set_output(outputs, dtype, y);
   }
   ETX_RETURN_IF_ERROR(check_length(static_cast<int64_t>(x[axis])));
   if (from_real && !attributes.full()) {
     y[axis] = x[axis] / 2 + 1;
   }
-  ETX_RETURN_IF_ERROR(set_output(outputs, DType::Float32, y, 1));
-  return set_output(outputs, DType::Float32, y);
+  ETX_RETURN_IF_ERROR(set_output(outputs, dtype, y, 1));
+  return set_output(outputs, dtype, y);
 }
 
 } // namespace

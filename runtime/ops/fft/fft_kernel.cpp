@@ -22,17 +22,17 @@ FftTransform to_fft_transform(schema::FftKind kind) {
   return FftTransform::ComplexToReal;
 }
 
-float scale_of(schema::FftNorm norm, size_t length) {
+double scale_of(schema::FftNorm norm, size_t length) {
   const double n = static_cast<double>(length);
   switch (norm) {
     case schema::FftNorm::Unscaled:
       return 1;
     case schema::FftNorm::RootLength:
-      return static_cast<float>(1 / std::sqrt(n));
+      return 1 / std::sqrt(n);
     case schema::FftNorm::Length:
       break;
   }
-  return static_cast<float>(1 / n);
+  return 1 / n;
 }
 
 } // namespace
@@ -50,6 +50,11 @@ FftParameters fft_parameters(const NodeContext& node) {
   parameters.scale = scale_of(attributes.norm(), parameters.length);
   parameters.full = attributes.full();
   return parameters;
+}
+
+std::unique_ptr<Kernel> make_fft(const NodeContext& node) {
+  return node.input(0).dtype == DType::Float64 ? make_kernel_of<Fft<double>, fft_parameters>(node)
+                                               : make_kernel_of<Fft<float>, fft_parameters>(node);
 }
 
 } // namespace executorch::backends::et_xnnpack

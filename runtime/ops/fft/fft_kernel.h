@@ -11,6 +11,6 @@ namespace executorch::backends::et_xnnpack {
 // What the kernel must know of a node.
 FftParameters fft_parameters(const NodeContext& node);
 
-inline constexpr auto make_fft = make_kernel_of<Fft, fft_parameters>;
+std::unique_ptr<Kernel> make_fft(const NodeContext& node);
 
 } // namespace executorch::backends::et_xnnpack

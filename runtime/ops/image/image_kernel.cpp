@@ -59,6 +59,7 @@ Resize2dParameters resize2d_parameters(const NodeContext& node) {
   parameters.align_corners = attributes.align_corners();
   parameters.scale_height = attributes.scale_height();
   parameters.scale_width = attributes.scale_width();
+  parameters.whole_steps = attributes.whole_steps();
   return parameters;
 }
 

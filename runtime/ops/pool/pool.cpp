@@ -13,13 +13,26 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 const schema::Padding2D kNoPadding(0, 0, 0, 0);
+constexpr Limit kFixedPadding = "XNNPACK's padding does not depend on the size of the image, as ceil_mode's does.";
 
 Window window_height(const schema::AvgPool2d& pool) {
-  return {pool.kernel()->height(), pool.stride()->height(), 1, pool.padding()->top(), pool.padding()->bottom()};
+  return {
+      pool.kernel()->height(),
+      pool.stride()->height(),
+      1,
+      pool.padding()->top(),
+      pool.padding()->bottom(),
+      pool.ceil_mode()};
 }
 
 Window window_width(const schema::AvgPool2d& pool) {
-  return {pool.kernel()->width(), pool.stride()->width(), 1, pool.padding()->left(), pool.padding()->right()};
+  return {
+      pool.kernel()->width(),
+      pool.stride()->width(),
+      1,
+      pool.padding()->left(),
+      pool.padding()->right(),
+      pool.ceil_mode()};
 }
 
 Window window_height(const schema::MaxPool2d& pool) {
@@ -28,7 +41,8 @@ Window window_height(const schema::MaxPool2d& pool) {
       pool.stride()->height(),
       pool.dilation()->height(),
       pool.padding()->top(),
-      pool.padding()->bottom()};
+      pool.padding()->bottom(),
+      pool.ceil_mode()};
 }
 
 Window window_width(const schema::MaxPool2d& pool) {
@@ -37,7 +51,8 @@ Window window_width(const schema::MaxPool2d& pool) {
       pool.stride()->width(),
       pool.dilation()->width(),
       pool.padding()->left(),
-      pool.padding()->right()};
+      pool.padding()->right(),
+      pool.ceil_mode()};
 }
 
 // No position may lie in the padding alone.
@@ -111,6 +126,9 @@ Limit avg_pool2d_limit(const NodeContext& node) {
   if (pool.kernel()->height() == 1 && pool.kernel()->width() == 1) {
     return "XNNPACK takes windows of more than one element.";
   }
+  if (pool.ceil_mode()) {
+    return kFixedPadding;
+  }
   if (pool.divisor_override() != 0) {
     return "XNNPACK divides by the number of elements only.";
   }
@@ -143,6 +161,12 @@ Limit max_pool2d_limit(const NodeContext& node) {
   const Window width = window_width(pool);
   if (!node.is_quantized()) {
     return "XNNPACK's maximum drops NaN, which integers do not have.";
+  }
+  if (pool.ceil_mode()) {
+    return kFixedPadding;
+  }
+  if (!is_per_tensor(node.input(0), DType::Int8)) {
+    return "XNNPACK gets no integers but int8 with one scale.";
   }
   if (!has_one_quantization(node)) {
     return "XNNPACK takes the maximum of integers where input and result have the same scale and zero point.";
@@ -206,7 +230,8 @@ Status infer_max_pool_indices(const NodeContext& node, Span<TensorType> outputs)
         entry(pool.stride(), axis, 1),
         entry(pool.dilation(), axis, 1),
         entry(pool.before(), axis, 0),
-        entry(pool.after(), axis, 0)};
+        entry(pool.after(), axis, 0),
+        pool.ceil_mode()};
     ETX_RETURN_IF_ERROR(check_pool_window(window));
     ETX_ASSIGN_OR_RETURN(y[axis + 1], count_positions(window, y[axis + 1]));
   }

@@ -66,6 +66,33 @@ def several():
     return {"encode": build("sum"), "decode": torch.export.export(*build("amax"))}
 
 
+def optional():
+    """One of its results is None."""
+
+    class Optional(nn.Module):
+        def forward(self, x):
+            return x + 1, None, x * 2
+
+    return Optional(), (torch.rand(3),)
+
+
+def three_calls():
+    """It has room for three calls."""
+
+    class Cache(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("rows", torch.zeros(3, 4))
+            self.register_buffer("position", torch.zeros(1, dtype=torch.int64))
+
+        def forward(self, x):
+            self.rows.index_copy_(0, self.position, x)
+            self.position += 1
+            return self.rows * 2
+
+    return Cache(), (torch.rand(1, 4),)
+
+
 def fails():
     raise ValueError("no weights\\nin this folder")
 
@@ -94,7 +121,10 @@ class Result:
 
     @property
     def json(self):
-        return json.loads(self.out)
+        def refuse(constant):
+            raise ValueError(f"{constant} is no JSON")
+
+        return json.loads(self.out, parse_constant=refuse)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +176,8 @@ def folder(models):
     lower("full.pte", exported, EtXnnpackPartitioner(runtime_options={"num_threads": 1}))
     lower("outside.pte", torch.export.export(module, inputs), EtXnnpackPartitioner(block_modules=["blocks.0.norm"]))
     lower("official.pte", torch.export.export(module.blocks, inputs[:1]), XnnpackPartitioner())
+    lower("optional.pte", torch.export.export(*models.optional()), EtXnnpackPartitioner())
+    lower("three_calls.pte", torch.export.export(*models.three_calls()), EtXnnpackPartitioner())
     torch.save({"x": inputs[0], "cluster": inputs[1]}, folder / "inputs.pt")
     with torch.no_grad():
         torch.save([module(*inputs)], folder / "outputs.pt")

@@ -1,6 +1,8 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """``et-xnnpack bench``: programs in turns, profile and roofline. That there are numbers, not which."""
 
+import re
+
 import pytest
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import _runtime_module
@@ -61,8 +63,13 @@ def test_roofline_for_people(command):
 def test_what_is_wrong(command):
     error = command("bench", "full.pte", "official.pte", code=ExitCode.UNREADABLE).err
     assert "official.pte: takes other inputs than full.pte" in error
-    error = command("bench", "full.pte", "--option", "num_thread=1", code=ExitCode.FAILED).err
+    error = command("bench", "full.pte", "--option", "num_thread=1", code=ExitCode.USAGE).err
     assert "did you mean 'num_threads'" in error
+
+
+def test_a_later_call_that_fails(command):
+    error = command("bench", "three_calls.pte", "--seconds", "0.05", code=ExitCode.FAILED).err
+    assert re.search(r"Error: three_calls\.pte: method forward fails: .*index 3 is out of range", error), error
 
 
 def test_limits_of_the_machine():

@@ -66,6 +66,11 @@ def test_an_exported_program_and_several_methods(command):
     assert sorted(found) == ["decode", "encode"]
 
 
+def test_a_file_without_a_suffix(command, folder):
+    (folder / "script").write_text((folder / "model.py").read_text())
+    assert command("explain", "script:full", "--json").json["methods"]["forward"]["is_full"]
+
+
 @pytest.mark.parametrize(
     "model, message",
     [
@@ -81,6 +86,7 @@ def test_an_exported_program_and_several_methods(command):
         ("model.py:branches", " (model.py, line "),
         ("full.pte", "full.pte: is a program, which is lowered already"),
         ("text.pt2", "text.pt2: is no exported program"),
+        ("text.pte:make", "importing text.pte failed: SyntaxError"),
         ("broken.py:make", "importing broken.py failed: SyntaxError"),
     ],
 )

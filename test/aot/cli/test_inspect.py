@@ -8,10 +8,12 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.et_xnnpack.aot.cli import inspect as inspect_command
 from executorch.backends.et_xnnpack.aot.cli import program as programs
 from executorch.backends.et_xnnpack.aot.cli.blob import read_blob
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+from executorch.exir import to_edge_transform_and_lower
 
 needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
@@ -88,6 +90,29 @@ def test_the_same_for_people(command):
     assert "Linear(" in printed and "read by" in printed
     only = command("inspect", "full.pte", "--only", "weights").out
     assert "read by" in only and "in 0:" not in only and "Linear(" not in only
+
+
+@needs_runtime
+def test_the_plan_is_that_of_the_options(command, models, folder):
+    def choices(*words):
+        (delegate,) = command("inspect", *words, "--json").json["methods"]["forward"]["delegates"]
+        return [node["by"] for node in delegate["nodes"]]
+
+    assert "fused pass" in choices("full.pte")
+    unfused = choices("full.pte", "--option", "fuse_elementwise=false")
+    assert "fused pass" not in unfused and et_xnnpack.get_option("fuse_elementwise") is True
+    assert (
+        choices("full.pte", "--option", "fuse_elementwise=false", "--option", "num_threads=1", "--profile") == unfused
+    )
+    module, inputs, arguments = models.full()
+    exported = torch.export.export(module, inputs, **arguments)
+    partitioner = EtXnnpackPartitioner(runtime_options={"fuse_elementwise": False})
+    edge = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    (folder / "unfused.pte").write_bytes(edge.to_executorch().buffer)
+    assert choices("unfused.pte") == unfused
+    assert "fused pass" in choices("unfused.pte", "--option", "fuse_elementwise=true")
+    error = command("inspect", "full.pte", "--option", "num_threads=1", code=ExitCode.USAGE).err
+    assert "--option num_threads is for --profile: no plan depends on it" in error
 
 
 def test_operators_outside(command):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click.testing
 import pytest
+from executorch.backends.et_xnnpack import is_available
 from executorch.backends.et_xnnpack._version import __version__
 from executorch.backends.et_xnnpack.aot.cli import doctor as doctor_module
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode, first_line, reason_in
@@ -66,6 +67,16 @@ def test_a_wrong_command_line(command, words):
     assert "Error: " in command(*words, code=ExitCode.USAGE).err
 
 
+@pytest.mark.skipif(not is_available(), reason="without the compiled part")
+def test_the_runtime_does_not_log_a_wrong_option(folder):
+    script = Path(sys.executable).parent / "et-xnnpack"
+    words = [script, "run", "full.pte", "--option", "nix=1"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder)
+    lines = done.stderr.splitlines()
+    assert (done.returncode, len(lines)) == (ExitCode.USAGE, 4) and lines[0].startswith("Usage: "), lines
+    assert lines[-1] == "Error: Invalid value for '--option': there is no option 'nix'"
+
+
 def test_a_mistake_of_ours_is_one_line_unless_asked_for(command, monkeypatch):
     def broken():
         raise KeyError("what is this")
@@ -78,16 +89,25 @@ def test_a_mistake_of_ours_is_one_line_unless_asked_for(command, monkeypatch):
     assert isinstance(done.exception, KeyError)
 
 
-def test_a_reader_that_has_enough():
-    done = subprocess.run(
-        f"{sys.executable} -m executorch.backends.et_xnnpack --help | head -1; exit ${{PIPESTATUS[0]}}",
-        shell=True,
-        executable="/bin/bash",
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert done.returncode == 0 and "Traceback" not in done.stderr
+@pytest.mark.parametrize("words", [["inspect", "full.pte"], ["--help"], ["inspect", "--help"]])
+def test_a_reader_that_has_enough(folder, words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        words = [sys.executable, "-m", "executorch.backends.et_xnnpack", *words]
+        done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=folder)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", ["inspect full.pte", "inspect full.pte --json", "--help", "inspect --help"])
+@pytest.mark.parametrize("output, reason", [("> /dev/full", "No space left on device"), (">&-", "it is closed")])
+def test_an_output_that_cannot_be_written(folder, words, output, reason):
+    command = f"{sys.executable} -m executorch.backends.et_xnnpack {words} {output}"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, cwd=folder)
+    error = f"Error: the standard output cannot be written: {reason}\n"
+    assert (done.returncode, done.stderr) == (ExitCode.UNREADABLE, error)
 
 
 def test_one_line_of_an_error():

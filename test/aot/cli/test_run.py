@@ -2,6 +2,7 @@
 """``et-xnnpack run``: inputs, references, outputs, ETDump."""
 
 import dataclasses
+import json
 
 import click
 import numpy as np
@@ -11,7 +12,7 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli import program as programs
 from executorch.backends.et_xnnpack.aot.cli import tensors
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
-from executorch.backends.et_xnnpack.aot.cli.output import distance
+from executorch.backends.et_xnnpack.aot.cli.output import distance, emit
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
@@ -29,6 +30,37 @@ def test_results_that_differ(command):
     printed = command("run", "changed.pte", "--reference", "model.py:full", code=ExitCode.NO).out
     assert "out 0 DIFFERS: the largest difference is " in printed
     command("run", "changed.pte", "--reference", "model.py:full", "--atol", "1000")
+
+
+def test_a_path_of_digits(command, folder):
+    command("run", "full.pte", "--option", "packed_cache_path=123")
+    assert (folder / "123").exists()
+
+
+def test_a_result_that_is_none(command, folder):
+    found = command("run", "optional.pte", "--reference", "model.py:optional", "--output", "optional.pt", "--json").json
+    assert [output["type"] for output in found["outputs"]] == ["float32[3]", "None", "float32[3]"]
+    assert found["is_close"] and found["differences"][1]["expected_type"] == "None"
+    assert "out 1: None\n" in command("run", "optional.pte", "--reference", "model.py:optional").out
+    first, none, third = torch.load(folder / "optional.pt")
+    assert none is None
+    torch.save([first, first, third], folder / "tensor.pt")
+    printed = command("run", "optional.pte", "--reference", "tensor.pt", code=ExitCode.NO).out
+    assert "out 1: DIFFERS, should be float32[3]" in printed
+    error = command("run", "optional.pte", "--output", "optional.npz", code=ExitCode.UNREADABLE).err
+    assert "None is one of the results, and goes into a .pt file only" in error
+    assert command("diff", "optional.pte", "optional.pte").out == "optional.pte and optional.pte are the same\n"
+
+
+def test_numbers_that_json_has_no_form_for(command, folder, capsys):
+    nan, inf = float("nan"), float("inf")
+    torch.save([torch.full((6, 16), 1e30), torch.zeros(6, 4, dtype=torch.int64)], folder / "large.pt")
+    torch.save([torch.tensor([[nan, inf, -inf, 0.0], [1.0, 1.0, 1.0, 1.0]])], folder / "special.pt")
+    words = ["run", "full.pte", "--input", "large.pt", "--reference", "special.pt", "--json"]
+    found = command(*words, code=ExitCode.NO).json
+    assert found["differences"][0]["largest"] == "Infinity"
+    emit(True, {"all": (nan, [inf, -inf], 1.5)}, lambda: None)
+    assert json.loads(capsys.readouterr().out) == {"all": ["NaN", ["Infinity", "-Infinity"], 1.5]}
 
 
 def test_random_inputs_are_those_of_the_seed_and_the_sizes(command, folder):
@@ -67,22 +99,42 @@ def test_etdump_and_options(command, folder):
         (["full.pte", "--input", "no.npy"], ExitCode.UNREADABLE, "no.npy: No such file"),
         (["full.pte", "--input", "model.py"], ExitCode.UNREADABLE, "tensors come from .npy, .npz, .pt files"),
         (["full.pte", "--input", "bad.npy"], ExitCode.UNREADABLE, "bad.npy: "),
+        (["full.pte", "--input", "words.pt"], ExitCode.UNREADABLE, "Error: words.pt: holds something other than"),
         (["full.pte", "--input", "bad.pt"], ExitCode.UNREADABLE, "bad.pt: "),
         (["full.pte", "--input", "one.npy"], ExitCode.UNREADABLE, "has 1 inputs, but method forward takes 2"),
         (["full.pte", "--shape", "0=9x16"], ExitCode.UNREADABLE, "input 0 is float32[9, 16], but method forward takes"),
         (["full.pte", "--shape", "0=2,3"], ExitCode.USAGE, "takes INDEX=SIZES"),
+        (["full.pte", "--shape", f"0={2**40}x{2**40}"], ExitCode.UNREADABLE, "input 0 is float32[1099511627776, 1099"),
+        (["full.pte", "--shape", f"0={10**30}"], ExitCode.USAGE, "takes INDEX=SIZES"),
+        (["full.pte", "--seed", 2**63], ExitCode.USAGE, "'--seed': 9223372036854775808 is not in the range"),
+        (["full.pte", "--high", 2**63], ExitCode.USAGE, "'--high': 9223372036854775808 is not in the range"),
+        (["full.pte", "--high", "0"], ExitCode.USAGE, "'--high': 0 is not in the range"),
+        (["full.pte", "--atol", "-1"], ExitCode.USAGE, "'--atol': -1.0 is not in the range"),
+        (["full.pte", "--rtol", "nan"], ExitCode.USAGE, "'--rtol': NaN is no tolerance"),
+        (["full.pte", "--etdump", "no/x"], ExitCode.UNREADABLE, "no/x: there is no folder no"),
+        (["full.pte", "--etdump", "."], ExitCode.UNREADABLE, ".: Is a directory"),
         (["full.pte", "--shape", "5=2"], ExitCode.USAGE, "--shape names input 5, but there are 2"),
         (["full.pte", "--option", "fuse"], ExitCode.USAGE, "takes NAME=VALUE"),
-        (["full.pte", "--option", "num_thread=1"], ExitCode.FAILED, "did you mean 'num_threads'"),
+        (["full.pte", "--option", "num_thread=1"], ExitCode.USAGE, "did you mean 'num_threads'"),
+        (["full.pte", "--option", "num_threads=-1"], ExitCode.USAGE, "option 'num_threads' takes 0 to 1, not -1"),
+        (["full.pte", "--option", f"num_threads={10**30}"], ExitCode.USAGE, f"takes 0 to 1, not {10**30}"),
+        (["full.pte", "--option", "num_threads=one"], ExitCode.USAGE, "option 'num_threads' takes an integer"),
+        (["full.pte", "--option", "force_fp16=1"], ExitCode.USAGE, "option 'force_fp16' takes true or false"),
+        (["full.pte", "--option", "workspace_sharing=1"], ExitCode.USAGE, "'none', 'model' or 'global', not '1'"),
+        (["full.pte", *2 * ["--option", "num_threads=1"]], ExitCode.USAGE, "option 'num_threads' is given twice"),
+        (["no.pte", "--option", "packed_cache_path=" + 300 * "x"], ExitCode.USAGE, "takes up to 254 bytes"),
         (["full.pte", "--shape", "0=3x16"], ExitCode.FAILED, "input 1 of the delegate has sizes [8, 4]"),
         (["full.pte", "--high", "7"], ExitCode.FAILED, "out of range"),
         (["full.pte", "--reference", "model.py:several"], ExitCode.UNREADABLE, "has no method 'forward', but encode"),
+        (["full.pte", "--output", "x.txt"], ExitCode.UNREADABLE, "x.txt: results go into .npy, .npz, .pt files"),
+        (["optional.pte", "--output", "x.npy"], ExitCode.UNREADABLE, "x.npy: 3 results go into a .npz or .pt file"),
         (["full.pte", "--output", "no/x.pt"], ExitCode.UNREADABLE, "no/x.pt: "),
     ],
 )
 def test_what_is_wrong(command, folder, words, code, message):
     np.save(folder / "one.npy", np.zeros((6, 16), np.float32))
     (folder / "bad.npy").write_bytes(b"no array")
+    torch.save("words", folder / "words.pt")
     (folder / "bad.pt").write_bytes(b"no tensors")
     assert message in command("run", *words, code=code).err
 

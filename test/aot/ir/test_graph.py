@@ -3,7 +3,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from executorch.backends.et_xnnpack.aot.ir import Builder, Constant, Rewriter
+from executorch.backends.et_xnnpack.aot.ir import Builder, Constant, Quantization, Rewriter
+from executorch.backends.et_xnnpack.aot.verify import verify
 from executorch.backends.et_xnnpack.serialization import schema
 from executorch.backends.et_xnnpack.serialization.schema import DType, UnaryKind
 
@@ -28,6 +29,26 @@ def test_constants_are_equal_by_content():
     assert Constant(np.ones(3, np.float32)) == Constant(np.ones(3, np.float32))
     assert Constant(np.ones(3, np.float32)) != Constant(np.ones((1, 3), np.float32))
     assert Constant(np.float32([0.0])) != Constant(np.float32([-0.0]))
+
+
+def quantization(*shape):
+    return Quantization(DType.Int8, np.ones(shape, np.float32), np.zeros(shape, np.int32))
+
+
+def test_one_scale_has_no_axes():
+    assert quantization(1, 1) == quantization(1) == Quantization.per_tensor(DType.Int8, 1.0, 0)
+    assert quantization(1, 1).scale.shape == quantization(1, 1).zero_point.shape == ()
+
+
+@pytest.mark.parametrize("shape,fits", (((), True), ((2, 1), True), ((1, 3), True), ((2,), False), ((1, 4), False)))
+def test_scales_fit_their_tensor(shape, fits):
+    b = Builder()
+    x = b.constant(np.zeros((2, 6), np.int8), "w", quantization(*shape))
+    b.output(x)
+    if fits:
+        return verify(b.build())
+    with pytest.raises(ValueError, match=r"the scales or zero points of %w do not fit its shape \(2, 6\)"):
+        verify(b.build())
 
 
 def test_producers_and_users():

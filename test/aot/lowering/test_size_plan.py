@@ -68,6 +68,20 @@ def test_sizes_that_are_subtracted_are_small():
     assert planned(text) == {"s0": 40, "s1": 0}
 
 
+def test_operands_broadcast():
+    """A program that export says works for more sizes than it does is planned for those."""
+    padded = "8*floor((s0 + 7) / 8)"
+    text = f"""
+        range s0 2..12 hint 6
+        in %x: Float32[4, s0]
+        in %bias: Float32[8]
+        %q: Float32[4, {padded}] = Pad(%x) before=(0, 0) after=(0, {padded} - s0) mode=Constant value=0.0
+        %y: Float32[4, {padded}] = Binary(%q, %bias) kind=Add
+        out %y
+    """
+    assert planned(text) == {"s0": 8}
+
+
 def test_an_empty_tensor_only_where_nothing_else_is_possible():
     text = """
         range s0 0..40 hint 3

@@ -124,6 +124,7 @@ KEPT = {
     "a clamp of the product": [PRODUCTS["Linear"], "Binary(%{x}, %s) kind=Mul clamp=(0, 6)"],
     "a quotient of a constant": [PRODUCTS["Linear"], "Binary(%s, %{x}) kind=Div"],
     "another operator": [PRODUCTS["Linear"], "Binary(%{x}, %s) kind=Maximum"],
+    "a difference from large numbers": ["Binary(%{x}, %large) kind=Sub", PRODUCTS["Linear"]],
     "a sum in front of padding": [
         "Binary(%{x}, %t) kind=Add",
         "Conv2d(%{x}, %k) stride=(1, 1) padding=(1, 1, 1, 1) dilation=(1, 1) groups=4",
@@ -137,8 +138,8 @@ KEPT = {
 
 @pytest.mark.parametrize("ops", KEPT.values(), ids=KEPT)
 def test_keeps(check, ops):
-    weight = "const %k: Float32[4, 3, 3, 1] = #0\n"
-    check(fold_batch_norm, weight + chain(*ops))
+    constants = "const %k: Float32[4, 3, 3, 1] = #0\nconst %large: Float32[] = [101325]\n"
+    check(fold_batch_norm, constants + chain(*ops))
 
 
 def test_keeps_other_axes_and_readers(check):
@@ -171,5 +172,56 @@ def test_keeps_what_would_overflow(check):
         %b: Float32[8, 2] = Binary(%z, %zero) kind=Div
         out %a
         out %b
+        """,
+    )
+
+
+@pytest.mark.parametrize("scale", ["1e-30", "-1e-25"])
+def test_leaves_what_float32_cannot_hold(check, scale):
+    """The product with x may be a number that it holds."""
+    check(
+        fold_batch_norm,
+        f"""
+        in %x: Float32[8, 2]
+        const %w: Float32[1, 2] = [1e-20, 0]
+        const %s: Float32[1] = [{scale}]
+        %a: Float32[8, 2] = Binary(%x, %s) kind=Mul
+        %y: Float32[8, 1] = Linear(%a, %w)
+        out %y
+        """,
+    )
+
+
+@pytest.mark.parametrize("scale", ["0", "1e-9"])
+def test_folds_zeros_and_small_scales(check, scale):
+    check(
+        fold_batch_norm,
+        f"""
+        in %x: Float32[8, 2]
+        const %w: Float32[1, 2] = [2, 0]
+        const %s: Float32[1] = [{scale}]
+        %y: Float32[8, 1] = Linear(%x, %w)
+        %a: Float32[8, 1] = Binary(%y, %s) kind=Mul
+        out %a
+        """,
+        f"""
+        in %x: Float32[8, 2]
+        const %w: Float32[1, 2] = [{float(scale) * 2}, 0]
+        const %z: Float32[1] = [0]
+        %a: Float32[8, 1] = Linear(%x, %w, %z)
+        out %a
+        """,
+    )
+
+
+def test_leaves_float64(check):
+    check(
+        fold_batch_norm,
+        """
+        in %x: Float64[8, 2]
+        const %w: Float64[1, 2] = [2, 3]
+        %y: Float64[8, 1] = Linear(%x, %w)
+        %a: Float64[8, 1] = Unary(%y) kind=Neg
+        out %a
         """,
     )

@@ -45,6 +45,18 @@ KEPT = {
         %u: {S} = BatchMatMul(%q, %k) transpose_b=True
         out %u
     """,
+    "scale that float32 rounds to zero": f"""
+        const %tiny: Float32[] = [1e-25]
+        %a: Float32[1, 2, s0, 4] = Binary(%q, %tiny) kind=Mul
+        %b: Float32[1, 2, s0, 4] = Binary(%k, %tiny) kind=Mul
+        %u: {S} = BatchMatMul(%a, %b) transpose_b=True
+    """,
+    "scale beyond float32": f"""
+        const %huge: Float32[] = [1e20]
+        %a: Float32[1, 2, s0, 4] = Binary(%q, %huge) kind=Mul
+        %s: {S} = BatchMatMul(%a, %k) transpose_b=True
+        %u: {S} = Binary(%s, %huge) kind=Mul
+    """,
     "scores from elsewhere": f"%u: {S} = Expand(%m) shape=(1, 2, s0, s0)",
 }
 

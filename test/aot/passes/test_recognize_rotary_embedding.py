@@ -150,17 +150,18 @@ def test_keeps(check, nodes):
     check(recognize_rotary_embedding, HEAD + nodes + tail)
 
 
-def test_keeps_angles_larger_than_the_operand(check):
-    text = """
+@pytest.mark.parametrize("cos, rows", [("in %cos: Float32[3, 4]", 3), ("const %cos: Float32[] = [0.5]", 1)])
+def test_keeps_angles_of_another_shape_than_the_operand(check, cos, rows):
+    text = f"""
         in %x: Float32[1, 4]
-        in %cos: Float32[3, 4]
+        {cos}
         %l: Float32[1, 2] = Slice(%x) axis=1 start=0 size=2
         %h: Float32[1, 2] = Slice(%x) axis=1 start=2 size=2
         %n: Float32[1, 2] = Unary(%h) kind=Neg
         %t: Float32[1, 4] = Concat(%n, %l) axis=1
-        %a: Float32[3, 4] = Binary(%x, %cos) kind=Mul
-        %b: Float32[3, 4] = Binary(%t, %cos) kind=Mul
-        %y: Float32[3, 4] = Binary(%a, %b) kind=Add
+        %a: Float32[{rows}, 4] = Binary(%x, %cos) kind=Mul
+        %b: Float32[{rows}, 4] = Binary(%t, %cos) kind=Mul
+        %y: Float32[{rows}, 4] = Binary(%a, %b) kind=Add
         out %y
     """
     check(recognize_rotary_embedding, text)

@@ -6,7 +6,7 @@ import torch
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner, is_available
 from executorch.backends.et_xnnpack.aot.custom_ops import needs_custom_op
 from executorch.backends.et_xnnpack.aot.private import executorch as private
-from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
 from torch import nn
@@ -72,6 +72,29 @@ def test_the_method_is_known_while_it_is_partitioned(at_once):
         to_edge(programs).to_backend(partitioner)
     assert set(partitioner.names) == {"encode", "decode"}, "ExecuTorch keeps the name of the method elsewhere now"
     assert private.method_being_lowered() is None
+
+
+class Checks(Partitioner):
+    """Delegates nothing, and writes down whether operators are checked."""
+
+    def transform_for_pre_decomposition(self, exported_program):
+        self.checks = private.checks_operators()
+        return exported_program
+
+    def ops_to_not_decompose(self, ep):
+        return [], None
+
+    def partition(self, exported_program):
+        return PartitionResult(exported_program, {})
+
+
+@pytest.mark.parametrize("checks", [True, False])
+def test_whether_operators_are_checked_is_known(checks):
+    partitioner = Checks()
+    config = EdgeCompileConfig(_check_ir_validity=checks)
+    to_edge_transform_and_lower(exported(nn.ReLU()), partitioner=[partitioner], compile_config=config)
+    assert partitioner.checks == checks, "ExecuTorch keeps its config elsewhere now"
+    assert private.checks_operators()
 
 
 def test_nodes_have_handles_for_the_profiler():

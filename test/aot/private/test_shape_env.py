@@ -88,3 +88,18 @@ def test_containers_are_copied(container):
     value = container()
     assert shape_env._own_containers(value) == value
     assert shape_env._own_containers(value) is not value
+
+
+def test_how_a_convolution_is_computed_is_no_promise():
+    """If PyTorch chooses elsewhere, it fails here."""
+    batch = {0: Dim("batch", min=1, max=40)}
+    exported = torch.export.export(nn.Conv2d(3, 4, 3), (torch.rand(2, 3, 8, 8),), dynamic_shapes=(batch,))
+    module = copied(exported.graph_module)
+    shape_env.own_sizes(module)
+    size = batch_of(module)
+    before = bounds(size)
+    x = next(n for n in module.graph.nodes if n.name == "input").meta["val"]
+    with x.fake_mode:
+        convolution = torch.ops.aten.convolution.default
+        convolution(x, torch.empty(4, 3, 3, 3), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    assert bounds(size) == before

@@ -80,6 +80,12 @@ def test_what_is_known_of_a_size():
     assert symbols.identity == sizes.Symbols(size * 2).identity != sizes.Symbols(input_size()).identity
 
 
+def test_examples_of_sizes():
+    assert sizes.example_of(input_size() * 2 + 1) == 15
+    (read,) = position_program().graph.find_nodes(op="call_function", target=torch.ops.aten.item.default)
+    assert sizes.example_of(read.meta["val"]) is None
+
+
 def test_what_is_known_of_a_position():
     program = position_program()
     (read,) = program.graph.find_nodes(op="call_function", target=torch.ops.aten.item.default)

@@ -98,6 +98,26 @@ TEST(StatesTest, AreAsBeforeWhenACallFails) {
   EXPECT_THAT(model({{9}, {2}, {0}})[0], ElementsAre(-1, -7, -9));
 }
 
+// The new state is a view of an input, and an output lies where that is.
+TEST(StatesTest, TakeAnInputThatAnOutputIsWrittenOver) {
+  GraphDef g;
+  const uint32_t x = g.input({2, 2});
+  const uint32_t state = g.state("last", {4}, {0, 0, 0, 0});
+  g.states[0].update = g.node(reshape({4}), {x}, {4});
+  g.output(g.node(unary(UnaryKind::Neg), {x}, {2, 2}));
+  g.output(g.node(unary(UnaryKind::Neg), {state}, {4}));
+  const Loaded model(g);
+  std::vector<float> memory{1, 2, 3, 4}, last(4);
+  memory.resize(64);
+  const ArgumentSize size{Shape{2, 2}, 0};
+  ASSERT_TRUE(model.executable->reshape({&size, 1}, nullptr).ok());
+  const void* const inputs[] = {memory.data()};
+  void* const outputs[] = {memory.data(), last.data()};
+  ASSERT_TRUE(model.executable->run({inputs, 1}, {outputs, 2}).ok());
+  ASSERT_TRUE(model.executable->run({inputs, 1}, {outputs, 2}).ok());
+  EXPECT_THAT(last, ElementsAre(-1, -2, -3, -4));
+}
+
 TEST(StatesTest, AreSharedInAGroup) {
   const auto states = std::make_shared<States>();
   Loaded first(cache_graph(), states);

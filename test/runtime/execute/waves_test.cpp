@@ -54,11 +54,11 @@ std::vector<T> as(const std::vector<uint8_t>& bytes) {
 
 class WavesTest : public ::testing::Test {
  protected:
-  void load(const GraphDef& g) {
+  void load(const GraphDef& g, Executable::Settings settings = {}) {
     ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
     StatusOr<Blob> blob = open_blob(span(g.build()));
     ASSERT_TRUE(blob.ok()) << blob.status().message();
-    StatusOr<std::unique_ptr<Executable>> loaded = Executable::create(std::move(*blob), nullptr);
+    StatusOr<std::unique_ptr<Executable>> loaded = Executable::create(std::move(*blob), nullptr, std::move(settings));
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     executable_ = std::move(*loaded);
   }
@@ -134,6 +134,163 @@ TEST_F(WavesTest, InputsMoveToOutputs) {
   std::copy_n(second, 4, a);
   call(a);
   call(second);
+}
+
+// Where a mask of `rows` is positive.
+uint32_t found_places(GraphDef& g, int64_t found, int64_t rows) {
+  const uint32_t zero = g.constant({}, {0});
+  const uint32_t mask = g.node(compare(schema::CompareKind::Greater), {g.input({rows}), zero}, {rows}, DType::Bool);
+  const uint32_t at = g.node(nonzero(found), {mask}, {found, 1}, DType::Int64);
+  return g.node(reshape({found}), {at}, {found}, DType::Int64);
+}
+
+// Calls with operands that are empty are computed by other steps, so the usual ones know an earlier call's sizes.
+TEST_F(WavesTest, PreparesAgainAfterACallWithEmptyOperands) {
+  GraphDef g;
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 8, 8);
+  const int64_t columns = g.ranged(DimOp::InputInt, 2, 0, 0, 4, 4);
+  const int64_t found = g.ranged(DimOp::FoundSize, 2, 0, 0, 8, 8);
+  const uint32_t x = g.input({rows, 4});
+  g.output(g.node(softmax(1), {x}, {rows, 4}));
+  const uint32_t picked = g.node(index(0), {x, found_places(g, found, rows)}, {found, 4});
+  g.inputs.push_back({}); // the number of columns
+  const uint32_t part = g.node(slice(1, 0, columns), {picked}, {found, columns});
+  g.output(g.node(batch_matmul(true), {part, part}, {found, found}));
+  load(g);
+  const auto expect_right = [&](size_t count, size_t depth) {
+    SCOPED_TRACE(std::to_string(count) + " " + std::to_string(depth));
+    GraphCall call;
+    call.sizes = {{{count, 4}, 0}, {{count}, 0}, {{}, static_cast<int64_t>(depth)}};
+    const std::vector<float> ones(4 * count, 1);
+    call.inputs = {std::vector<uint8_t>(16 * count), std::vector<uint8_t>(4 * count), {}};
+    std::memcpy(call.inputs[0].data(), ones.data(), 16 * count);
+    std::memcpy(call.inputs[1].data(), ones.data(), 4 * count);
+    const Results results = run(*executable_, call);
+    ASSERT_TRUE(results.status.ok()) << results.status.message();
+    EXPECT_EQ(as<float>(results.outputs[0]), std::vector<float>(4 * count, 0.25f));
+    EXPECT_EQ(as<float>(results.outputs[1]), std::vector<float>(count * count, static_cast<float>(depth)));
+  };
+  for (const auto& [count, depth] : {std::pair(2, 3), {4, 0}, {4, 3}, {2, 0}, {2, 3}, {2, 0}, {3, 0}, {3, 2}, {8, 4}}) {
+    expect_right(static_cast<size_t>(count), static_cast<size_t>(depth));
+  }
+}
+
+// A result whose sizes arguments give, made of what is found: whatever reads it is prepared when that is known.
+class KnownSizesTest : public WavesTest {
+ protected:
+  static constexpr size_t kMost = 64;
+
+  KnownSizesTest() {
+    rows_ = g_.ranged(DimOp::InputInt, 2, 0, 0, kMost, 4);
+    found_ = g_.ranged(DimOp::FoundSize, 1, 0, 0, kMost, 4);
+  }
+
+  // The first input, by the rows that are found.
+  uint32_t picked(std::vector<int64_t> row, DType dtype) {
+    std::vector<int64_t> all = row;
+    all.insert(all.begin(), kMost);
+    row.insert(row.begin(), found_);
+    const uint32_t x = g_.input(all, dtype);
+    const uint32_t places = found_places(g_, found_, kMost);
+    g_.inputs.push_back({}); // the number of rows
+    return g_.node(index(0), {x, places}, row, dtype);
+  }
+
+  // The results of calls that find so many rows of `row`, each of this shape.
+  void expect_rows(const Shape& shape, const std::vector<uint8_t>& row, const std::vector<float>& result) {
+    for (const size_t count : {size_t{1}, kMost, size_t{1}, size_t{5}, kMost}) {
+      SCOPED_TRACE(count);
+      GraphCall call;
+      call.sizes = {{shape, 0}, {{kMost}, 0}, {{}, static_cast<int64_t>(count)}};
+      call.inputs.resize(3);
+      for (size_t i = 0; i < kMost; ++i) {
+        call.inputs[0].insert(call.inputs[0].end(), row.begin(), row.end());
+      }
+      std::vector<float> mask(kMost);
+      std::fill_n(mask.begin(), count, 1.0f);
+      call.inputs[1].resize(4 * kMost);
+      std::memcpy(call.inputs[1].data(), mask.data(), 4 * kMost);
+      const Results results = run(*executable_, call);
+      ASSERT_TRUE(results.status.ok()) << results.status.message();
+      std::vector<float> expected;
+      for (size_t i = 0; i < count; ++i) {
+        expected.insert(expected.end(), result.begin(), result.end());
+      }
+      EXPECT_EQ(as<float>(results.outputs[0]), expected);
+    }
+  }
+
+  template <typename T>
+  static std::vector<uint8_t> bytes_of(const std::vector<T>& numbers) {
+    std::vector<uint8_t> bytes(numbers.size() * sizeof(T));
+    std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    return bytes;
+  }
+
+  GraphDef g_;
+  int64_t rows_, found_;
+};
+
+TEST_F(KnownSizesTest, ConvolutionInBFloat16) {
+  const uint32_t wide = g_.node(cast(DType::Float32), {picked({4, 4, 16}, DType::BFloat16)}, {rows_, 4, 4, 16});
+  const uint32_t w = g_.constant({16, 3, 3, 16}, std::vector<float>(16 * 9 * 16, 1));
+  g_.output(g_.node(conv2d({1, 1}, {1, 1, 1, 1}), {wide, w}, {rows_, 4, 4, 16}));
+  Executable::Settings settings;
+  settings.force_bf16 = true;
+  load(g_, std::move(settings));
+  std::vector<float> result;
+  for (size_t pixel = 0; pixel < 16; ++pixel) {
+    const size_t y = pixel / 4, x = pixel % 4;
+    const int taps = (y % 3 == 0 ? 2 : 3) * (x % 3 == 0 ? 2 : 3);
+    result.insert(result.end(), 16, static_cast<float>(16 * taps));
+  }
+  expect_rows({kMost, 4, 4, 16}, bytes_of(std::vector<uint16_t>(256, 0x3F80)), result);
+}
+
+TEST_F(KnownSizesTest, ViewInFloat16) {
+  const uint32_t rows = g_.node(reshape({rows_, 16}), {picked({16}, DType::Float32)}, {rows_, 16});
+  const uint32_t w = g_.constant({16, 16}, std::vector<float>(256, 1));
+  g_.output(g_.node(linear(), {rows, w}, {rows_, 16}));
+  Executable::Settings settings;
+  settings.force_fp16 = true;
+  load(g_, std::move(settings));
+  expect_rows({kMost, 16}, bytes_of(std::vector<float>(16, 1)), std::vector<float>(16, 16));
+}
+
+TEST_F(KnownSizesTest, LinearWithWeightsOfBFloat16) {
+  const uint32_t wide = g_.node(cast(DType::Float32), {picked({64}, DType::BFloat16)}, {rows_, 64});
+  const uint32_t w = g_.constant({64, 64}, {});
+  std::vector<uint16_t> weight(64 * 64);
+  for (size_t i = 0; i < 64; ++i) {
+    weight[64 * i] = 0x3F80; // 1
+    weight[64 * i + 1] = 0x4000; // 2
+  }
+  g_.values[w].constant->data = bytes_of(weight);
+  g_.values[w].constant->storage = schema::Storage::BFloat16;
+  g_.output(g_.node(linear(), {wide, w}, {rows_, 64}));
+  load(g_);
+  std::vector<uint16_t> row(64);
+  row[0] = 0x3F80;
+  expect_rows({kMost, 64}, bytes_of(row), std::vector<float>(64, 1));
+}
+
+// A number that is computed of what is found.
+TEST_F(KnownSizesTest, SumInAPass) {
+  const uint32_t sum = g_.node(reduce(schema::ReduceKind::Sum, {0, 1}), {picked({4}, DType::Float32)}, {});
+  const uint32_t twice = g_.node(binary(BinaryKind::Add), {sum, sum}, {});
+  g_.output(g_.node(binary(BinaryKind::Mul), {twice, g_.constant({3}, {1, 2, 3})}, {3}));
+  load(g_);
+  for (const size_t count : {size_t{0}, kMost, size_t{3}}) {
+    GraphCall call;
+    call.sizes = {{{kMost, 4}, 0}, {{kMost}, 0}, {{}, 0}};
+    std::vector<float> mask(kMost);
+    std::fill_n(mask.begin(), count, 1.0f);
+    call.inputs = {bytes_of(std::vector<float>(4 * kMost, 1)), bytes_of(mask), {}};
+    const Results results = run(*executable_, call);
+    ASSERT_TRUE(results.status.ok()) << results.status.message();
+    const float twice_all = static_cast<float>(8 * count);
+    EXPECT_EQ(as<float>(results.outputs[0]), (std::vector<float>{twice_all, 2 * twice_all, 3 * twice_all}));
+  }
 }
 
 // A size that is known before has to be the one that is found.

@@ -28,6 +28,9 @@ TEST_F(PackedFileTest, IsWrittenAnewIfItWasCutOff) {
     expect_packed_again("damaged");
     EXPECT_EQ(content(), whole);
   }
+  put("");
+  expect_packed_again("empty");
+  EXPECT_EQ(content(), whole);
   put(whole + "x");
   expect_packed_again("damaged");
   EXPECT_EQ(content(), whole);
@@ -85,7 +88,8 @@ TEST_F(PackedFileTest, DamageIsNotShared) {
 }
 
 TEST_F(PackedFileTest, AFileOfAnotherKindStaysAsItIs) { // Robustness: W1
-  for (const std::string& text : {std::string(), std::string("#!"), std::string(5000, 'x'), std::string(5000, '\0')}) {
+  for (const std::string& text :
+       {std::string("#!"), std::string("ETXPACK"), std::string(5000, 'x'), std::string(5000, '\0')}) {
     put(text);
     expect_packed_again("another kind of file");
     EXPECT_EQ(content(), text);
@@ -141,6 +145,23 @@ TEST_F(PackedFileTest, AnEntryOfAnotherSizeIsPackedAgain) { // Robustness: W2
       EXPECT_EQ(PackedFile(path_).find(key)->size, right.size);
       expect_cached();
     }
+  }
+}
+
+// A wrong word on when XNNPACK packs would have it pack weights that nobody has read.
+TEST_F(PackedFileTest, AnEntryOfAnotherKindIsPackedAgain) { // Robustness: W2
+  expect_right();
+  for (const std::string& key : keys()) {
+    const PackedBytes right = *PackedFile(path_).find(key);
+    auto memory = std::make_shared<Buffer>(std::move(*Buffer::allocate(right.size)));
+    std::memset(memory->data(), 0, right.size);
+    const PackedBytes other{memory->data(), right.size, !right.is_packed_first, memory};
+    unlink(path_.c_str());
+    PackedFile(path_).finish({{key, std::make_shared<const PackedBytes>(other)}});
+    ASSERT_EQ(PackedFile(path_).find(key)->is_packed_first, !right.is_packed_first);
+    expect_right();
+    EXPECT_EQ(PackedFile(path_).find(key)->is_packed_first, right.is_packed_first);
+    expect_cached();
   }
 }
 

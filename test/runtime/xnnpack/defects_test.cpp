@@ -59,19 +59,20 @@ std::vector<int64_t> inside(const Taps& taps, int64_t size, int64_t i) {
   return result;
 }
 
-void check_quantized_max_pool(int64_t height, int64_t width, const Taps& rows, const Taps& columns) {
+void check_quantized_max_pool(DType dtype, int64_t height, int64_t width, const Taps& rows, const Taps& columns) {
   SCOPED_TRACE(
-      ::testing::Message() << height << " x " << width << ", kernel " << rows.kernel << " x " << columns.kernel
-                           << ", dilation " << rows.dilation << " x " << columns.dilation);
+      ::testing::Message() << name_of(dtype) << ", " << height << " x " << width << ", kernel " << rows.kernel << " x "
+                           << columns.kernel << ", dilation " << rows.dilation << " x " << columns.dilation);
   constexpr float kScale = 0.5f;
-  constexpr int32_t kZeroPoint = 3;
+  const bool is_unsigned = dtype == DType::UInt8;
+  const int32_t zero_point = is_unsigned ? 120 : 3, lowest = is_unsigned ? 0 : INT8_MIN;
   const int64_t y_height = rows.count(height), y_width = columns.count(width), channels = 3;
   GraphDef g;
   const auto copy = [&](uint32_t x, const std::vector<int64_t>& dims) {
     return g.node(unary(UnaryKind::Copy), {x}, dims);
   };
   const std::vector<int64_t> dims{1, height, width, channels}, y_dims{1, y_height, y_width, channels};
-  const uint32_t x = g.quantized(copy(g.input(dims), dims), kScale, kZeroPoint);
+  const uint32_t x = g.quantized(copy(g.input(dims), dims), kScale, zero_point, dtype);
   const auto pool = attributes([&](flatbuffers::FlatBufferBuilder& b) {
     const auto pair = [](int64_t a, int64_t c) { return schema::Size2D(uint32_t(a), uint32_t(c)); };
     const schema::Size2D kernel = pair(rows.kernel, columns.kernel), dilation = pair(rows.dilation, columns.dilation);
@@ -80,7 +81,7 @@ void check_quantized_max_pool(int64_t height, int64_t width, const Taps& rows, c
         uint32_t(rows.before), uint32_t(columns.after), uint32_t(rows.after), uint32_t(columns.before));
     return schema::CreateMaxPool2d(b, &kernel, &stride, &padding, &dilation);
   });
-  g.output(copy(g.quantized(g.node(pool, {x}, y_dims), kScale, kZeroPoint), y_dims));
+  g.output(copy(g.quantized(g.node(pool, {x}, y_dims), kScale, zero_point, dtype), y_dims));
 
   std::vector<float> image(static_cast<size_t>(height * width * channels));
   for (size_t i = 0; i < image.size(); ++i) {
@@ -90,7 +91,7 @@ void check_quantized_max_pool(int64_t height, int64_t width, const Taps& rows, c
   for (int64_t i = 0; i < y_height; ++i) {
     for (int64_t j = 0; j < y_width; ++j) {
       for (int64_t c = 0; c < channels; ++c) {
-        float most = (-128 - kZeroPoint) * kScale;
+        float most = static_cast<float>(lowest - zero_point) * kScale;
         for (const int64_t h : inside(rows, height, i)) {
           for (const int64_t w : inside(columns, width, j)) {
             most = std::max(most, image[static_cast<size_t>((h * width + w) * channels + c)]);
@@ -111,8 +112,10 @@ TEST(XnnpackDefectsTest, MaximumOfIntegersWithGapsAndABorder) {
           const Taps rows{kernel, dilation, border, border}, columns{2, 1, 1, 0};
           const bool fits = rows.count(size) > 0 && border <= (kernel - 1) * dilation;
           if (fits) {
-            check_quantized_max_pool(size, 4, rows, columns);
-            check_quantized_max_pool(4, size, columns, rows);
+            for (const DType dtype : {DType::Int8, DType::UInt8}) {
+              check_quantized_max_pool(dtype, size, 4, rows, columns);
+              check_quantized_max_pool(dtype, 4, size, columns, rows);
+            }
           }
         }
       }

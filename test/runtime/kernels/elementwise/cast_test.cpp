@@ -56,6 +56,10 @@ TEST(CastRow, FromAndToFloat64) {
   check_cast(x, tensor<int64_t>(DType::Int64, {1, -1, 300, INT64_MIN, INT64_MIN, INT64_MIN, 0, INT32_MAX - 1, 0}));
   check_cast(x, tensor<uint8_t>(DType::UInt8, {1, 255, 44, 0, 0, 0, 0, 254, 0}));
   check_cast(x, tensor<uint8_t>(DType::Bool, {1, 1, 1, 1, 1, 1, 0, 1, 1}));
+  // By way of Int64 and of Int32, as in PyTorch.
+  const Tensor large = tensor<double>(DType::Float64, {5e9 + 3, -5e9 - 3});
+  check_cast(large, tensor<uint8_t>(DType::UInt8, {3, 253}));
+  check_cast(large, tensor<int8_t>(DType::Int8, {0, 0}));
   // By way of Float32, as in PyTorch: 1 + 2^-11 + 2^-40 is halfway between two of Float16 then.
   const Tensor close = tensor<double>(DType::Float64, {1 + 0x1p-11 + 0x1p-40, 70000, -0.0, kInf});
   check_cast(close, tensor<uint16_t>(DType::Float16, {0x3C00, 0x7C00, 0x8000, 0x7C00}));

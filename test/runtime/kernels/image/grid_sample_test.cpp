@@ -55,6 +55,18 @@ TEST(GridSampleKernel, NotANumberAndFarAway) {
   }
 }
 
+// The last of so many elements is no float.
+TEST(GridSampleKernel, TheEndOfALongAxis) {
+  constexpr size_t kSize = (size_t{1} << 24) + 4;
+  Tensor x = repeated({1, 1, kSize, 1}, {1});
+  x.data<float>()[kSize - 1] = 2;
+  const Tensor grid = floats({1, 1, 2, 2}, {1, 0, 3, 0});
+  check_kernel(sample(x, grid, SampleMethod::Nearest, GridPadding::Border, true), floats({1, 1, 2, 1}, {2, 2}));
+  for (const SampleMethod method : {SampleMethod::Bilinear, SampleMethod::Bicubic}) {
+    run_kernel(sample(x, grid, method, GridPadding::Border, true)); // reads nothing outside the image
+  }
+}
+
 TEST(GridSampleKernel, ManyPixels) {
   const Tensor x = repeated({3, 7, 6, 5}, {2});
   const Tensor grid = random_floats({3, 90, 40, 2}, -1, 1);

@@ -26,7 +26,7 @@ TEST(FftKernel, Parameters) {
     if (!to_real) {
       outputs.push_back({DType::Float32, y});
     }
-    PlainCase plain = plain_case<Fft>(FftParameters{transform, 2, 6, 3, scale, from_real}, inputs, outputs);
+    PlainCase plain = plain_case<Fft<float>>(FftParameters{transform, 2, 6, 3, scale, from_real}, inputs, outputs);
     const auto attributes = [fft_kind = kind, fft_norm = norm, from_real, to_real](auto& builder) {
       const schema::Size length(to_real ? 6 : 0);
       return schema::CreateFft(builder, fft_kind, 1, fft_norm, from_real, &length).Union();

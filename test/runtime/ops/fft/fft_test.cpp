@@ -26,6 +26,14 @@ TEST(Fft, Shapes) {
   expect_shape(fft(FftKind::Complex, 1, {tensor({0, 5}), tensor({0, 5})}), {0, 5});
 }
 
+TEST(Fft, Types) {
+  const Operand x = typed(DType::Float64, {2, 4});
+  expect_types(fft(FftKind::RealToComplex, 1, {x}), {"Float64[2, 3]", "Float64[2, 3]"});
+  expect_types(fft(FftKind::Complex, 1, {x, x}), {"Float64[2, 4]", "Float64[2, 4]"});
+  expect_types(fft(FftKind::ComplexToReal, 1, {x, x}, 6), {"Float64[2, 6]"});
+  expect_refused(fft(FftKind::Complex, 1, {x, tensor({2, 4})}), "must be Float64 like input 0");
+}
+
 TEST(Fft, Refuses) {
   const Operand x = tensor({2, 5});
   expect_refused(fft(FftKind::Complex, 1, {x}), "2");

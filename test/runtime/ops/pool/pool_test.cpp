@@ -20,6 +20,7 @@ struct PoolAttributes {
   std::optional<Padding2D> counted = Padding2D(0, 0, 0, 0); // AvgPool2d only
   std::optional<Size2D> dilation = Size2D(1, 1); // MaxPool2d only
   uint32_t divisor = 0; // AvgPool2d only
+  bool ceil_mode = false;
 };
 
 template <typename T>
@@ -30,7 +31,7 @@ const T* pointer(const std::optional<T>& value) {
 OpCase average(const PoolAttributes& a, std::vector<Operand> operands) {
   const auto attributes = [&](Builder& builder) {
     return schema::CreateAvgPool2d(
-        builder, pointer(a.kernel), pointer(a.stride), pointer(a.padding), pointer(a.counted), a.divisor);
+        builder, pointer(a.kernel), pointer(a.stride), pointer(a.padding), pointer(a.counted), a.divisor, a.ceil_mode);
   };
   return OpCase(attributes, std::move(operands));
 }
@@ -38,7 +39,7 @@ OpCase average(const PoolAttributes& a, std::vector<Operand> operands) {
 OpCase maximum(const PoolAttributes& a, std::vector<Operand> operands) {
   const auto attributes = [&](Builder& builder) {
     return schema::CreateMaxPool2d(
-        builder, pointer(a.kernel), pointer(a.stride), pointer(a.padding), pointer(a.dilation));
+        builder, pointer(a.kernel), pointer(a.stride), pointer(a.padding), pointer(a.dilation), a.ceil_mode);
   };
   return OpCase(attributes, std::move(operands));
 }
@@ -77,6 +78,22 @@ void expect_pool_shapes(const Make& make) {
   expect_shape(make({}, {tensor({0, 9, 8, 5})}), {0, 7, 7, 5});
 }
 
+// Sizes that PyTorch's pools have with ceil_mode=True.
+template <typename Make>
+void expect_ceil_mode_shapes(const Make& make) {
+  PoolAttributes a = kernel(3, 2);
+  a.ceil_mode = true;
+  a.stride = Size2D(2, 4);
+  expect_shape(make(a, {tensor({1, 8, 7, 3})}), {1, 4, 2, 3});
+  expect_shape(make(a, {tensor({1, 7, 9, 3})}), {1, 3, 3, 3}); // the third column begins at the last pixel
+  expect_shape(make(a, {tensor({1, 2, 8, 3})}), {1, 1, 2, 3}); // a window higher than the image
+  a.padding = Padding2D(1, 1, 1, 1);
+  expect_shape(make(a, {tensor({1, 8, 7, 3})}), {1, 5, 2, 3}); // a third column would begin in the padding
+  expect_shape(make(a, {tensor({1, 7, 8, 3})}), {1, 4, 3, 3});
+  a.stride = Size2D(1, 1);
+  expect_shape(make(a, {tensor({1, 8, 7, 3})}), {1, 8, 8, 3});
+}
+
 template <typename Make>
 void expect_pool_refusals(const Make& make) {
   PoolAttributes none;
@@ -108,6 +125,7 @@ void expect_pool_refusals(const Make& make) {
 
 TEST(AvgPool2d, HasOnePixelForEachPosition) {
   expect_pool_shapes(average);
+  expect_ceil_mode_shapes(average);
 }
 
 TEST(AvgPool2d, Refuses) { // Robustness: N14
@@ -164,6 +182,7 @@ TEST(AvgPool2d, KernelTakesOtherDivisors) {
 
 TEST(MaxPool2d, HasOnePixelForEachPosition) {
   expect_pool_shapes(maximum);
+  expect_ceil_mode_shapes(maximum);
   PoolAttributes dilated;
   dilated.dilation = Size2D(3, 4);
   expect_shape(maximum(dilated, {kImage}), {2, 3, 4, 5});

@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "waiting.h"
+#include "interpreter.h"
 
 #include <atomic>
+
+#include <executorch/runtime/platform/log.h>
 
 #include "threadpool.h"
 
@@ -10,12 +12,26 @@ namespace {
 
 std::atomic<void* (*)()> begin_waiting{nullptr};
 std::atomic<void (*)(void*)> end_waiting{nullptr};
+std::atomic<bool (*)(const char*, const char*)> log_in_interpreter{nullptr};
 
 } // namespace
 
-void set_wait_hooks(WaitHooks hooks) {
-  end_waiting = hooks.end;
-  begin_waiting = hooks.begin;
+void set_interpreter_hooks(InterpreterHooks hooks) {
+  end_waiting = hooks.end_waiting;
+  begin_waiting = hooks.begin_waiting;
+  log_in_interpreter = hooks.log;
+}
+
+void log_error(const char* what, const char* message) {
+  bool (*const hook)(const char*, const char*) = log_in_interpreter;
+  if (hook != nullptr && hook(what, message)) {
+    return;
+  }
+  if (what == nullptr) {
+    ET_LOG(Error, "et_xnnpack: %s", message);
+  } else {
+    ET_LOG(Error, "et_xnnpack: %s: %s", what, message);
+  }
 }
 
 Waiting::Waiting()

@@ -10,12 +10,17 @@
 
 namespace executorch::backends::et_xnnpack {
 
+// Python and other interpreters in the process of the backend.
+
+// REQUIRES: no thread is waiting
+void set_interpreter_hooks(InterpreterHooks hooks);
+
+// Logs an error; `what` was tried, or null. REQUIRES: this thread holds no lock
+void log_error(const char* what, const char* message);
+
 // ExecuTorch may log under locks of all levels but the last. In Python its log waits for the interpreter, so nobody may
 // wait for such a lock, or for what a thread does that holds one, and keep the interpreter from the others. Hence who
 // waits says so.
-
-// REQUIRES: no thread is waiting
-void set_wait_hooks(WaitHooks hooks);
 
 // This thread waits as long as one of these lives.
 class Waiting {

@@ -2,10 +2,11 @@
 
 // Who holds what a thread waits for may need the interpreter that this thread has.
 
-#include <runtime/base/waiting.h>
+#include <runtime/base/interpreter.h>
 
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@ namespace {
 
 std::mutex interpreter;
 thread_local bool has_interpreter = false;
+std::string logged;
 
 void take_interpreter() {
   interpreter.lock();
@@ -30,7 +32,7 @@ void leave_interpreter() {
 class WaitingTest : public ::testing::Test {
  protected:
   WaitingTest() {
-    set_wait_hooks(
+    set_interpreter_hooks(
         {[]() -> void* {
            if (!has_interpreter) {
              return nullptr;
@@ -38,12 +40,16 @@ class WaitingTest : public ::testing::Test {
            leave_interpreter();
            return &interpreter;
          },
-         [](void*) { take_interpreter(); }});
+         [](void*) { take_interpreter(); },
+         [](const char* what, const char* message) {
+           logged = std::string(what == nullptr ? "" : what) + "|" + message;
+           return true;
+         }});
     take_interpreter();
   }
   ~WaitingTest() override {
     leave_interpreter();
-    set_wait_hooks({});
+    set_interpreter_hooks({});
   }
 
   // Needs it, as a log does.
@@ -52,6 +58,13 @@ class WaitingTest : public ::testing::Test {
     leave_interpreter();
   }
 };
+
+TEST_F(WaitingTest, TheInterpreterLogs) {
+  log_error(nullptr, "a note");
+  EXPECT_EQ(logged, "|a note");
+  log_error("cannot execute", "why");
+  EXPECT_EQ(logged, "cannot execute|why");
+}
 
 TEST_F(WaitingTest, ForALockLeavesTheInterpreterToOthers) {
   Mutex<LockLevel::Delegate> mutex;
