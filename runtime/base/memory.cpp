@@ -22,6 +22,9 @@ constexpr uintptr_t kPageBytes = 4096; // the smallest of any system
 // Below, memory mostly comes from what was freed and has its pages.
 constexpr size_t kPopulatedBytes = 16 << 10;
 
+// Below, malloc finds a place sooner than the system makes one.
+[[maybe_unused]] constexpr size_t kMappedBytes = 256 << 10;
+
 } // namespace
 
 bool is_tail_readable(const void* data, size_t bytes, size_t tail) {
@@ -56,6 +59,19 @@ StatusOr<Buffer> Buffer::allocate(size_t bytes) {
   ETX_CHECK(buffer.data_ != nullptr, MemoryAllocationFailed, "there is no memory for %zu bytes", bytes);
   buffer.size_ = bytes;
   return buffer;
+}
+
+StatusOr<Buffer> Buffer::allocate_temporary(size_t bytes) {
+#if defined(__linux__)
+  const size_t total = bytes + kTailBytes;
+  if (bytes >= kMappedBytes && total > bytes) {
+    void* const memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ETX_CHECK(memory != MAP_FAILED, MemoryAllocationFailed, "there is no memory for %zu bytes", bytes);
+    const auto unmap = [total](void* mapped) { munmap(mapped, total); };
+    return Buffer(static_cast<char*>(memory), bytes, std::shared_ptr<void>(memory, unmap));
+  }
+#endif
+  return allocate(bytes);
 }
 
 StatusOr<Buffer> Buffer::allocate_populated(size_t bytes) {

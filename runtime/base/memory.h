@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <xnnpack.h>
@@ -39,13 +40,19 @@ void populate(void* data, size_t bytes);
 //  - What counts nodes, values, axes or letters is no larger than what Blob::open let in, and is in the containers
 //    of the standard library. Those throw, which guarded() in status.h turns into the same error.
 
-// Heap memory, aligned to kAlignment.
+// Memory, aligned to kAlignment: of the heap, unless somebody else owns it.
 class Buffer {
  public:
   Buffer() = default;
+  // A part of what `owner` owns, which must be aligned and have kTailBytes behind.
+  Buffer(char* data, size_t bytes, std::shared_ptr<const void> owner)
+      : owner_(std::move(owner)), data_(data, Free{nullptr}), size_(bytes) {}
   // Uninitialized, with kTailBytes behind. Fails with MemoryAllocationFailed.
   static StatusOr<Buffer> allocate(size_t bytes);
-  // The same for what is written whole at once.
+  // The same for a short time: a large one is the system's again when it goes. malloc would keep it where something small
+  // that stays lies behind it.
+  static StatusOr<Buffer> allocate_temporary(size_t bytes);
+  // As allocate(), for what is written whole at once.
   static StatusOr<Buffer> allocate_populated(size_t bytes);
   // All zero. Large ones take no memory of the system where nothing was written yet.
   static StatusOr<Buffer> allocate_zeros(size_t bytes);
@@ -62,8 +69,9 @@ class Buffer {
     void operator()(char*) const {
       std::free(block);
     }
-    void* block; // that the data is in
+    void* block; // that the data is in; null: the owner frees it
   };
+  std::shared_ptr<const void> owner_;
   std::unique_ptr<char, Free> data_;
   size_t size_ = 0;
 };

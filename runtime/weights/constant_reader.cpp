@@ -51,15 +51,18 @@ StatusOr<ConstantReader::Original> ConstantReader::load(uint32_t value) const {
       return Original{data, std::move(buffer)};
     }
   }
-  ETX_ASSIGN_OR_RETURN(Buffer copied, allocate(type.bytes()));
+  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate_temporary(type.bytes()));
+  populate(copied);
   ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
   const void* const data = copied.data();
   return Original{data, std::make_shared<Buffer>(std::move(copied))};
 }
 
-StatusOr<Buffer> ConstantReader::allocate(size_t bytes) const {
+void ConstantReader::populate(const Buffer& buffer) const {
   // While the system provides many pages at once, no thread can map an original.
-  return on_several_threads_ ? Buffer::allocate(bytes) : Buffer::allocate_populated(bytes);
+  if (!on_several_threads_) {
+    et_xnnpack::populate(buffer.data(), buffer.size());
+  }
 }
 
 std::string ConstantReader::identity(uint32_t value) const {

@@ -49,8 +49,8 @@ class ConstantReader {
     return named_data_;
   }
 
-  // Memory for a packed weight, or for an original that cannot be read where it is.
-  StatusOr<Buffer> allocate(size_t bytes) const;
+  // Has the system provide the pages of memory for a packed weight, or for an original that cannot be read where it is.
+  void populate(const Buffer& buffer) const;
   // Says whether several threads load constants from now on.
   void use_threads(bool several) {
     on_several_threads_ = several;

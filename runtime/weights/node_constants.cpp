@@ -23,7 +23,7 @@ StatusOr<ConstantData> NodeConstants::load(size_t i) const {
 }
 
 StatusOr<Buffer> NodeConstants::allocate(size_t bytes) const {
-  return weights_.constants().allocate(bytes);
+  return weights_.allocate(bytes);
 }
 
 StatusOr<PackedMemory> NodeConstants::find_or_pack(const std::string& key, const Measure& measure, const Pack& pack) {

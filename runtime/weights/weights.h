@@ -11,6 +11,7 @@
 #include "packed_file.h"
 #include "packed_weights.h"
 #include "runtime/base/constant_source.h"
+#include "runtime/base/huge_page_arena.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -42,6 +43,9 @@ class Weights {
   const ConstantReader& constants() const {
     return constants_;
   }
+
+  // Memory for something packed.
+  StatusOr<Buffer> allocate(size_t bytes);
 
   // The right to pack what others wait for until it is published, or this goes.
   class Reservation {
@@ -110,6 +114,7 @@ class Weights {
   ConstantReader constants_;
   PackedWeights* const shared_;
   PackedFile* const file_;
+  HugePageArena arena_; // of what is packed
   TableMutex packed_mutex_; // guards packed_
   PackedByKey packed_;
   std::vector<PackedPtr> kept_;

@@ -35,7 +35,7 @@ const char* status_name(xnn_status status) {
 }
 
 StatusOr<Buffer> zeros(size_t bytes) {
-  ETX_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(bytes));
+  ETX_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate_temporary(bytes));
   std::memset(buffer.data(), 0, bytes + kTailBytes);
   return buffer;
 }

@@ -1,21 +1,29 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "counted_memory.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include <runtime/base/huge_page_arena.h>
 #include <xnnpack.h>
 
 namespace executorch::backends::et_xnnpack::testing {
 
 std::atomic<int> allocations_left{kUnlimited};
+std::atomic<int> mappings_left{kUnlimited};
 std::atomic<int> news_left{kUnlimited};
 std::atomic<size_t> smallest{0};
 std::atomic<size_t> largest{SIZE_MAX};
 
 } // namespace executorch::backends::et_xnnpack::testing
 
+using executorch::backends::et_xnnpack::HugePageArena;
 using namespace executorch::backends::et_xnnpack::testing;
 
 namespace {
@@ -57,11 +65,20 @@ const xnn_allocator kAllocator{
 extern "C" void* aligned_alloc(size_t alignment, size_t size) {
   return size <= largest && take_one(allocations_left) ? aligned(alignment, size) : nullptr;
 }
-#ifdef __linux__ // the linker has all of our libraries call this one: test/runtime/CMakeLists.txt
+#ifdef __linux__ // the linker has all of our libraries call these: test/runtime/CMakeLists.txt
 extern "C" void* __real_calloc(size_t count, size_t size);
 extern "C" void* __wrap_calloc(size_t count, size_t size);
 extern "C" void* __wrap_calloc(size_t count, size_t size) {
   return take_one(allocations_left) ? __real_calloc(count, size) : nullptr;
+}
+extern "C" void* __real_mmap(void* address, size_t size, int protection, int flags, int file, off_t offset);
+extern "C" void* __wrap_mmap(void* address, size_t size, int protection, int flags, int file, off_t offset);
+extern "C" void* __wrap_mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) {
+  if (file < 0 && size > HugePageArena::kChunkBytes && !take_one(mappings_left)) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  return __real_mmap(address, size, protection, flags, file, offset);
 }
 #endif
 

@@ -171,7 +171,7 @@ class DequantizedKernel final : public Kernel {
       part.dequantize(original, static_cast<float*>(packed), nullptr);
       return {};
     }
-    ETX_ASSIGN_OR_RETURN(Buffer numbers, Buffer::allocate(part.bytes()));
+    ETX_ASSIGN_OR_RETURN(Buffer numbers, Buffer::allocate_temporary(part.bytes()));
     part.dequantize(original, part.memory(numbers.data()), nullptr);
     return kernel_->pack(in_float32.context(), i, numbers.data(), packed);
   }

@@ -36,6 +36,19 @@ TEST(BufferTest, FailsWithoutMemory) {
   }
 }
 
+TEST(BufferTest, ForAShortTime) {
+  for (const size_t bytes : {size_t{0}, size_t{65}, (size_t{256} << 10) - 1, size_t{256} << 10, size_t{4} << 20}) {
+    StatusOr<Buffer> buffer = Buffer::allocate_temporary(bytes);
+    ASSERT_TRUE(buffer.ok());
+    EXPECT_EQ(buffer->size(), bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % kAlignment, 0u);
+    std::memset(buffer->data(), 1, bytes + kTailBytes);
+  }
+  for (const size_t bytes : {SIZE_MAX, SIZE_MAX - 64, SIZE_MAX / 2, size_t{1} << 60}) {
+    EXPECT_EQ(Buffer::allocate_temporary(bytes).status().code(), Error::MemoryAllocationFailed);
+  }
+}
+
 TEST(BufferTest, OfZeros) {
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{65}, size_t{4096}}) {
     StatusOr<Buffer> buffer = Buffer::allocate_zeros(bytes);

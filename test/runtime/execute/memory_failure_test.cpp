@@ -4,6 +4,10 @@
 // is loaded and while it runs. Each time that is an error, and with enough memory all works again.
 // Of what XNNPACK allocates to reshape operators all counts at 4ea82e5; of later versions only large pieces.
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <runtime/execute/executable.h>
@@ -107,6 +111,31 @@ TEST_P(MemoryFailureTest, WhileRunning) { // Robustness: R5 R8
     EXPECT_TRUE(run(**executable).ok());
     limit_ = limit;
   }
+}
+
+// Packed weights are in huge pages, but where there is no room for these.
+TEST(ChunkMemoryFailureTest, LoadsWithoutChunks) { // Robustness: R8
+  GraphDef g;
+  const uint32_t w = g.constant({1024, 1024}, some_numbers(1024 * 1024));
+  g.output(g.node(linear(), {g.input({1, 1024}), w}, {1, 1024}));
+  const std::vector<uint8_t> bytes = g.build();
+  const auto load = [&] {
+    StatusOr<Blob> blob = open_blob(span(bytes));
+    EXPECT_TRUE(blob.ok()) << blob.status().message();
+    return Executable::create(std::move(*blob), nullptr).status();
+  };
+  constexpr int kEnough = 100;
+  mappings_left = kEnough;
+  EXPECT_TRUE(load().ok());
+#if defined(MADV_HUGEPAGE) && !defined(ET_XNNPACK_SANITIZED)
+  EXPECT_LT(mappings_left, kEnough);
+#endif
+  mappings_left = 0;
+  EXPECT_TRUE(load().ok());
+  largest = size_t{1} << 20;
+  EXPECT_EQ(load().code(), Error::MemoryAllocationFailed);
+  largest = SIZE_MAX;
+  mappings_left = kUnlimited;
 }
 
 // The operator is created anew for another number of images. XNNPACK does not check whether it got the few bytes of
