@@ -89,15 +89,18 @@ def verify(blob: bytes) -> None:
     _runtime_module().verify(blob)
 
 
-def inspect(blob: bytes) -> str:
+def inspect(blob: bytes, options: Mapping[str, bool | int | str] | None = None) -> str:
     """A delegate blob as text, one line for each input, constant, node with its attributes, and output.
 
-    Then follows its plan for this CPU and the options of the process (``set_option``): the steps of a call, and for
-    each node who computes it and why.
+    Then follows its plan for this CPU, the options of the process (``set_option``) and, beyond those, ``options``: the
+    steps of a call, and for each node who computes it and why.
 
-    Raises ValueError as ``verify`` does.
+    Raises ValueError as ``verify`` does, and ValueError and TypeError as ``set_option`` does.
     """
-    return _runtime_module().inspect(blob)
+    options = dict(options or {})
+    for name, value in options.items():
+        check_option(name, value)
+    return _runtime_module().inspect(blob, options)
 
 
 def _check_text(text: str) -> None:

@@ -391,13 +391,14 @@ Error EtXnnpackBackend::verify(Span<const uint8_t> blob) const {
   return report(guarded([&] { return open_blob(blob); }).status(), "verify");
 }
 
-Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, std::string* text) const {
+Error EtXnnpackBackend::inspect(Span<const uint8_t> bytes, Span<const BackendOption> given, std::string* text) const {
   const Status status = guarded([&]() -> Status {
     ETX_ASSIGN_OR_RETURN(const Blob blob, open_blob(bytes));
     ETX_ASSIGN_OR_RETURN(const Sizes sizes, planned_sizes(blob.graph()));
     ETX_ASSIGN_OR_RETURN(const std::vector<TensorType> types, infer_types(blob, sizes));
     Options options;
     ETX_RETURN_IF_ERROR(changes().apply_to(&options));
+    ETX_RETURN_IF_ERROR(set_options(given, &options));
     const bool float16 = options.force_fp16 && Cpu::get().float16;
     const Plan plan = make_plan(
         blob,

@@ -40,7 +40,7 @@ class EtXnnpackBackend final : public Inspector {
   Error check_options(Span<const BackendOption> options) const override;
   Error check_specs(executorch::runtime::ArrayRef<executorch::runtime::CompileSpec> specs) const override;
   Error verify(Span<const uint8_t> blob) const override;
-  Error inspect(Span<const uint8_t> blob, std::string* text) const override;
+  Error inspect(Span<const uint8_t> blob, Span<const BackendOption> options, std::string* text) const override;
   std::string xnnpack_version() const override;
   std::string instruction_set() const override;
   std::string xnnpack_microkernels() const override;

@@ -52,9 +52,11 @@ class Inspector : public executorch::runtime::BackendInterface {
   virtual executorch::runtime::Error verify(executorch::runtime::Span<const uint8_t> blob) const = 0;
 
   // The blob as text, one line for each input, constant, node with its attributes, and output; then its plan for this
-  // CPU and the options of the process: the steps, and who computes each node and why.
+  // CPU, the options of the process and, beyond those, `options`: the steps, and who computes each node and why.
   virtual executorch::runtime::Error inspect(
-      executorch::runtime::Span<const uint8_t> blob, std::string* text) const = 0;
+      executorch::runtime::Span<const uint8_t> blob,
+      executorch::runtime::Span<const executorch::runtime::BackendOption> options,
+      std::string* text) const = 0;
 
   // REQUIRES: no method is loaded
   virtual void set_interpreter_hooks(InterpreterHooks hooks) const = 0;

@@ -1,13 +1,12 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """A delegate of et_xnnpack: its graph, weights and costs from the blob, its plan from the runtime."""
 
-import contextlib
 import dataclasses
 import functools
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -147,23 +146,6 @@ class Blob:
         return found
 
 
-@contextlib.contextmanager
-def _process_options(options: Mapping[str, bool | int | str]) -> Iterator[None]:
-    """Sets options of the process, and back. What is set counts more than what programs ask for, even once it is set
-    back: not for a process that loads programs."""
-    from ... import get_option, set_option
-
-    before = {name: get_option(name) for name in options}
-    changed = [name for name, value in options.items() if value != before[name]]
-    try:
-        for name in changed:
-            set_option(name, options[name])
-        yield
-    finally:
-        for name in changed:
-            set_option(name, before[name])
-
-
 def read_blob(
     data: bytes,
     named: Mapping[str, int],
@@ -173,15 +155,15 @@ def read_blob(
     """Where there is no runtime the plan is left out.
 
     given: the sizes of inputs in a call, by index, in the order that the caller has their axes in.
-    options: of the plan; without them those of the process.
+    options: of the plan, beyond those of the process.
     Raises ValueError unless the runtime takes the blob.
     """
     from ... import inspect, is_available
 
     text = None
     if is_available():
-        with runtime_log(), _process_options(options or {}):  # it writes there what it raises
-            text = inspect(data)
+        with runtime_log():  # it writes there what it raises
+            text = inspect(data, options)
     graph = generated.GraphT.InitFromObj(generated.Graph.GetRootAs(data))
     sizes = _Sizes(graph, given or {})
     values = tuple(_value(i, value, sizes, named) for i, value in enumerate(graph.values or []))

@@ -29,15 +29,16 @@ def diff(
     a, b, method_name, results, files, seed, high, shapes, atol, rtol, options, data_path, as_json
 ):  # fmt: skip
     """Compares two programs: methods, operators outside of delegates, and for delegates of et_xnnpack graphs,
-    weights and plans, node by node. Then runs both with the same inputs; where results differ by more than the
-    tolerances, it looks for the first node that does, by running both once more with all values inside of the
-    delegates as results. Exits with 1 if anything differs, and with 4 if a program does not run.
+    weights and plans (those of a load with --option), node by node. Then runs both with the same inputs; where
+    results differ by more than the tolerances, it looks for the first node that does, by running both once more with
+    all values inside of the delegates as results. Exits with 1 if anything differs, and with 4 if a program does not
+    run.
     """
     from ..progress import step, work
     from . import program as programs
 
     with work("et-xnnpack diff"):
-        first, second = programs.read(a), programs.read(b)
+        first, second = programs.read(a, options), programs.read(b, options)
         names = [m.name for m in first.methods], [m.name for m in second.methods]
         if method_name is not None:
             names = [first.method(method_name).name], [second.method(method_name).name]

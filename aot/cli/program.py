@@ -58,7 +58,7 @@ class Delegate:
     specs: dict[str, str]
     calls: int  #: how many instructions call it
     named: dict[str, int]
-    options: Mapping[str, bool | int | str] | None = None  #: of the plan; None for those of the process
+    options: Mapping[str, bool | int | str]  #: of the plan
 
     @functools.cached_property
     def blob(self) -> Blob | None:
@@ -210,8 +210,7 @@ class Program:
 def read(path: str | Path, options: Mapping[str, bool | int | str] | None = None) -> Program:
     """Ends the command with one line for a file that is no program.
 
-    options: plans are those of a load with them, on top of what the program asks for; without them those of the
-    process, which a process that loads programs needs.
+    options: plans are those of a load with them, on top of what the program asks for.
     """
     path = Path(path)
     try:
@@ -237,8 +236,8 @@ def _method(program, plan, named: dict[str, int], options) -> Method:
     for i, delegate in enumerate(plan.delegates):
         data = bytes(program.backend_delegate_data[delegate.processed.index].data)
         specs = {spec.key: _text(spec.value) for spec in delegate.compile_specs}
-        wanted = None if options is None else {key: parse_value(value) for key, value in specs.items()} | options
-        wanted = wanted and {key: value for key, value in wanted.items() if key in PLAN_OPTIONS}
+        wanted = {key: parse_value(value) for key, value in specs.items()} | dict(options or {})
+        wanted = {key: value for key, value in wanted.items() if key in PLAN_OPTIONS}
         delegates.append(Delegate(i, delegate.id, data, specs, calls[i], named, wanted))
     return Method(
         plan.name,

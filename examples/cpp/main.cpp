@@ -17,6 +17,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -159,15 +160,20 @@ std::vector<TensorPtr> make_inputs(const executorch::runtime::MethodMeta& meta, 
     const std::string name = "input " + std::to_string(i);
     const auto info = meta.input_tensor_meta(i);
     check(info.ok(), name, "it is no tensor, which this program cannot give");
-    Sizes sizes = i < arguments.shapes.size() && !arguments.shapes[i].empty()
-        ? read_sizes(arguments.shapes[i])
-        : Sizes(info->sizes().begin(), info->sizes().end());
-    size_t numel = 1;
-    for (const auto size : sizes) {
-      numel *= static_cast<size_t>(size);
+    Sizes sizes(info->sizes().begin(), info->sizes().end());
+    if (i < arguments.shapes.size() && !arguments.shapes[i].empty()) {
+      Sizes given = read_sizes(arguments.shapes[i]);
+      const std::string rank = std::to_string(sizes.size());
+      check(given.size() == sizes.size(), arguments.shapes[i], name + " has " + rank + " sizes");
+      sizes = std::move(given);
     }
-    const size_t bytes = numel * executorch::runtime::elementSize(info->scalar_type());
+    const size_t element = executorch::runtime::elementSize(info->scalar_type());
+    size_t bytes = element;
     std::vector<uint8_t> data;
+    for (const auto size : sizes) {
+      const bool is_beyond = __builtin_mul_overflow(bytes, static_cast<size_t>(size), &bytes);
+      check(!is_beyond && bytes <= data.max_size(), name, "it is larger than any memory");
+    }
     if (i < arguments.inputs.size() && arguments.inputs[i] != "random") {
       data = read_file(arguments.inputs[i]);
       check(
@@ -175,7 +181,7 @@ std::vector<TensorPtr> make_inputs(const executorch::runtime::MethodMeta& meta, 
           arguments.inputs[i],
           "has " + std::to_string(data.size()) + " bytes, but " + name + " has " + std::to_string(bytes));
     } else {
-      data = random_elements(info->scalar_type(), numel, arguments.high, generator);
+      data = random_elements(info->scalar_type(), bytes / element, arguments.high, generator);
     }
     std::vector<executorch::aten::DimOrderType> order(info->dim_order().begin(), info->dim_order().end());
     tensors.push_back(executorch::extension::make_tensor_ptr(

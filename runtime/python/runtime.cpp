@@ -219,9 +219,10 @@ PYBIND11_MODULE(_runtime, module) {
         {"bytes_copied_per_second", found.bytes_copied_per_second}};
   });
   module.def("verify", [](std::string_view blob) { check(backend().verify(bytes_of(blob))); });
-  module.def("inspect", [](std::string_view blob) {
+  module.def("inspect", [](std::string_view blob, const Values& values) {
+    const std::vector<BackendOption> given = options(values);
     std::string text;
-    check(backend().inspect(bytes_of(blob), &text));
+    check(backend().inspect(bytes_of(blob), {given.data(), given.size()}, &text));
     return text;
   });
   module.def("set_option", &set_option);

@@ -417,18 +417,18 @@ TEST_F(BackendTest, TellsWhatWentWrong) {
   const std::vector<uint8_t> bytes = small_graph().build();
   EXPECT_EQ(backend_.verify(span(bytes)), Error::Ok);
   std::string text;
-  EXPECT_EQ(backend_.inspect(span(bytes), &text), Error::Ok);
+  EXPECT_EQ(backend_.inspect(span(bytes), {}, &text), Error::Ok);
   EXPECT_THAT(text, HasSubstr("Linear"));
   EXPECT_THAT(text, Not(HasSubstr("to Float16")));
-  executorch::runtime::BackendOptionContext context;
-  BackendOption wish = option("force_fp16", true);
-  ASSERT_EQ(backend_.set_option(context, {&wish, 1}), Error::Ok);
-  EXPECT_EQ(backend_.inspect(span(bytes), &text), Error::Ok);
+  const BackendOption wish = option("force_fp16", true);
+  EXPECT_EQ(backend_.inspect(span(bytes), {&wish, 1}, &text), Error::Ok);
   const bool is_half = Cpu::get().float16 && xnnpack_keeps_nan(Limited::Linear, /*float16=*/true, 4);
   EXPECT_EQ(text.find("to Float16") != std::string::npos, is_half) << text;
+  const BackendOption wrong = option("force_fp16", 1);
+  EXPECT_EQ(backend_.inspect(span(bytes), {&wrong, 1}, &text), Error::InvalidArgument);
   std::vector<uint8_t> damaged(bytes.begin(), bytes.begin() + 40);
   EXPECT_EQ(backend_.verify(span(damaged)), Error::InvalidProgram);
-  EXPECT_EQ(backend_.inspect(span(damaged), &text), Error::InvalidProgram);
+  EXPECT_EQ(backend_.inspect(span(damaged), {}, &text), Error::InvalidProgram);
 }
 
 // The variable is read once, so this needs a process of its own.

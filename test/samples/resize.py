@@ -1,9 +1,12 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Samples of resized images."""
 
+import math
+
+import torch
 import torch.nn.functional as F
 
-from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Sample, Size, rand
+from . import ANY_OPERATOR, BATCH, HEIGHT, LENGTH, WIDTH, Argument, Sample, Size, rand
 
 
 def _to(mode, **options):
@@ -13,6 +16,9 @@ def _to(mode, **options):
 def _sample(mode, border, align_corners):
     return lambda x, grid: F.grid_sample(x, grid, mode, border, align_corners)
 
+
+_PLACES = (0.3, math.nan, math.inf, -math.inf, 3e38, 1.5e38, -1e30, 1e10, -1234.5)
+_NOWHERE = Argument((1, 9, 9, 2), lambda s, g: torch.cartesian_prod(*2 * [torch.tensor(_PLACES)]).reshape(s))
 
 #: In float64 0.29 times 100 is 28.999999999999996.
 _LONG = Size("long", 120, (120, 100, 7, 50, 99, 101))
@@ -101,6 +107,17 @@ SAMPLES = [
             _sample(mode, border, bool(corners)),
             rand(2, 3, 5, 6),
             rand(2, 4, 3, 2),
+        )
+        for mode in ("bilinear", "nearest", "bicubic")
+        for border in ("zeros", "border", "reflection")
+        for corners in ("", "_corners")
+    ),
+    *(
+        Sample(
+            f"grid_sample_nowhere_{mode}_{border}{corners}",
+            _sample(mode, border, bool(corners)),
+            rand(1, 2, 4, 7),
+            _NOWHERE,
         )
         for mode in ("bilinear", "nearest", "bicubic")
         for border in ("zeros", "border", "reflection")

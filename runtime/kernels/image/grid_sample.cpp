@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "cubic.h"
 #include "runtime/kernels/common/parallel.h"
@@ -22,7 +23,7 @@ struct Axis {
 
   float middle(float x) const {
     const float n = static_cast<float>(size);
-    return align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
+    return align_corners ? (x + 1) * ((n - 1) / 2) : (x + 1) * (n / 2) - 0.5f;
   }
 
   // What a position beyond the edge stands for, as long as it is finite.
@@ -56,14 +57,13 @@ struct Axis {
  private:
   float reflected(float x) const {
     const float low = align_corners ? 0 : -0.5f;
-    const float span = static_cast<float>(align_corners ? size - 1 : size);
-    if (span == 0) {
+    const float twice_span = 2 * static_cast<float>(align_corners ? size - 1 : size);
+    if (twice_span == 0) {
       return 0;
     }
     const float distance = std::fabs(x - low);
-    const float extra = std::fmod(distance, span);
-    const bool even = std::fmod(std::floor(distance / span), 2.0f) == 0;
-    return even ? extra + low : span - extra + low;
+    const float extra = distance - std::trunc(distance / twice_span) * twice_span;
+    return std::min(extra, twice_span - extra) + low;
   }
 };
 
@@ -123,7 +123,9 @@ void GridSample::sample(const float* image, float x, float y, float* out) const 
   const size_t count = p.method == SampleMethod::Nearest ? 1 : p.method == SampleMethod::Bilinear ? 2 : 4;
   const Axis rows{p.x[1], p.padding, p.align_corners}, columns{p.x[2], p.padding, p.align_corners};
   const Taps row = find_taps(rows, p.method, y), column = find_taps(columns, p.method, x);
-  std::fill_n(out, channels, 0.0f);
+  // Elements outside count with their weights, too.
+  const bool is_nan = std::isnan(row.weight[0]) || std::isnan(column.weight[0]);
+  std::fill_n(out, channels, is_nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
   for (size_t i = 0; i < count; ++i) {
     for (size_t j = 0; j < count; ++j) {
       if (row.at[i] < 0 || column.at[j] < 0) {

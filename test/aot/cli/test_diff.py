@@ -2,10 +2,13 @@
 """``et-xnnpack diff``: what differs, and where results differ first."""
 
 import pytest
+import torch
 from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.et_xnnpack.aot.cli import program as programs
 from executorch.backends.et_xnnpack.aot.cli.diff import compare_blobs, matching_nodes
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+from executorch.exir import to_edge_transform_and_lower
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
@@ -58,6 +61,23 @@ def test_plans_that_differ(command):
     assert found["graph"] == [] and found["weights"] == []
     assert found["plan"] and all("fused pass" in line for line in found["plan"])
     assert matching_nodes(one, other) == [(i, i) for i in range(len(one.nodes))]
+
+
+def test_plans_are_those_of_the_options(command, models, folder):
+    unfused = EtXnnpackPartitioner(runtime_options={"fuse_elementwise": False})
+    module, inputs, arguments = models.full()
+    edge = to_edge_transform_and_lower(torch.export.export(module, inputs, **arguments), partitioner=[unfused])
+    (folder / "not_fused.pte").write_bytes(edge.to_executorch().buffer)
+
+    def plan(*words):
+        found = command("diff", "full.pte", "not_fused.pte", *words, "--json", code=ExitCode.NO).json
+        options, *others = found["methods"]["forward"]["delegates"][0]["plan"]
+        assert options == "options: {'num_threads': '1'} became {'fuse_elementwise': 'false'}"
+        return others
+
+    assert any("fused pass" in line for line in plan())
+    assert plan("--option", "fuse_elementwise=false") == plan("--option", "fuse_elementwise=true") == []
+    assert et_xnnpack.get_option("fuse_elementwise") is True
 
 
 def test_another_delegate(command):

@@ -55,6 +55,17 @@ TEST(GridSampleKernel, NotANumberAndFarAway) {
   }
 }
 
+// Places that are none have NaN for weights, which what is outside of the image counts with.
+TEST(GridSampleKernel, NotANumberBesideZeros) {
+  const Tensor x = repeated({1, 4, 4, 2}, {1});
+  const Tensor grid = floats({1, 1, 4, 2}, {kNaN, 0, 9, kNaN, -kInfinity, 0, 1e30f, 0});
+  for (const SampleMethod method : {SampleMethod::Bilinear, SampleMethod::Bicubic}) {
+    const Tensor expected = floats({1, 1, 4, 2}, {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0, 0});
+    check_kernel(sample(x, grid, method, GridPadding::Zeros, false), expected);
+  }
+  check_kernel(sample(x, grid, SampleMethod::Nearest, GridPadding::Zeros, false), repeated({1, 1, 4, 2}, {0}));
+}
+
 // The last of so many elements is no float.
 TEST(GridSampleKernel, TheEndOfALongAxis) {
   constexpr size_t kSize = (size_t{1} << 24) + 4;
