@@ -155,7 +155,8 @@ def resize_others(writer):
     if x := writer.value(lambda v: is_float32(v) and v.rank in (3, 5)):
         smooth = "linear" if x.rank == 3 else "trilinear"
         mode = writer.pick("nearest", "nearest-exact", smooth)
-        factor = writer.pick(2, 1.1, 2.1)
+        # Of other factors what PyTorch takes for the nearest in five dimensions depends on the memory format.
+        factor = 2 if x.rank == 5 and mode == "nearest" else writer.pick(2, 1.1, 2.1)
         writer.add(f"F.interpolate({x.name}, scale_factor={factor}, mode='{mode}')", (x,), False)
 
 
