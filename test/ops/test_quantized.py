@@ -184,7 +184,10 @@ FLOWS = {
     "conv_few_channels_narrow": Program(lambda: nn.Conv2d(3, 48, (2, 7), (2, 1), (1, 4)), ((2, 3, 9, 2),), ("Conv2d",)),
     "conv_few_channels_no_padding": Program(lambda: nn.Conv2d(1, 33, (5, 3), (1, 4)), ((3, 1, 12, 30),), ("Conv2d",)),
     "conv_few_channels_dynamic": Program(
-        lambda: nn.Sequential(nn.Conv2d(3, 24, 3, 2, 1), nn.ReLU()), ((2, 3, 33, 18),), ("Conv2d",), dynamic={0: "batch"}
+        lambda: nn.Sequential(nn.Conv2d(3, 24, 3, 2, 1), nn.ReLU()),
+        ((2, 3, 33, 18),),
+        ("Conv2d",),
+        dynamic={0: "batch"},
     ),
     "conv_1d": Program(lambda: nn.Conv1d(8, 12, 3), ((2, 8, 11),), ("Conv2d",)),
     "conv_1d_to_one": Program(lambda: nn.Conv1d(8, 1, 3), ((2, 8, 11),), ("Conv2d",)),

@@ -45,8 +45,7 @@ HWY_INLINE hn::Vec<typename Vectors<kBlock>::Bytes> load(const int8_t* from, siz
 
 // kPixels neighbouring pixels from `column` on of a block of channels.
 template <size_t kBlock, size_t kWidth, size_t kStride, size_t kPixels>
-HWY_NOINLINE void convolve(
-    const Int8DepthwiseRow& row, size_t column, size_t channel, const int8_t* block_weight) {
+HWY_NOINLINE void convolve(const Int8DepthwiseRow& row, size_t column, size_t channel, const int8_t* block_weight) {
   using Of = Vectors<kBlock>;
   constexpr size_t kColumns = (kPixels - 1) * kStride + kWidth;
   constexpr typename Of::Bytes kBytes;
@@ -172,7 +171,8 @@ void int8_depthwise_row(const Int8DepthwiseRow& row) {
             sum += (x + 128) * w;
           }
         }
-        const float y = std::min(static_cast<float>(sum) * row.scales[channel + place], static_cast<float>(row.max - row.zero_point));
+        const float y = std::min(
+            static_cast<float>(sum) * row.scales[channel + place], static_cast<float>(row.max - row.zero_point));
         const int32_t q = static_cast<int32_t>(std::nearbyint(std::max(y, -256.0f))) + row.zero_point;
         row.output[column * row.channels + channel + i] = static_cast<int8_t>(std::max<int32_t>(q, row.min));
       }
@@ -218,7 +218,8 @@ bool Int8DepthwiseConv::is_fast() {
 }
 
 std::optional<std::string> Int8DepthwiseConv::packed_layout(const Int8DepthwiseParameters& /*p*/, size_t i) {
-  return i == 1 ? std::optional<std::string>("Int8 in blocks of channels and four rows of a window, sums") : std::nullopt;
+  return i == 1 ? std::optional<std::string>("Int8 in blocks of channels and four rows of a window, sums")
+                : std::nullopt;
 }
 
 size_t Int8DepthwiseConv::packed_bytes(const Int8DepthwiseParameters& p, size_t /*i*/) {

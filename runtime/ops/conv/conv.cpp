@@ -300,8 +300,7 @@ bool is_int8_depthwise(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
   return is_depthwise(node) && node.input(0).quantization != nullptr && attributes.dilation()->height() == 1 &&
-      attributes.dilation()->width() == 1 &&
-      Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
+      attributes.dilation()->width() == 1 && Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
 }
 
 Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {

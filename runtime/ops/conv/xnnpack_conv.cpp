@@ -126,7 +126,8 @@ bool unfolds_width(const Geometry& conv) {
   const size_t channels = conv.group_input_channels, unfolded = conv.kernel_width * channels;
   const size_t saved = conv.kernel_width * padded(channels) - padded(unfolded); // in each row of a window
   return conv.groups == 1 && conv.dilation_width == 1 &&
-      saved * conv.kernel_height * conv.group_output_channels >= kMultiplicationsPerByte * unfolded * conv.stride_height;
+      saved * conv.kernel_height * conv.group_output_channels >=
+      kMultiplicationsPerByte * unfolded * conv.stride_height;
 }
 
 template <typename Attributes>

@@ -74,7 +74,8 @@ void check(const Case& c, bool by_channel = true, bool has_bias = true) {
   p.weight_scale = {scale.data(), scale.size()};
   p.min = -100;
   p.max = 90;
-  const Tensor x = random_integers(DType::Int8, p.input, -128, 127), w = random_integers(DType::Int8, p.weight, -128, 127);
+  const Tensor x = random_integers(DType::Int8, p.input, -128, 127),
+               w = random_integers(DType::Int8, p.weight, -128, 127);
   const Tensor bias = random_integers(DType::Int32, {channels}, -9999, 9999);
   const Tensor y = reference(p, x, w, has_bias ? &bias : nullptr);
   std::vector<std::optional<Tensor>> inputs{x, w};
