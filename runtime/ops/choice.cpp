@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "choice.h"
 
+#include "runtime/kernels/conv/int8_depthwise.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
 #include "runtime/xnnpack/library.h"
 
@@ -20,7 +21,11 @@ bool has_float_by_integer() {
 
 const Cpu& Cpu::get() {
   static const Cpu cpu{
-      xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_float_by_integer(), has_bfloat16_product()};
+      xnnpack_has_float16(),
+      xnnpack_can_quantize_rows(),
+      has_float_by_integer(),
+      has_bfloat16_product(),
+      Int8DepthwiseConv::is_fast()};
   return cpu;
 }
 

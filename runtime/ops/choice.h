@@ -18,6 +18,7 @@ struct Cpu {
   bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
   bool float_by_integer = false; // XNNPACK multiplies floats by weights of integers
   bool bfloat16 = false; // our kernels multiply BFloat16 faster than Float32
+  bool int8_sums = false; // our kernels have instructions that add up products of Int8
 
   // Of this process.
   static const Cpu& get();

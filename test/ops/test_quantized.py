@@ -166,10 +166,28 @@ FLOWS = {
     "conv_grouped": Program(lambda: nn.Conv2d(8, 12, 3, groups=4), _IMAGE, ("Conv2d",)),
     "conv_depthwise": Program(lambda: nn.Conv2d(8, 8, 3, groups=8, padding=1), _IMAGE, ("Conv2d",)),
     "conv_depthwise_multiplied": Program(lambda: nn.Conv2d(8, 16, 3, groups=8), _IMAGE, ("Conv2d",)),
+    "conv_depthwise_strides": Program(
+        lambda: nn.Conv2d(100, 100, 3, 2, 1, groups=100), ((2, 100, 13, 12),), ("Conv2d",), dynamic={0: "batch"}
+    ),
+    "conv_depthwise_of_five": Program(
+        lambda: nn.Sequential(nn.Conv2d(80, 80, 5, (1, 2), 2, groups=80), nn.Hardtanh(-0.5, 0.75)),
+        ((1, 80, 9, 11),),
+        ("Conv2d",),
+    ),
+    "conv_depthwise_narrow": Program(lambda: nn.Conv2d(20, 20, (4, 3), 1, 1, groups=20), ((1, 20, 5, 2),), ("Conv2d",)),
     "conv_large_depthwise": Program(lambda: nn.Conv2d(8, 8, 7, groups=8, padding=3), _IMAGE, ("Conv2d",)),
     "conv_relu": Program(lambda: nn.Sequential(nn.Conv2d(8, 12, 3), nn.ReLU()), _IMAGE, ("Conv2d",)),
     "conv_norm_relu": Program(
         lambda: nn.Sequential(nn.Conv2d(8, 12, 3), nn.BatchNorm2d(12), nn.ReLU()), _IMAGE, ("Conv2d",)
+    ),
+    "conv_few_channels": Program(lambda: nn.Conv2d(3, 40, 7, 2, 3), ((2, 3, 37, 41),), ("Conv2d",)),
+    "conv_few_channels_narrow": Program(lambda: nn.Conv2d(3, 48, (2, 7), (2, 1), (1, 4)), ((2, 3, 9, 2),), ("Conv2d",)),
+    "conv_few_channels_no_padding": Program(lambda: nn.Conv2d(1, 33, (5, 3), (1, 4)), ((3, 1, 12, 30),), ("Conv2d",)),
+    "conv_few_channels_dynamic": Program(
+        lambda: nn.Sequential(nn.Conv2d(3, 24, 3, 2, 1), nn.ReLU()),
+        ((2, 3, 33, 18),),
+        ("Conv2d",),
+        dynamic={0: "batch"},
     ),
     "conv_1d": Program(lambda: nn.Conv1d(8, 12, 3), ((2, 8, 11),), ("Conv2d",)),
     "conv_1d_to_one": Program(lambda: nn.Conv1d(8, 1, 3), ((2, 8, 11),), ("Conv2d",)),

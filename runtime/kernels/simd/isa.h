@@ -21,9 +21,16 @@
 #else
 #define ETX_WITHOUT_AVX512 0
 #endif
+// Files whose kernels add up products of 8 bits are compiled for AVX512-VNNI, too.
+#if defined(ETX_WITH_VNNI) && !defined(ET_XNNPACK_WITHOUT_AVX512)
+#define ETX_WITHOUT_VNNI 0
+#define HWY_WANT_AVX3_DL
+#else
+#define ETX_WITHOUT_VNNI HWY_AVX3_DL
+#endif
 #define HWY_DISABLED_TARGETS                                                                                         \
   (ETX_WITHOUT_AVX2 | ETX_WITHOUT_AVX512 | HWY_ALL_SVE | HWY_RVV | HWY_NEON | HWY_NEON_BF16 | HWY_SSSE3 | HWY_SSE4 | \
-   HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
+   ETX_WITHOUT_VNNI | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
 
 // Pointer to the variant of an HWY_EXPORTed function that fits the CPU.
 #define ETX_DISPATCH(function) (::executorch::backends::et_xnnpack::use_isa(), +HWY_DYNAMIC_POINTER(function))

@@ -77,6 +77,7 @@ void XnnpackKernel::run(const KernelArguments& arguments) {
     addresses_.insert(addresses_.end(), arguments.outputs.begin(), arguments.outputs.end());
     addresses_.push_back(arguments.scratch);
   }
+  begin(arguments);
   for (const xnn_operator_t step : steps_) {
     if (const xnn_status status = xnn_run_operator(step, arguments.pool); status != xnn_status_success) {
       *arguments.status = check_xnn(status, "xnn_run_operator");

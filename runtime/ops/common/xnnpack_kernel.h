@@ -47,6 +47,8 @@ class XnnpackKernel : public Kernel {
   }
   // Takes over new sizes: calls add_step() for each operator in the order in which they run, and add_scratch().
   virtual Status reshape_operators(const NodeContext& node) = 0;
+  // Called in front of the operators, at each run().
+  virtual void begin(const KernelArguments&) {}
   // Called behind the operators, at each run().
   virtual void finish(const KernelArguments&) {}
   // Takes over new addresses. Called by the first run() after reshape(), and when an address changed.

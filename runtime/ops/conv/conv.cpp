@@ -295,6 +295,14 @@ size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get());
 }
 
+// Of what XNNPACK computes between integers.
+bool is_int8_depthwise(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Conv2d>();
+  const Shape& weight = node.input(1).shape;
+  return is_depthwise(node) && node.input(0).quantization != nullptr && attributes.dilation()->height() == 1 &&
+      attributes.dilation()->width() == 1 && Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
+}
+
 Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   switch (winograd_tile(node, cpu, options)) {
     case 2:
@@ -315,6 +323,9 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
        direct ? make_bfloat16_conv2d : make_gathering_bfloat16_conv2d,
        direct,
        depthwise ? make_depthwise_conv2d : make_conv2d});
+  if (choice.kind == Choice::Kind::Xnnpack && cpu.int8_sums && is_int8_depthwise(node)) {
+    return Choice::kernel(make_int8_depthwise_conv2d, "This CPU adds up four products of 8 bits at once.");
+  }
   if (choice.kind != Choice::Kind::Kernel || node.is_quantized()) {
     return choice;
   }

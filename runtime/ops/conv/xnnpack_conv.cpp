@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "runtime/kernels/conv/unfold_width.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
 #include "runtime/ops/common/xnnpack_product.h"
 #include "runtime/ops/gemm/xnnpack_linear.h"
@@ -88,6 +89,15 @@ struct Geometry {
         group_input_channels(weight[3]),
         group_output_channels(weight[0] / groups) {}
 
+  // Of images that unfold_width() made, with the same weight.
+  Geometry with_unfolded_width() const {
+    Geometry unfolded = *this;
+    unfolded.group_input_channels *= kernel_width;
+    unfolded.kernel_width = unfolded.stride_width = unfolded.dilation_width = 1;
+    unfolded.left = unfolded.right = 0;
+    return unfolded;
+  }
+
   auto arguments() const {
     return std::make_tuple(
         top,
@@ -108,6 +118,18 @@ struct Geometry {
   }
 };
 
+// Whether to unfold the width of images of 8 bits: XNNPACK multiplies by as many channels of each tap as a multiple of 8,
+// which for images of few channels is by zeros for the most part.
+bool unfolds_width(const Geometry& conv) {
+  constexpr size_t kUnit = 8, kMultiplicationsPerByte = 16; // in the time that a byte of the image takes to be unfolded
+  const auto padded = [](size_t channels) { return (channels + kUnit - 1) / kUnit * kUnit; };
+  const size_t channels = conv.group_input_channels, unfolded = conv.kernel_width * channels;
+  const size_t saved = conv.kernel_width * padded(channels) - padded(unfolded); // in each row of a window
+  return conv.groups == 1 && conv.dilation_width == 1 &&
+      saved * conv.kernel_height * conv.group_output_channels >=
+      kMultiplicationsPerByte * unfolded * conv.stride_height;
+}
+
 template <typename Attributes>
 class XnnpackConv : public XnnpackKernel {
   static constexpr bool kIsTransposed = std::is_same_v<Attributes, schema::ConvTranspose2d>;
@@ -116,7 +138,10 @@ class XnnpackConv : public XnnpackKernel {
  public:
   XnnpackConv(const NodeContext& node, bool float16)
       : XnnpackKernel(float16),
-        format_(product_format(node, float16, node.attributes<Attributes>().dynamic_quantization())) {}
+        format_(product_format(node, float16, node.attributes<Attributes>().dynamic_quantization())),
+        unfolds_width_(
+            !kIsTransposed && (format_ == ProductFormat::Int8 || format_ == ProductFormat::Int8ByChannel) &&
+            unfolds_width(Geometry(node.attributes<Attributes>(), node.input(1).shape))) {}
 
  protected:
   Status create_operators(const NodeContext& node, ConstantSource& constants) override {
@@ -160,6 +185,9 @@ class XnnpackConv : public XnnpackKernel {
       parameters_offset_ = add_scratch(XnnpackDynamicQuantization::parameter_bytes(x[0]));
       add_step(quantization_.get());
     }
+    if (unfolds_width_) {
+      ETX_RETURN_IF_ERROR(reshape_unfold(node));
+    }
     size_t workspace_bytes = 0, height = 0, width = 0;
     ETX_RETURN_IF_ERROR(
         check_xnn(reshape_product(node, &workspace_bytes, &height, &width), "xnn_reshape_convolution2d"));
@@ -185,6 +213,8 @@ class XnnpackConv : public XnnpackKernel {
       void* const quantized = scratch(arguments, quantized_offset_);
       ETX_RETURN_IF_ERROR(quantization_.set_up(x, quantized, parameters));
       x = quantized;
+    } else if (unfolds_width_) {
+      x = scratch(arguments, unfolded_offset_);
     }
     return check_xnn(
         setup_product(
@@ -193,6 +223,13 @@ class XnnpackConv : public XnnpackKernel {
             arguments.outputs[0],
             static_cast<const xnn_quantization_params*>(parameters)),
         "xnn_setup_convolution2d");
+  }
+
+  void begin(const KernelArguments& arguments) override {
+    if (unfolds_width_) {
+      auto* const unfolded = static_cast<int8_t*>(scratch(arguments, unfolded_offset_));
+      unfold_width(unfold_, static_cast<const int8_t*>(input(arguments, 0)), unfolded, arguments.pool);
+    }
   }
 
   void finish(const KernelArguments& arguments) override {
@@ -207,8 +244,29 @@ class XnnpackConv : public XnnpackKernel {
     return format_ == ProductFormat::DynamicInt8 || format_ == ProductFormat::DynamicUInt8;
   }
 
-  static Geometry geometry(const NodeContext& node) {
-    return Geometry(node.attributes<Attributes>(), node.input(1).shape);
+  // Of the operator.
+  Geometry geometry(const NodeContext& node) const {
+    const Geometry conv(node.attributes<Attributes>(), node.input(1).shape);
+    return unfolds_width_ ? conv.with_unfolded_width() : conv;
+  }
+
+  Status reshape_unfold(const NodeContext& node) {
+    const Geometry conv(node.attributes<Attributes>(), node.input(1).shape);
+    const Shape& x = node.input(0).shape;
+    const TensorType unfolded{DType::Int8, {x[0], x[1], node.output().shape[2], conv.kernel_width, x[3]}};
+    ETX_RETURN_IF_ERROR(check_size(unfolded).in("its image of unfolded windows"));
+    const ProductParameters parameters = product_parameters(node, node.attributes<Attributes>().clamp());
+    unfold_ = {
+        x[0] * x[1],
+        x[2],
+        x[3],
+        node.output().shape[2],
+        conv.kernel_width,
+        conv.stride_width,
+        conv.left,
+        parameters.x_zero_point};
+    unfolded_offset_ = add_scratch(unfolded.bytes());
+    return {};
   }
 
   PackedOperator::Create create(const NodeContext& node) const {
@@ -239,7 +297,8 @@ class XnnpackConv : public XnnpackKernel {
 
   xnn_status reshape_product(const NodeContext& node, size_t* workspace_bytes, size_t* height, size_t* width) {
     const Shape& x = node.input(0).shape;
-    const auto sizes = std::tuple_cat(std::make_tuple(product_.get(), x[0], x[1], x[2]), output_padding(node));
+    const size_t x_width = unfolds_width_ ? unfold_.output_width : x[2];
+    const auto sizes = std::tuple_cat(std::make_tuple(product_.get(), x[0], x[1], x_width), output_padding(node));
     return with_product_row(Functions::kTable, format_, [&](const auto& row) {
       return reshape_with_workspace(row.reshape, sizes, workspace_bytes, std::make_tuple(height, width, pool()));
     });
@@ -261,11 +320,13 @@ class XnnpackConv : public XnnpackKernel {
   }
 
   const ProductFormat format_;
+  const bool unfolds_width_;
+  WidthUnfold unfold_{}; // of the last reshape(), if it unfolds
   PackedOperator product_;
   XnnpackDynamicQuantization quantization_; // of images, if the format needs it
   size_t image_size_ = 0; // of results, of the last reshape()
   size_t images_ = 0; // that the operator is made for, if it quantizes them
-  size_t quantized_offset_ = 0, parameters_offset_ = 0, workspace_offset_ = 0;
+  size_t quantized_offset_ = 0, parameters_offset_ = 0, unfolded_offset_ = 0, workspace_offset_ = 0;
 };
 
 // Whether each pixel of the result is a product of one pixel of the image: then a fully connected layer multiplies the

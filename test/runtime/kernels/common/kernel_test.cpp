@@ -198,8 +198,9 @@ void for_each_isa(const std::function<void()>& function, Isas isas) {
     limit_bfloat16_isa(BFloat16Isa::Tiles);
     const BFloat16Isa best = bfloat16_isa();
     for (const BFloat16Isa level : {BFloat16Isa::None, BFloat16Isa::Dot, BFloat16Isa::Tiles}) {
-      const bool is_wanted =
-          isas == Isas::Vectors ? level == best : isas == Isas::WithBFloat16 || level != BFloat16Isa::None;
+      const bool is_wanted = isas == Isas::Vectors || isas == Isas::WithVnni
+          ? level == best
+          : isas == Isas::WithBFloat16 || level != BFloat16Isa::None;
       if (level <= best && is_wanted) {
         limit_bfloat16_isa(level);
         function();
@@ -208,6 +209,9 @@ void for_each_isa(const std::function<void()>& function, Isas isas) {
   }
   limit_bfloat16_isa(BFloat16Isa::Tiles);
   hwy::SetSupportedTargetsForTest(0);
+  if (isas == Isas::WithVnni) {
+    function();
+  }
 }
 
 Tensor run_kernel(const PlainCase& plain_case, size_t threads) {

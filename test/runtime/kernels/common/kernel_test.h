@@ -196,8 +196,9 @@ struct Tolerance {
 };
 
 // Which instruction sets of those that this CPU has: each of our kernels', with the best instructions for bfloat16 that go
-// with it; each of those with all instructions for bfloat16; or only those that have some.
-enum class Isas { Vectors, WithBFloat16, OnlyBFloat16 };
+// with it; each of those with all instructions for bfloat16; or only those that have some. Or also that of files that are
+// compiled for AVX512-VNNI.
+enum class Isas { Vectors, WithBFloat16, OnlyBFloat16, WithVnni };
 
 // Runs the case in every way and compares with what it must give.
 void check_kernel(
