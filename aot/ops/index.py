@@ -194,20 +194,30 @@ def _gathers(row):
     return lower
 
 
+def _inside(c, index, dim, self, values=None):
+    """``index`` without what is outside of ``self`` and ``values``. Only one that has no elements may be larger."""
+    for axis, size in enumerate(index.shape):
+        bounds = [x.shape[axis] for x in (self if axis != dim else None, values) if x is not None]
+        inside = functools.reduce(dims.minimum, [bound for bound in bounds if c.is_symbolic(bound)], size)
+        if inside != size:
+            index = slice_axis(c, index, axis, 0, inside)
+    return index
+
+
 @_index("aten.gather.default")
 @_gathers
 def gather(c, self, dim, index):
     if any(size == 0 for size in index.shape):
         return expand_to(c, c.operand(0, self.dtype), c.out.shape)
-    vector = _vector(c, index)
+    vector = _inside(c, _vector(c, index), dim, self)
     y = c.node(schema.Gather(axis=dim), self, vector, shape=vector.shape)
-    return y if index.rank > 0 else c.reshape(y, ())
+    return y if y.shape == c.out.shape else c.reshape(y, c.out.shape)
 
 
 def _scatter(c, self, dim, index, values, kind=UpdateKind.Assign):
     if any(size == 0 for size in index.shape):  # of whatever rank
         return c.reshape(_copy(c, self), c.out.shape)
-    index = _vector(c, index)
+    index = _inside(c, _vector(c, index), dim, self, values if values.rank > 0 else None)
     if values.rank == 0:
         values = expand_to(c, values, index.shape)
     for axis, size in enumerate(index.shape):
@@ -282,7 +292,7 @@ def _scatter_into(c, self, dim, index, value):
     """As ``_scatter``, with a result of the shape of ``self`` whatever that of the node."""
     if any(size == 0 for size in index.shape):
         return self
-    index = _vector(c, index)
+    index = _inside(c, _vector(c, index), dim, self)
     values = expand_to(c, value, index.shape)
     return c.node(schema.Scatter(axis=dim, kind=UpdateKind.Assign), self, values, index, shape=self.shape)
 

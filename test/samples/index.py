@@ -217,6 +217,12 @@ SAMPLES = [
         _columns(20, BATCH, LENGTH),
         rand(BATCH, LENGTH),
     ),
+    Sample(
+        "scatter_first_columns",  # of a matrix without rows there are none
+        lambda x, i: (x.scatter_add(1, i, x), x.scatter(0, i, 1.5), x.scatter_reduce(1, i, x, "amax"), x.gather(0, i)),
+        rand(BATCH, BATCH),
+        _from(1, BATCH, 1),
+    ),
     Sample("scatter_rank1", lambda x, i, v: x.scatter(0, i, v), bools(5), _apart(5, 3), bools(3)),
     Sample("scatter_scalar", lambda x, i, v: x.scatter(0, i, v), rand(), _from(1), rand()),
     Sample("scatter_nothing", lambda x, i, v: x.scatter(1, i, v), rand(3, 7), _from(7, 3, 0), rand(3, 4)),
