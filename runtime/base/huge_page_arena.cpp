@@ -2,16 +2,13 @@
 #include "huge_page_arena.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <limits>
 #include <mutex>
 #include <utility>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
+#include "pages.h"
+#include "round_up.h"
 
 #ifdef MADV_HUGEPAGE
 #define ETX_HAS_HUGE_PAGES 1
@@ -20,30 +17,7 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-template <typename Size>
-constexpr Size round_up(Size bytes, Size unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
-
 #ifdef ETX_HAS_HUGE_PAGES
-// Callers' errno stays as it is: memory goes in destructors.
-class SavedErrno {
- public:
-  SavedErrno() = default;
-  SavedErrno(const SavedErrno&) = delete;
-  SavedErrno& operator=(const SavedErrno&) = delete;
-  ~SavedErrno() {
-    errno = saved_;
-  }
-
- private:
-  const int saved_ = errno;
-};
-
-uintptr_t page_bytes() {
-  return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-}
-
 // Begins at a multiple of kHugePageBytes. Null if there is no room.
 char* map(size_t bytes) {
   constexpr size_t kUnit = HugePageArena::kHugePageBytes;
@@ -52,7 +26,7 @@ char* map(size_t bytes) {
     return nullptr;
   }
   const auto address = reinterpret_cast<uintptr_t>(memory);
-  const size_t before = round_up<uintptr_t>(address, kUnit) - address;
+  const size_t before = round_up(address, kUnit) - address;
   char* const begin = static_cast<char*>(memory) + before;
   if (before > 0) {
     munmap(memory, before);
@@ -88,7 +62,7 @@ struct HugePageArena::Chunk {
   void cut_unused() {
 #ifdef ETX_HAS_HUGE_PAGES
     const size_t whole = round_up(used, kHugePageBytes);
-    cut(whole - used <= used / 16 ? whole : round_up<size_t>(used, page_bytes()));
+    cut(whole - used <= used / 16 ? whole : round_up(used, page_bytes()));
 #endif
   }
 

@@ -2,17 +2,14 @@
 #include "memory.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <numeric>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
-
 #include <xnnpack.h>
+
+#include "pages.h"
+#include "round_up.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -37,15 +34,14 @@ void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
   if (bytes < kPopulatedBytes) {
     return;
   }
-  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t page = page_bytes();
   const uintptr_t address = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t begin = (address + page - 1) / page * page;
+  const uintptr_t begin = round_up(address, page);
   const uintptr_t end = (address + bytes) / page * page;
-  const int error = errno;
+  const SavedErrno saved;
   if (begin < end) {
     madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE); // Linux before 5.14 has none
   }
-  errno = error;
 #endif
 }
 

@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 
 static_assert(kKeys % kTile == 0, "a block of keys is made of whole tiles");
 // Numbers kept for each row take whole vectors for each panel.
-constexpr size_t kPaddedRows = (kRows + kLanes - 1) / kLanes * kLanes;
+constexpr size_t kPaddedRows = round_up(kRows, kLanes);
 
 // Where the parts of one thread's scratch memory begin, in floats.
 struct Layout {

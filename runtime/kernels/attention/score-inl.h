@@ -166,7 +166,7 @@ HWY_INLINE float highest_score(float* scores, size_t keys, RowMask mask, float h
 HWY_INLINE float weights_of(float* scores, size_t keys, size_t end, float base) {
   const Floats f;
   const float sum = hn::ReduceSum(f, exponentials(scores, keys, hn::Set(f, base), scores));
-  for (size_t k = (keys + kLanes - 1) / kLanes * kLanes; k < end; k += kLanes) {
+  for (size_t k = round_up(keys, kLanes); k < end; k += kLanes) {
     hn::StoreU(hn::Zero(f), f, scores + k);
   }
   return sum;

@@ -218,20 +218,33 @@ bool Int8DepthwiseConv::is_fast() {
 }
 
 std::optional<std::string> Int8DepthwiseConv::packed_layout(const Int8DepthwiseParameters& /*p*/, size_t i) {
-  return i == 1 ? std::optional<std::string>("Int8 in blocks of channels and four rows of a window, sums")
-                : std::nullopt;
+  switch (i) {
+    case 1:
+      return "Int8 in blocks of channels and four rows of a window, sums";
+    case 2:
+      return "Int32 in blocks of channels";
+    default:
+      return std::nullopt;
+  }
 }
 
-size_t Int8DepthwiseConv::packed_bytes(const Int8DepthwiseParameters& p, size_t /*i*/) {
-  return weight_bytes(p.weight) + padded_channels(p.weight[0]) * sizeof(int32_t);
+size_t Int8DepthwiseConv::packed_bytes(const Int8DepthwiseParameters& p, size_t i) {
+  return (i == 1 ? weight_bytes(p.weight) : 0) + padded_channels(p.weight[0]) * sizeof(int32_t);
 }
 
 Status Int8DepthwiseConv::pack(const Int8DepthwiseParameters& p, size_t i, const void* original, void* packed) {
+  std::memset(packed, 0, packed_bytes(p, i));
+  if (i == 2) {
+    const auto* bias = static_cast<const int32_t*>(original);
+    for_each_channel(p.weight[0], [&](size_t begin, size_t /*block*/, size_t place) {
+      static_cast<int32_t*>(packed)[begin + place] = *bias++;
+    });
+    return {};
+  }
   const size_t rows = p.weight[1], columns = p.weight[2];
   const auto* from = static_cast<const int8_t*>(original);
   auto* const weight = static_cast<int8_t*>(packed);
   auto* const sums = reinterpret_cast<int32_t*>(weight + weight_bytes(p.weight));
-  std::memset(packed, 0, packed_bytes(p, i));
   for_each_channel(p.weight[0], [&](size_t begin, size_t block, size_t place) {
     int8_t* const of_block = weight + begin * quads_of(rows) * 4 * columns;
     for (size_t r = 0; r < rows; ++r) {
@@ -265,15 +278,13 @@ void Int8DepthwiseConv::run(const KernelArguments& arguments) {
   const auto* const bias = arguments.input<int32_t>(2);
   auto* const offsets = static_cast<int32_t*>(arguments.scratch);
   auto* const outside = static_cast<int8_t*>(arguments.scratch) + offsets_bytes_;
-  std::memset(offsets, 0, offsets_bytes_);
   std::memset(outside, p.input_zero_point, channels + kMaxBlock);
-  size_t channel = 0;
-  for_each_channel(channels, [&](size_t begin, size_t /*block*/, size_t place) {
+  for (size_t i = 0; i < padded_channels(channels); ++i) {
     // As XNNPACK's, sums of large biases wrap around.
-    const int32_t of_zero_points = (p.input_zero_point + 128) * sums[begin + place];
-    const uint32_t of_bias = bias == nullptr ? 0 : static_cast<uint32_t>(bias[channel++]);
-    offsets[begin + place] = static_cast<int32_t>(of_bias - static_cast<uint32_t>(of_zero_points));
-  });
+    const int32_t of_zero_points = (p.input_zero_point + 128) * sums[i];
+    const uint32_t of_bias = bias == nullptr ? 0 : static_cast<uint32_t>(bias[i]);
+    offsets[i] = static_cast<int32_t>(of_bias - static_cast<uint32_t>(of_zero_points));
+  }
 
   Int8DepthwiseRow common{};
   common.outside = outside;

@@ -29,7 +29,8 @@ struct Int8DepthwiseParameters {
   int8_t min = INT8_MIN, max = INT8_MAX; // of the result
 };
 
-// Inputs 0 and 1, the image and a constant weight, and an optional bias, input 2, of Int32 whose scale is that of the products.
+// Inputs 0 and 1, the image and a constant weight, and an optional constant bias, input 2, of Int32 whose scale is that of
+// the products.
 class Int8DepthwiseConv {
  public:
   // Whether it takes such windows.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/round_up.h"
+
 namespace executorch::backends::et_xnnpack {
 
 // Channels are packed in blocks of 64, one of 32 and ones of 16, the last of which may be filled up. The weights of a block
@@ -19,7 +21,7 @@ constexpr size_t block_size(size_t channels_left) {
 }
 
 constexpr size_t padded_channels(size_t channels) {
-  return (channels + 15) / 16 * 16;
+  return round_up(channels, 16);
 }
 
 constexpr size_t quads_of(size_t window_rows) {

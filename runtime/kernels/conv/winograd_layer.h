@@ -5,14 +5,11 @@
 #include <cstddef>
 
 #include "runtime/base/caches.h"
+#include "runtime/base/round_up.h"
 
 namespace executorch::backends::et_xnnpack {
 
 constexpr size_t kWinogradTaps = 9;
-
-constexpr size_t round_up_to(size_t count, size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
 
 // What the parts of WinogradConv, of any instruction set, know of a layer. Sizes are in floats.
 //
@@ -54,7 +51,7 @@ struct WinogradLayer {
     return output_channels - panel * panel_columns() > lanes ? panel_columns() : lanes;
   }
   size_t weights_of_position() const {
-    return round_up_to(output_channels, lanes) * channels;
+    return round_up(output_channels, lanes) * channels;
   }
   size_t transformed_weights() const {
     return positions() * weights_of_position();
@@ -66,7 +63,7 @@ struct WinogradLayer {
   // From one position of a transformed tile of the image to the next, and from tile to tile: an odd number of cache
   // lines, so that the rows of a product do not meet in the same sets of a cache.
   size_t input_stride() const {
-    return round_up_to(channels, lanes);
+    return round_up(channels, lanes);
   }
   size_t input_tile_stride() const {
     return odd_lines(positions() * input_stride());

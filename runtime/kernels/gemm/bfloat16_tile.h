@@ -6,6 +6,8 @@
 
 #include <executorch/runtime/core/span.h>
 
+#include "runtime/base/round_up.h"
+
 namespace executorch::backends::et_xnnpack {
 
 using executorch::runtime::Span;
@@ -14,10 +16,6 @@ using executorch::runtime::Span;
 // is enough, and are zero where the matrix has ended. A panel has for every two rows of the matrix both numbers of each
 // column, one beside the other.
 constexpr size_t kBFloat16Columns = 32;
-
-inline size_t round_up(size_t count, size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
 
 inline size_t bfloat16_panel_width(size_t columns) {
   return columns > kBFloat16Columns / 2 ? kBFloat16Columns : kBFloat16Columns / 2;

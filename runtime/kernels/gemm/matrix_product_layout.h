@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "matrix_product.h"
+#include "runtime/base/round_up.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -14,14 +15,13 @@ constexpr size_t kBlockRows = 120, kBlockColumns = 128, kDepth = 256;
 // the packed rows of a.
 struct MatrixProductLayout {
   explicit MatrixProductLayout(const MatrixProduct& p) {
-    const auto up = [](size_t count, size_t multiple) { return (count + multiple - 1) / multiple * multiple; };
     constexpr size_t kSlack = 16; // what packing may write too much
     constexpr size_t kPanel = 24, kTiles = 32; // multiples of every register tile
-    const size_t rows = std::min(kBlockRows, up(p.rows, kPanel));
-    const size_t columns = std::min(kBlockColumns, up(p.columns, kTiles));
+    const size_t rows = std::min(kBlockRows, round_up(p.rows, kPanel));
+    const size_t columns = std::min(kBlockColumns, round_up(p.columns, kTiles));
     const size_t depth = std::min(kDepth, p.depth);
-    packed_b = up(rows * depth + kSlack, 16);
-    sums = packed_b + up(columns * depth + kSlack, 16);
+    packed_b = round_up(rows * depth + kSlack, 16);
+    sums = packed_b + round_up(columns * depth + kSlack, 16);
     end = sums + rows * kBlockColumns;
   }
   size_t packed_b, sums, end;

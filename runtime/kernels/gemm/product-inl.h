@@ -15,6 +15,7 @@
 
 #include <hwy/highway.h>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,10 +36,6 @@ constexpr size_t kVectors = 2;
 constexpr size_t kTile = kVectors * kLanes;
 // pack() writes whole vectors, each one over what the last one wrote too much.
 static_assert(kRows <= kLanes || kRows % kLanes == 0, "a panel is filled by whole vectors");
-
-HWY_INLINE constexpr size_t round_up(size_t count, size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
 
 // Writes to[c * stride + r] = scale * from[r * from_stride + c] for `rows` rows, 0 for those up to
 // `stride`. May write kLanes - 1 floats more.

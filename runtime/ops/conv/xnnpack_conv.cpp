@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/conv/unfold_width.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
 #include "runtime/ops/common/xnnpack_product.h"
@@ -122,9 +123,9 @@ struct Geometry {
 // which for images of few channels is by zeros for the most part.
 bool unfolds_width(const Geometry& conv) {
   constexpr size_t kUnit = 8, kMultiplicationsPerByte = 16; // in the time that a byte of the image takes to be unfolded
-  const auto padded = [](size_t channels) { return (channels + kUnit - 1) / kUnit * kUnit; };
   const size_t channels = conv.group_input_channels, unfolded = conv.kernel_width * channels;
-  const size_t saved = conv.kernel_width * padded(channels) - padded(unfolded); // in each row of a window
+  const size_t saved =
+      conv.kernel_width * round_up(channels, kUnit) - round_up(unfolded, kUnit); // in each row of a window
   return conv.groups == 1 && conv.dilation_width == 1 &&
       saved * conv.kernel_height * conv.group_output_channels >=
       kMultiplicationsPerByte * unfolded * conv.stride_height;
@@ -141,7 +142,7 @@ class XnnpackConv : public XnnpackKernel {
         format_(product_format(node, float16, node.attributes<Attributes>().dynamic_quantization())),
         unfolds_width_(
             !kIsTransposed && (format_ == ProductFormat::Int8 || format_ == ProductFormat::Int8ByChannel) &&
-            unfolds_width(Geometry(node.attributes<Attributes>(), node.input(1).shape))) {}
+            unfolds_width(geometry_of(node))) {}
 
  protected:
   Status create_operators(const NodeContext& node, ConstantSource& constants) override {
@@ -244,14 +245,16 @@ class XnnpackConv : public XnnpackKernel {
     return format_ == ProductFormat::DynamicInt8 || format_ == ProductFormat::DynamicUInt8;
   }
 
+  static Geometry geometry_of(const NodeContext& node) {
+    return Geometry(node.attributes<Attributes>(), node.input(1).shape);
+  }
   // Of the operator.
   Geometry geometry(const NodeContext& node) const {
-    const Geometry conv(node.attributes<Attributes>(), node.input(1).shape);
-    return unfolds_width_ ? conv.with_unfolded_width() : conv;
+    return unfolds_width_ ? geometry_of(node).with_unfolded_width() : geometry_of(node);
   }
 
   Status reshape_unfold(const NodeContext& node) {
-    const Geometry conv(node.attributes<Attributes>(), node.input(1).shape);
+    const Geometry conv = geometry_of(node);
     const Shape& x = node.input(0).shape;
     const TensorType unfolded{DType::Int8, {x[0], x[1], node.output().shape[2], conv.kernel_width, x[3]}};
     ETX_RETURN_IF_ERROR(check_size(unfolded).in("its image of unfolded windows"));

@@ -105,7 +105,8 @@ GraphDef integer_convs(bool by_channel) {
   add(conv2d(kOne, {2, 2, 2, 2}, {2, 2}, 8), {8, 3, 3, 1}, 8);
   add(conv2d(kOne, kBorder, kOne, 2), {6, 3, 3, 4}, 6);
   add(conv_transpose2d(kOne, kBorder), {5, 3, 3, 6}, 5);
-  output_float(g, x, images.dims(5));
+  add(conv2d(kOne, kBorder), {16, 3, 3, 5}, 16); // so many of so few channels that the width is unfolded
+  output_float(g, x, images.dims(16));
   return g;
 }
 
@@ -270,8 +271,8 @@ void PrintTo(const Named& graph, std::ostream* stream) {
 std::vector<Named> graphs() {
   return {
       {"float_convs", float_convs(), 5},
-      {"convs_of_one_scale", integer_convs(false), 5},
-      {"convs_by_channel", integer_convs(true), 5},
+      {"convs_of_one_scale", integer_convs(false), 6},
+      {"convs_by_channel", integer_convs(true), 6},
       {"dynamically_quantized_images", dynamically_quantized_images(), 3},
       {"pools", pools(), 4},
       {"products", products(), 8},

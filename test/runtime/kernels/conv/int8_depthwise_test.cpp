@@ -79,11 +79,13 @@ void check(const Case& c, bool by_channel = true, bool has_bias = true) {
   const Tensor bias = random_integers(DType::Int32, {channels}, -9999, 9999);
   const Tensor y = reference(p, x, w, has_bias ? &bias : nullptr);
   std::vector<std::optional<Tensor>> inputs{x, w};
+  std::vector<size_t> constants{1};
   if (has_bias) {
     inputs.emplace_back(bias);
+    constants.push_back(2);
   }
   SCOPED_TRACE(x.type.to_string() + " by " + w.type.to_string());
-  check_kernel(plain_case<Int8DepthwiseConv>(p, inputs, {y.type}, {1}), y, {}, Isas::WithVnni);
+  check_kernel(plain_case<Int8DepthwiseConv>(p, inputs, {y.type}, constants), y, {}, Isas::WithVnni);
 }
 
 TEST(Int8DepthwiseConv, Windows) { // input, window, stride and padding of height and of width
