@@ -94,17 +94,24 @@ void log(const Notes& notes) {
   }
 }
 
-// The states that methods of this group share, as long as one of them is loaded.
-std::shared_ptr<States> states_of_group(int group) {
+// What methods with this key share, as long as one of them is loaded.
+template <typename T, typename Key>
+std::shared_ptr<T> shared_by(Key key) {
   static auto* const mutex = new TableMutex;
-  static auto* const groups = new std::unordered_map<int, std::weak_ptr<States>>;
+  static auto* const items = new std::unordered_map<Key, std::weak_ptr<T>>;
+  std::shared_ptr<T> item; // before the lock: goes without
   const std::lock_guard<TableMutex> lock(*mutex);
-  std::shared_ptr<States> states = (*groups)[group].lock();
-  if (states == nullptr) {
-    states = std::make_shared<States>();
-    (*groups)[group] = states;
+  if (const auto found = items->find(key); found != items->end()) {
+    item = found->second.lock();
   }
-  return states;
+  if (item == nullptr) {
+    item = std::make_shared<T>();
+    for (auto other = items->begin(); other != items->end();) {
+      other = other->second.expired() ? items->erase(other) : std::next(other);
+    }
+    items->emplace(key, item);
+  }
+  return item;
 }
 
 Status check_cpu() {
@@ -115,36 +122,30 @@ Status check_cpu() {
   return {};
 }
 
-// The memory in which methods compute that share it as `sharing` says, as long as one of them
-// is loaded. Null: its own.
-StatusOr<std::shared_ptr<Workspace>> shared_workspace(WorkspaceSharing sharing, BackendInitContext& context) {
-  static auto* const mutex = new TableMutex;
-  static auto* const workspaces = new std::unordered_map<const void*, std::weak_ptr<Workspace>>;
-  const void* key = nullptr;
-  switch (sharing) {
-    case WorkspaceSharing::None:
-      return std::shared_ptr<Workspace>();
-    case WorkspaceSharing::Model:
-      // All methods of a program get its data from the same place.
-      key = context.get_named_data_map();
-      if (key == nullptr) {
-        key = context.get_runtime_allocator();
-      }
-      break;
-    case WorkspaceSharing::Global:
-      break;
-  }
-  const std::lock_guard<TableMutex> lock(*mutex);
-  const auto found = workspaces->find(key);
-  std::shared_ptr<Workspace> workspace = found == workspaces->end() ? nullptr : found->second.lock();
-  if (workspace == nullptr) {
-    workspace = std::make_shared<Workspace>();
-    for (auto other = workspaces->begin(); other != workspaces->end();) {
-      other = other->second.expired() ? workspaces->erase(other) : std::next(other);
+// An address that the methods of a program have in common: of the last name in its data. Beside .ptd files ExecuTorch
+// makes a map for each method, in which what the program has itself comes last.
+const void* key_of_program(BackendInitContext& context) {
+  const NamedDataMap* const data = context.get_named_data_map();
+  const Result<uint32_t> count = data == nullptr ? Result<uint32_t>(0u) : data->get_num_keys();
+  if (count.ok() && *count > 0) {
+    if (const Result<const char*> name = data->get_key(*count - 1); name.ok()) {
+      return *name;
     }
-    workspaces->emplace(key, workspace);
   }
-  return workspace;
+  return data != nullptr ? static_cast<const void*>(data) : context.get_runtime_allocator();
+}
+
+// The memory in which methods compute that share it as `sharing` says. Null: its own.
+std::shared_ptr<Workspace> shared_workspace(WorkspaceSharing sharing, BackendInitContext& context) {
+  switch (sharing) {
+    case WorkspaceSharing::Model:
+      return shared_by<Workspace>(key_of_program(context));
+    case WorkspaceSharing::Global:
+      return shared_by<Workspace>(static_cast<const void*>(nullptr));
+    case WorkspaceSharing::None:
+      break;
+  }
+  return nullptr;
 }
 
 std::vector<BackendOption>& load_options_of_this_thread() {
@@ -225,9 +226,9 @@ StatusOr<std::unique_ptr<Delegate>> load(
   Profiler* const profiler = delegate->profile ? &tracing : nullptr;
   ETX_ASSIGN_OR_RETURN(Blob blob, open(static_cast<const uint8_t*>(*bytes), processed.size(), profiler));
   if (blob.num_states() > 0 && options.state_group != 0) {
-    delegate->states = states_of_group(options.state_group);
+    delegate->states = shared_by<States>(options.state_group);
   }
-  ETX_ASSIGN_OR_RETURN(delegate->workspace, shared_workspace(options.workspace_sharing, context));
+  delegate->workspace = shared_workspace(options.workspace_sharing, context);
   delegate->named_data = context.get_named_data_map();
   const SharedLock lock(*delegate);
   ETX_RETURN_IF_ERROR(create_executable(*delegate, std::move(blob), /*is_damaged=*/false, profiler, notes));

@@ -23,7 +23,7 @@ bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
 Status Executable::reserve_memory() {
   Workspace& workspace = *settings_.workspace;
   const size_t bytes = arena_bytes();
-  if (settings_.shrink_memory && !bound_.is_bound) {
+  if (settings_.shrink_memory) {
     if (bytes < most_bytes_ / 2) {
       workspace.release();
       most_bytes_ = 0;
@@ -259,6 +259,15 @@ Status Executable::run(
     if (output_stages_[i].is_active()) {
       std::memcpy(bound_.outputs[i], output_stages_[i].data(), types_[output_root(i)].bytes());
     }
+  }
+  if (settings_.shrink_memory && !waves_.empty()) { // now that all sizes are known
+    (void)guarded([this]() -> Status { // what there is no memory for the next call asks for
+      ETX_RETURN_IF_ERROR(reserve_memory());
+      for (uint32_t wave = 1; wave <= waves_.size(); ++wave) {
+        ETX_RETURN_IF_ERROR(settings_.workspace->reserve(placement_.arena_bytes(wave), wave));
+      }
+      return {};
+    });
   }
   return {};
 }

@@ -140,7 +140,12 @@ StatusOr<FreeableBuffer> ConstantReader::get(const schema::Constant& constant, s
   const char* key = constant.key()->c_str();
   ETX_CHECK(named_data_ != nullptr, InvalidProgram, "weight %s: the program carries no named data", key);
   Result<FreeableBuffer> data = named_data_->get_data(key);
-  ETX_CHECK(data.ok(), InvalidProgram, "weight %s is not in the program or its .ptd files", key);
+  ETX_CHECK(data.error() != Error::NotFound, InvalidProgram, "weight %s is not in the program or its .ptd files", key);
+  if (!data.ok()) {
+    // What InvalidExternalData says here is that packed weights are damaged.
+    const Error code = data.error() == Error::InvalidExternalData ? Error::AccessFailed : data.error();
+    return failure(code, "weight %s cannot be read: %s", key, executorch::runtime::to_string(data.error()));
+  }
   ETX_CHECK(
       data->size() >= bytes, InvalidProgram, "weight %s has %zu bytes, but %zu are needed", key, data->size(), bytes);
   ETX_CHECK(data->data_safe().ok(), NotSupported, "weight %s is not in memory that this CPU can address", key);

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,6 +125,9 @@ class Writer {
 
   void write(const void* data, size_t size) {
     const char* bytes = static_cast<const char*>(data);
+    if (size > most_bytes_ - position_ && error_ == 0) {
+      error_ = EFBIG; // a signal would come with what the system says, and end the process
+    }
     while (size > 0 && error_ == 0) {
       const ssize_t written = ::write(descriptor_, bytes, std::min<size_t>(size, 1 << 30));
       if (written > 0) {
@@ -147,7 +151,13 @@ class Writer {
   }
 
  private:
+  static uint64_t most_bytes() {
+    rlimit limit{};
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
+  }
+
   const int descriptor_;
+  const uint64_t most_bytes_ = most_bytes();
   uint64_t position_ = 0;
   int error_ = 0;
 };
@@ -172,6 +182,14 @@ class Temporary {
   }
   int get() const {
     return file_.get();
+  }
+  // Whoever may read the file there may read this one, if both have the same owner. Nobody else may write.
+  void keep_readers_of(const std::string& path) const {
+    struct stat old {};
+    if (stat(path.c_str(), &old) == 0 && old.st_uid == geteuid() &&
+        fchown(get(), static_cast<uid_t>(-1), old.st_gid) == 0) {
+      fchmod(get(), S_IRUSR | S_IWUSR | (old.st_mode & (S_IRGRP | S_IROTH)));
+    }
   }
   Status rename_to(const std::string& path) {
     if (rename(name_.c_str(), path.c_str()) != 0) {
@@ -405,6 +423,7 @@ Status PackedFile::write(const PackedByKey& used) const {
   if (errno != 0 || pwrite(file->get(), &header, sizeof(header), 0) != sizeof(header)) {
     return system_error("cannot write it");
   }
+  file->keep_readers_of(path_);
   return file->rename_to(path_);
 }
 

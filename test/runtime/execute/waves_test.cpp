@@ -293,6 +293,50 @@ TEST_F(KnownSizesTest, SumInAPass) {
   }
 }
 
+// As with sizes of arguments: after the call that needs less. The next one like it allocates nothing.
+TEST_F(WavesTest, ShrinksIfAsked) {
+  constexpr int64_t kRows = 256, kColumns = 64;
+  GraphDef g;
+  const int64_t found = g.ranged(DimOp::FoundSize, 1, 0, 0, kRows, kRows);
+  const uint32_t x = g.input({kRows, kColumns});
+  const uint32_t places = found_places(g, found, kRows);
+  const uint32_t picked = g.node(index(0), {x, places}, {found, kColumns});
+  const uint32_t w = g.constant({kColumns, kColumns}, some_numbers(kColumns * kColumns));
+  const uint32_t product = g.node(linear(), {picked, w}, {found, kColumns});
+  g.output(g.node(reduce(schema::ReduceKind::Sum, {0, 1}), {product}, {}));
+  const auto sum = [&](size_t count) {
+    GraphCall call;
+    call.sizes = {{{kRows, kColumns}, 0}, {{kRows}, 0}};
+    call.inputs.resize(2);
+    std::vector<float> mask(kRows);
+    std::fill_n(mask.begin(), count, 1.0f);
+    const std::vector<float> numbers = some_numbers(kRows * kColumns, 2);
+    for (const auto& [input, of] : {std::pair(0, &numbers), {1, &mask}}) {
+      call.inputs[input].resize(of->size() * sizeof(float));
+      std::memcpy(call.inputs[input].data(), of->data(), call.inputs[input].size());
+    }
+    const Results results = run(*executable_, call);
+    EXPECT_TRUE(results.status.ok()) << results.status.message();
+    return as<float>(results.outputs[0]).at(0);
+  };
+  load(g);
+  const float of_all = sum(kRows), of_eight = sum(8);
+  const size_t kept = executable_->workspace().bytes();
+  EXPECT_GT(kept, kRows * kColumns * sizeof(float));
+  Executable::Settings settings;
+  settings.shrink_memory = true;
+  load(g, std::move(settings));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(sum(kRows), of_all);
+    EXPECT_EQ(executable_->workspace().bytes(), kept);
+    for (int call = 0; call < 2; ++call) {
+      EXPECT_EQ(sum(8), of_eight);
+      EXPECT_LT(executable_->workspace().bytes(), kept / 4);
+    }
+    EXPECT_GT(executable_->workspace().bytes(), 8 * kColumns * sizeof(float));
+  }
+}
+
 // A size that is known before has to be the one that is found.
 TEST_F(WavesTest, RefusesAnotherSizeThanTheOneItKnows) {
   GraphDef g;

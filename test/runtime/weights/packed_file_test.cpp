@@ -136,18 +136,55 @@ TEST_F(PackedFileTest, AReadOnlyFolderWithAFileSavesPacking) {
   expect_cached("a");
 }
 
+// Also where a write past the limit would end the process.
 TEST_F(PackedFileTest, AFullDiskIsNoProblem) { // Robustness: W4
-  for (const size_t limit : {0, 10, 100, 3000, 6000}) {
-    SCOPED_TRACE(limit);
-    const int result = in_process([&] {
-      signal(SIGXFSZ, SIG_IGN);
-      const rlimit limits{limit, limit};
-      setrlimit(RLIMIT_FSIZE, &limits);
-      const bool is_right = compute("a", path_) == expected_["a"];
-      return is_right && problem_.find("cannot write it: File too large") != std::string::npos ? 0 : 1;
-    });
-    EXPECT_EQ(result, 0);
-    EXPECT_THAT(files(), IsEmpty());
+  expect_right();
+  const size_t whole = content().size();
+  for (const auto action : {SIG_IGN, SIG_DFL}) {
+    for (const size_t limit : {size_t{0}, size_t{10}, size_t{100}, size_t{3000}, size_t{6000}, whole - 1, whole}) {
+      SCOPED_TRACE(limit);
+      unlink(path_.c_str());
+      const int result = in_process([&] {
+        signal(SIGXFSZ, action);
+        const rlimit limits{limit, limit};
+        setrlimit(RLIMIT_FSIZE, &limits);
+        const bool is_right = compute("a", path_) == expected_["a"];
+        const std::string expected = limit < whole ? "cannot write it: File too large" : "";
+        return is_right && problem_ == expected ? 0 : 1;
+      });
+      EXPECT_EQ(result, 0);
+      EXPECT_EQ(files().size(), limit < whole ? 0u : 1u);
+    }
+  }
+}
+
+TEST_F(PackedFileTest, WhoMayReadTheFileMayReadTheNext) {
+  const auto mode = [&] {
+    struct stat info {};
+    EXPECT_EQ(stat(path_.c_str(), &info), 0);
+    return info.st_mode & 07777;
+  };
+  expect_right("a");
+  EXPECT_EQ(mode(), 0600u) << "a new one is for its user";
+  for (const auto& [old, next] :
+       {std::pair(0644u, 0644u), {0640u, 0640u}, {0666u, 0644u}, {0444u, 0644u}, {0700u, 0600u}}) {
+    for (const char* content : {"", "ETXPACK\n of another version"}) {
+      put(content);
+      ASSERT_EQ(chmod(path_.c_str(), old), 0);
+      expect_right("a");
+      EXPECT_EQ(mode(), next);
+      chmod(path_.c_str(), 0600);
+    }
+  }
+  ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
+  expect_right("b"); // adds to it
+  EXPECT_EQ(mode(), 0644u);
+  expect_cached("b");
+  if (geteuid() == 0) { // whoever made the file of somebody else does not say who reads ours
+    put("");
+    ASSERT_EQ(chown(path_.c_str(), 65534, static_cast<gid_t>(-1)), 0);
+    expect_right("a");
+    EXPECT_EQ(mode(), 0600u);
   }
 }
 
