@@ -16,7 +16,7 @@ _ENABLED = "backend.xnnpack.enabled"
 def main() -> None:
     """Exports as ``sys.argv`` says and prints how much is delegated, what is not, and why."""
     if not any(argument.lstrip("+").startswith(f"{_ENABLED}=") for argument in sys.argv):
-        sys.argv.append(f"{_ENABLED}=True")
+        sys.argv.append(f"++{_ENABLED}=True")  # also where the file of --config, all there is then, has no such key
     with partitioner_of_exporter(EtXnnpackPartitioner) as partitioners:
         run_exporter()
     for partitioner in partitioners:

@@ -3,11 +3,15 @@
 only to check them, or of what the program computes itself."""
 
 import torch
+from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph
 from torch.fx import Node as FxNode
 
 from .graph_edit import add_call
+from .lowering.size_plan import largest, widen
+from .lowering.sizes import Sizes
+from .lowering.unsupported import Unsupported
 from .private.sizes import largest_of, may_be_negative, move_symbols
 from .private.torch import OpOverload, alias_of, fake_empty
 
@@ -73,7 +77,7 @@ def drop_checks_of_data(graph: Graph) -> None:
         graph.eliminate_dead_code()
 
 
-def find_integers(graph: Graph) -> None:
+def find_integers(graph: Graph, program: ExportedProgram) -> None:
     """``item(x)`` -> ``sym_size(nonzero(arange(bound + 1) < x), 0)`` of an ``x`` that the program computes.
 
     ExecuTorch reads an integer between two calls of delegates; a size that is found in data may be inside of one. It is
@@ -83,8 +87,11 @@ def find_integers(graph: Graph) -> None:
         value = node.meta.get("val")
         if node.target not in READS or not isinstance(value, torch.SymInt) or may_be_negative(value):
             continue
-        source, bound = node.args[0], largest_of(value)
-        if bound is None or bound > _LARGEST_FOUND or _element(source)[0].op == "placeholder":
+        source = node.args[0]
+        if _element(source)[0].op == "placeholder":
+            continue
+        bound = _bound(value, graph, program)
+        if bound is None or bound > _LARGEST_FOUND:
             continue
         x = source.meta["val"]
         with graph.inserting_before(node):
@@ -100,6 +107,22 @@ def find_integers(graph: Graph) -> None:
         move_symbols(node, found)
         node.replace_all_uses_with(size)
         graph.erase_node(node)
+
+
+def _bound(value: torch.SymInt, graph: Graph, program: ExportedProgram) -> int | None:
+    """The most that it can be, with sizes of 0 and 1 where the lowering allows them and export does not."""
+    bound = largest_of(value)
+    sizes = Sizes(program)
+    try:
+        expr = sizes.convert(value)
+        for node in graph.nodes:
+            for size in getattr(node.meta.get("val"), "shape", ()) if node.op == "placeholder" else ():
+                sizes.convert(size)
+    except Unsupported:
+        return bound
+    ranges = widen(sizes.ranges, sizes.assumed, sizes.conditions())
+    most = largest(expr, ranges)
+    return bound if most is None else most
 
 
 def _read_from_inputs(graph: Graph, inputs: set[FxNode]) -> None:

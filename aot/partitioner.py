@@ -162,32 +162,43 @@ def _place_sizes(program: ExportedProgram, groups: dict[int, list[FxNode]], dept
     return torn
 
 
-def _tag_states(program: ExportedProgram) -> None:
+def _tag_states(program: ExportedProgram) -> list[Refusal]:
     """Gives a buffer that the program writes to to the delegate that alone reads and writes it.
 
-    Any other one stays with ExecuTorch: an input, and a result that ExecuTorch copies back.
+    Any other one stays with ExecuTorch: an input, and a result that ExecuTorch copies back. Returns why.
     """
     known = Placeholders(program)
     placeholders = {known.mutated_buffer(n): n for n in program.graph.nodes if n.op == "placeholder"}
     results = program.graph.output_node().args[0]
     times = collections.Counter(results)
     owned: dict[str, dict[FxNode, FxNode]] = collections.defaultdict(dict)  # by tag: result and buffer
+    names: dict[FxNode, str] = {}
+    left: dict[FxNode, str] = {}
     for spec, result in zip(program.graph_signature.output_specs, results, strict=True):
         if spec.kind != OutputKind.BUFFER_MUTATION:
             continue
         buffer = placeholders[spec.target]
+        names[buffer] = spec.target
         tag = result.meta.get("delegation_tag")
         readers = [*buffer.users, *(user for user in result.users if user.op != "output")]
-        alone = all(reader.meta.get("delegation_tag") == tag for reader in readers)
-        if tag is not None and buffer.users and alone and times[result] == 1:
+        if tag is None or any(reader.meta.get("delegation_tag") != tag for reader in readers):
+            left[buffer] = "an operator outside or another delegate call reads or writes it"
+        elif not buffer.users:
+            left[buffer] = "nothing reads it"
+        elif times[result] > 1:
+            left[buffer] = "what is written to it is another result, too"
+        else:
             owned[tag][result] = buffer
     with_results = _tags_with_results(program, {result for states in owned.values() for result in states})
     for tag, states in owned.items():
         if tag not in with_results:
-            # ExecuTorch drops a call that has no results, whatever else it does.
-            del states[min(states, key=lambda result: result.meta["val"].numel())]
+            smallest = min(states, key=lambda result: result.meta["val"].numel())
+            left[states.pop(smallest)] = (
+                "ExecuTorch drops a delegate call without a result, so this buffer is one; have the method return something"
+            )
         for buffer in states.values():
             buffer.meta["delegation_tag"] = tag
+    return [Refusal(buffer.name, names[buffer], reason) for buffer, reason in left.items()]
 
 
 def _leave_parameters(program: ExportedProgram) -> None:
@@ -334,7 +345,9 @@ class EtXnnpackPartitioner(Partitioner):
                     node.meta["delegation_tag"] = tag
             tag_constant_data(exported_program)
             _leave_parameters(exported_program)
-            _tag_states(exported_program)
+            report.buffers.extend(_tag_states(exported_program))
+            for buffer in report.buffers:
+                logger.warning("%s: %s stays with ExecuTorch: %s", method, buffer.target, buffer.reason)
             keep_output_last(exported_program.graph_module)
         return PartitionResult(exported_program, tags)
 

@@ -53,7 +53,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     write_out_cache_updates(graph)
     compute_on_tensors(graph)
     drop_checks_of_data(graph)
-    find_integers(graph)
+    find_integers(graph, program)
     _name_results(graph, signature)
     for node in list(graph.nodes):
         if node.target in _SPLITS:

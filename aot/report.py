@@ -17,10 +17,10 @@ from .lowering.nodes import is_size, target_name
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """Why one node stays outside, or why an operator of the delegate computes in float32."""
+    """Why one node or buffer stays outside, or why an operator of the delegate computes in float32."""
 
     node: str  #: name in the graph: "aten_embedding_default"
-    target: str  #: "aten.embedding.default"; in the delegate its name there, "Embedding"
+    target: str  #: "aten.embedding.default"; in the delegate its name there, "Embedding"; of a buffer its name, "cache"
     reason: str
 
 
@@ -46,6 +46,8 @@ class Report(_Report):
     refusals: tuple[Refusal, ...]
     #: what computes in float32 between dequantize and quantize in a quantized program; known when it is lowered
     float_fallbacks: list[Refusal] = dataclasses.field(default_factory=list)
+    #: buffers that the program writes to and that are no state of the delegate; known when it is lowered
+    buffers: list[Refusal] = dataclasses.field(default_factory=list)
     #: what the options of the partitioner name and the program does not have, as text
     unmatched: tuple[str, ...] = ()
     method: str = "forward"
@@ -69,6 +71,7 @@ class Report(_Report):
             "between": [list(nodes) for nodes in self.between],
             "outside": [dataclasses.asdict(r) for r in self.refusals],
             "float_fallbacks": [dataclasses.asdict(r) for r in self.float_fallbacks],
+            "buffers": [dataclasses.asdict(r) for r in self.buffers],
             "unmatched": list(self.unmatched),
         }
 
@@ -84,6 +87,7 @@ class Report(_Report):
                 f"{len(self.float_fallbacks)} of a quantized program compute in float32",
                 *_grouped(self.float_fallbacks),
             ]
+        lines += [f"  the buffer {b.target} stays with ExecuTorch: {b.reason}" for b in self.buffers]
         lines += self.unmatched
         return "\n".join(lines)
 
@@ -107,6 +111,11 @@ class ProgramReport(_Report):
     def float_fallbacks(self) -> list[Refusal]:
         """What computes in float32 between dequantize and quantize in a quantized program, of all methods."""
         return [refusal for report in self.methods.values() for refusal in report.float_fallbacks]
+
+    @property
+    def buffers(self) -> list[Refusal]:
+        """Buffers that a method writes to and that are no state of its delegate, of all methods."""
+        return [refusal for report in self.methods.values() for refusal in report.buffers]
 
     @property
     def unmatched(self) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ class Quantization:
     """What integers of ``dtype`` stand for: q for (q - zero_point) * scale.
 
     Scale (float32) and zero point (int32) have rank 0, as they always do if each is one number, or the rank of the
-    tensor and sizes that divide those of the tensor: each element is for a block.
+    tensor and sizes that divide those of the tensor: each element is for a block. Constants may have zero points of
+    float32 that are not whole until ``write_out_zero_points``, the first pass that looks at them.
     """
 
     dtype: DType
@@ -44,9 +45,14 @@ class Quantization:
             for p in (self.scale, self.zero_point)
         )
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its zero points are integers."""
+        return self.zero_point.dtype == np.int32
+
     @functools.cached_property
     def key(self):
-        return self.dtype, self.scale.shape, self.scale.tobytes(), self.zero_point.tobytes()
+        return self.dtype, self.is_whole, self.scale.shape, self.scale.tobytes(), self.zero_point.tobytes()
 
     def __eq__(self, other):
         return isinstance(other, Quantization) and self.key == other.key

@@ -136,7 +136,8 @@ def _parse_value(text: str) -> Value:
     if stored is None:
         return value
     blocks = tuple(int(b) for b in _split(blocks or ""))
-    parameters = _parse_parameter(scale, np.float32, blocks, 1), _parse_parameter(zero_point, np.int32, blocks, 0)
+    zero_dtype = np.float32 if "." in zero_point else np.int32
+    parameters = _parse_parameter(scale, np.float32, blocks, 1), _parse_parameter(zero_point, zero_dtype, blocks, 0)
     return dataclasses.replace(value, quantization=Quantization(DType[stored], *parameters))
 
 

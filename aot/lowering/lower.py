@@ -12,11 +12,12 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
+from ...serialization import schema
 from ...serialization.arrays import NUMPY_DTYPES, REDUCED_FLOATS
 from ...serialization.schema import DType
 from .. import ops
 from ..complex_borders import READERS, has_rule, touches_complex
-from ..ir import Graph, Input, Source, Value
+from ..ir import Graph, Input, Source, Value, dims
 from ..placeholders import Placeholders
 from ..private.executorch import debug_handle
 from ..private.torch import leaves, parameters
@@ -265,8 +266,16 @@ class Lowering(RowContext):
     def build(self) -> Graph:
         graph = self.build_plain()
         conditions = self._sizes.conditions()
-        graph = dataclasses.replace(graph, ranges=widen(graph.ranges, self._sizes.assumed, conditions))
+        ranges = widen(graph.ranges, self._sizes.assumed, conditions, self._most_found(graph))
+        graph = dataclasses.replace(graph, ranges=ranges)
         return dataclasses.replace(graph, ranges=plan_sizes(graph, conditions))
+
+    @staticmethod
+    def _most_found(graph: Graph) -> dict[str, int]:
+        """By symbol, one less than the elements among which it is found: all of them stand for a number out of range
+        (``find_integers``)."""
+        nodes = ((n, dims.numel(graph.values[n.inputs[0]].shape)) for n in graph.nodes if n.is_a(schema.Nonzero))
+        return {n.found.name: elements - 1 for n, elements in nodes if n.found and isinstance(elements, int)}
 
     def build_plain(self) -> Graph:
         """The graph, planned for the bounds of its sizes, whether or not that is possible."""

@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 import sympy
 
@@ -328,8 +329,19 @@ def plan_sizes(graph: Graph, conditions: Iterable = ()) -> dict[str, Range]:
     }
 
 
-def widen(ranges: Mapping[str, Range], assumed: Mapping[str, int], conditions: Iterable) -> dict[str, Range]:
-    """``ranges`` without bounds that follow from ``assumed`` least sizes only.
+def largest(dim: dims.Dim, ranges: Mapping[str, Range]) -> int | None:
+    """The most that it can be with symbols in ``ranges``; None if that has no bound."""
+    high = interval(dim, {dims.symbol(name): (r.min, _high(r)) for name, r in ranges.items()})[1]
+    return int(high) if high < UNBOUNDED else None
+
+
+def widen(
+    ranges: Mapping[str, Range],
+    assumed: Mapping[str, int],
+    conditions: Iterable,
+    most: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, Range]:
+    """``ranges`` without bounds that follow from ``assumed`` least sizes only, up to ``most``.
 
     Of a position and a length that together stay inside a cache export concludes that the position
     is two less than the cache is long, because it takes every length for 2 at least.
@@ -351,6 +363,6 @@ def widen(ranges: Mapping[str, Range], assumed: Mapping[str, int], conditions: I
         if tight[symbol][0] >= low:
             low = min(low, loose[symbol][0])
         if high is not None and tight[symbol][1] <= high:
-            high = max(high, loose[symbol][1])
+            high = max(high, min(loose[symbol][1], most.get(name, UNBOUNDED)))
         result[name] = dataclasses.replace(r, min=low, max=high)
     return result

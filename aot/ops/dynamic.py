@@ -7,7 +7,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, QParamsKind
-from .quantize import dequantize, quantize
+from .quantize import as_zero_points, dequantize, quantize
 from .registry import op
 
 _quantized = functools.partial(op, dtypes=DType)
@@ -93,7 +93,7 @@ def _blocks(c, x, block_size, scale, zero_point):
     scale = c.reshape(c.operand(scale, DType.Float32), shape)
     if zero_point is None or zero_point.shape == (0,):
         return scale, _zeros(c, shape)
-    return scale, c.reshape(c.operand(zero_point, DType.Int32), shape)
+    return scale, c.reshape(as_zero_points(c, zero_point), shape)
 
 
 def _zeros(c, shape):
@@ -120,7 +120,8 @@ def _rows(x):
 
 @_quantized("quantized_decomposed.quantize_per_token.default")
 def quantize_per_token(c, input, scales, zero_points, quant_min, quant_max):
-    return quantize(c, input, *_blocks(c, input, _rows(input), scales, zero_points), quant_min, quant_max)
+    parameters = _blocks(c, input, _rows(input), scales, zero_points)
+    return quantize(c, input, *parameters, quant_min, quant_max, rounds_last=True)
 
 
 @_quantized("quantized_decomposed.dequantize_per_token.default")
@@ -170,13 +171,14 @@ def _embedding(c, weight, scales, zero_points, indices, unpack=None, offset=0):
         c.require(weight.dtype == DType.UInt8, f"a packed table has type {weight.dtype.name}, not UInt8")
         x = unpack(x)
     zero_point = c.constant(np.array(offset, np.int32))
-    if zero_points is not None:
-        zeros = c.reshape(c.operand(zero_points, DType.Int32), (weight.shape[0], groups))
-        zeros = _picked(c, zeros, indices)
-        zero_point = c.node(schema.Binary(kind=BinaryKind.Add), zeros, zero_point, shape=zeros.shape)
-    else:
-        zero_point = c.node(schema.Expand(shape=scale.shape), zero_point, shape=scale.shape)
-    return dequantize(c, x, scale, zero_point)
+    if zero_points is None:
+        return dequantize(c, x, scale, c.node(schema.Expand(shape=scale.shape), zero_point, shape=scale.shape))
+    zeros = _picked(c, c.reshape(as_zero_points(c, zero_points), (weight.shape[0], groups)), indices)
+    if zeros.dtype == DType.Int32:
+        zeros = c.node(schema.Binary(kind=BinaryKind.Add), zeros, zero_point, shape=zeros.shape)
+    elif offset:  # whose sum with them would be rounded
+        x = c.node(schema.Binary(kind=BinaryKind.Sub), c.cast(x, DType.Int32), zero_point, shape=x.shape)
+    return dequantize(c, x, scale, zeros)
 
 
 @_quantized("quantized_decomposed.embedding_byte.default", "quantized_decomposed.embedding_byte.dtype")

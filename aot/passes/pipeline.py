@@ -26,9 +26,13 @@ from .recognize_squared_difference import recognize_squared_difference
 from .remove_no_ops import remove_no_ops
 from .sink_reshapes import sink_reshapes
 from .transpose_matmul import transpose_matmul
+from .write_out_zero_points import write_out_zero_points
+
+_REPORTING = (write_out_zero_points, fold_quantization)
 
 PIPELINE = [
     drop_unused,  # lowering makes what nobody reads; later passes look at who reads a value
+    write_out_zero_points,  # the others know whole ones alone
     fold_constants,  # operands that become constants let more rules apply
     remove_no_ops,
     drop_casts,  # they stand between operators that could become one
@@ -60,12 +64,13 @@ PIPELINE = [
 def optimize(graph: Graph, float_fallbacks: list[tuple[str, str, str]] | None = None) -> Graph:
     """Runs the pipeline. After each pass the graph is verified, its inputs and outputs are compared.
 
-    ``float_fallbacks`` gets name, operator and reason of what computes in float32 between dequantize and quantize.
+    ``float_fallbacks`` gets name, operator and reason of what computes in float32 between dequantize and quantize, or
+    with weights that become float32.
     """
     verify(graph)
     for run in PIPELINE:
         progress.step(f"pass {run.__name__}")
-        before, graph = graph, run(graph, float_fallbacks) if run is fold_quantization else run(graph)
+        before, graph = graph, run(graph, float_fallbacks) if run in _REPORTING else run(graph)
         try:
             verify(graph)
             check_interface(before, graph)

@@ -62,6 +62,7 @@ def test_a_report_is_data():
         "between": [[]],
         "outside": [],
         "float_fallbacks": [],
+        "buffers": [],
         "unmatched": [],
     }
     assert report.methods == {"forward": report}

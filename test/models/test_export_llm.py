@@ -4,8 +4,10 @@
 import pytest
 import torch
 from executorch.backends import et_xnnpack
+from executorch.backends.et_xnnpack import export_llm
 from executorch.runtime import Runtime
 from llm_exporter import ARCHITECTURES, CONTEXT, LAYERS, VARIANTS, VOCABULARY, assert_one_call, exported, inside
+from omegaconf import OmegaConf
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
@@ -55,3 +57,17 @@ def test_rotary_embeddings_are_one_operator_each(variant):
     operators = inside(exported("llama3", variant).program)
     assert operators.count("= RotaryEmbedding(") == 2 * LAYERS
     assert "= Concat(" not in operators
+
+
+def test_a_configuration_file_needs_not_name_the_backend(tmp_path, monkeypatch):
+    """The file of ``--config`` is all that the exporter's options are checked against."""
+    model = exported("llama3", "custom")
+    options = [option.replace("'", "") for option in model.options if not option.startswith("hydra.")]
+    config = OmegaConf.from_dotlist(options)
+    config.base.metadata = '{"get_bos_id": 1, "get_eos_ids": [2]}'
+    config.export.output_name = str(tmp_path / "model.pte")
+    OmegaConf.save(config, tmp_path / "config.yaml")
+    monkeypatch.setattr("sys.argv", ["export_llm", "--config", str(tmp_path / "config.yaml")])
+    monkeypatch.chdir(tmp_path)
+    export_llm.main()
+    assert_one_call((tmp_path / "model.pte").read_bytes())

@@ -121,6 +121,32 @@ class Counted(Parts):
         return super().forward(x[experts.argsort(stable=True)], counts)
 
 
+class TwoWrites(nn.Module):
+    """Two rows of a computed position, one behind the other, of lengths of which export takes both for 2 at least."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(8))
+
+    def forward(self, a, b, position):
+        start = (position + 0).item()
+        torch._check(start >= 0)
+        torch._check(start + a.shape[0] + b.shape[0] <= 8)
+        self.cache[start : start + a.shape[0]] = a
+        self.cache[start + a.shape[0] : start + a.shape[0] + b.shape[0]] = b
+        return self.cache * 1
+
+
+class Window(nn.Module):
+    """A read at the position that a mask tells."""
+
+    def forward(self, x, mask):
+        start = mask.sum().item()
+        torch._check(start >= 0)
+        torch._check(start + x.shape[0] <= 8)
+        return torch.arange(8.0)[start : start + x.shape[0]] + x
+
+
 class SignedBound(nn.Module):
     def forward(self, x, n):
         return x.clamp(min=n.item())
@@ -147,6 +173,39 @@ def test_positions(length):
     for position in -1, 16:
         with pytest.raises(RuntimeError):
             method.execute((calls[0][0], torch.tensor(position)))
+
+
+def test_computed_positions_up_to_the_end():
+    """Where lengths of 0 and 1 let them be larger than export's bound, and where a call must fail."""
+
+    def inputs(n, m, position):
+        return torch.ones(n), torch.full((m,), 2.0), torch.tensor(position)
+
+    sizes = [torch.export.Dim(name, min=1, max=4) for name in "nm"]
+    shapes = ({0: sizes[0]}, {0: sizes[1]}, None)
+    lowered = harness.lower_exported(torch.export.export(TwoWrites(), inputs(3, 2, 2), dynamic_shapes=shapes))
+    assert len(lowered.delegates) == 1 and not lowered.outside, str(lowered.report)
+    method, eager = Runtime.get().load_program(lowered.buffer).load_method("forward"), TwoWrites()
+    for n, m, position in ((2, 2, 4), (1, 2, 5), (1, 1, 6), (1, 1, 0), (4, 4, 0)):
+        for wrong in 9 - n - m, 8, 9, -1, 10**12:
+            with pytest.raises(RuntimeError):
+                method.execute(inputs(n, m, wrong))
+        torch.testing.assert_close(method.execute(inputs(n, m, position))[0], eager(*inputs(n, m, position)))
+
+
+def test_reads_at_a_computed_position_up_to_the_end():
+    shapes = ({0: torch.export.Dim("n", min=1, max=7)}, None)
+    lowered = harness.lower_exported(
+        torch.export.export(Window(), (torch.rand(3), torch.arange(12) < 2), dynamic_shapes=shapes)
+    )
+    assert len(lowered.delegates) == 1 and not lowered.outside, str(lowered.report)
+    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    for n, position in ((1, 7), (7, 1), (2, 6), (1, 0)):
+        x = torch.rand(n), torch.arange(12) < position
+        torch.testing.assert_close(method.execute(x)[0], Window()(*x))
+        for wrong in range(9 - n, 13):
+            with pytest.raises(RuntimeError):
+                method.execute((x[0], torch.arange(12) < wrong))
 
 
 def test_sizes_and_numbers():

@@ -175,3 +175,51 @@ def test_the_exported_program_stays_as_it_is():
     exported = torch.export.export(Constants(), (torch.rand(2),))
     harness.lower_exported(exported)
     assert exported.module()(torch.ones(2)).tolist() == [2, 3]
+
+
+class Writer(nn.Module):
+    """Has no result, or another one than its states."""
+
+    def __init__(self, has_result=False):
+        super().__init__()
+        self.register_buffer("small", torch.zeros(2))
+        self.register_buffer("large", torch.zeros(3))
+        self.has_result = has_result
+
+    def forward(self, x):
+        self.small.add_(x[:2])
+        self.large.mul_(x)
+        return x + 1 if self.has_result else None
+
+
+def test_a_method_without_a_result_says_which_buffer_stays_outside(caplog):
+    lowered = harness.lower_exported(torch.export.export(Writer(), (torch.ones(3),)))
+    assert state_inputs(lowered) == {"large"}
+    (buffer,) = lowered.report.buffers
+    assert buffer.target == "small" and "have the method return something" in buffer.reason
+    assert buffer.reason in str(lowered.report) and buffer.reason in caplog.text
+    assert lowered.report.to_dict()["buffers"][0]["target"] == "small"
+    lowered = harness.lower_exported(torch.export.export(Writer(has_result=True), (torch.ones(3),)))
+    assert state_inputs(lowered) == {"small", "large"} and lowered.report.buffers == []
+
+
+class Reader(nn.Module):
+    """Reads a buffer that another method writes."""
+
+    def __init__(self, writes):
+        super().__init__()
+        self.register_buffer("large", torch.zeros(3))
+        self.writes = writes
+
+    def forward(self, x):
+        if self.writes:
+            self.large.copy_(self.large)
+        return x * self.large
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_buffer_is_a_state_of_the_methods_that_write_it(writes):
+    """What docs/state-and-memory.md says of methods that only read it."""
+    x = torch.ones(3)
+    lowered = harness.lower_exported(torch.export.export(Reader(writes), (x,)))
+    assert state_inputs(lowered) == ({"large"} if writes else set())

@@ -145,8 +145,14 @@ def test_a_bound_that_export_only_assumed_is_widened():
     checks = [A + B <= 128, A <= C, B + C <= 900]
     wide = size_plan.widen(ranges, {"s0": 2}, checks)
     assert wide == {"s0": Range(0, 127, 3), "s1": Range(0, 128, 1), "s2": Range(0, 50, 9)}
+    assert size_plan.widen(ranges, {"s0": 2}, checks, {"s1": 127})["s1"] == Range(0, 127, 1)
     assert size_plan.widen(ranges, {}, checks) == ranges
     assert size_plan.widen({**ranges, "s1": Range(0, 100, 1)}, {"s0": 2}, checks)["s1"] == Range(0, 100, 1)
+
+
+def test_the_largest_of_a_size():
+    ranges = {"s0": Range(0, 127, 3), "s1": Range(2, None, 3)}
+    assert size_plan.largest(128 - A, ranges) == 128 and size_plan.largest(A + B, ranges) is None
 
 
 @pytest.mark.parametrize("count", (3, 8))
