@@ -194,7 +194,7 @@ def _tag_states(program: ExportedProgram) -> list[Refusal]:
         if tag not in with_results:
             smallest = min(states, key=lambda result: result.meta["val"].numel())
             left[states.pop(smallest)] = (
-                "ExecuTorch drops a call without results, so this buffer is one of them; have the method return a tensor"
+                "ExecuTorch drops a call without a result, so this buffer is one; have the method return a tensor"
             )
         for buffer in states.values():
             buffer.meta["delegation_tag"] = tag
