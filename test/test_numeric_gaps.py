@@ -83,6 +83,25 @@ def test_the_operator_that_computes_something_else_is_found(lowered, tmp_path):
     assert [name for name, gap in found.items() if gap > 1e-3] == ["aten__softmax_default", "aten_mul_tensor"]
 
 
+class TwoResults(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 16), torch.nn.Linear(16, 4)
+
+    def forward(self, x):
+        y = self.first(x)
+        return torch.softmax(self.second(y), -1), y
+
+
+def test_a_delegate_with_two_results(tmp_path):
+    inputs = (torch.rand(2, 8),)
+    exported = torch.export.export(TwoResults().eval(), inputs)
+    manager = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()], generate_etrecord=True)
+    found = gaps(manager.to_executorch(), inputs, tmp_path)
+    assert list(found) == ["aten_linear_default", "aten_linear_default_1", "aten__softmax_default"]
+    assert max(found.values()) < 1e-3
+
+
 def test_nothing_is_recorded_for_those_who_measure(lowered, tmp_path):
     module = portable_lib._load_for_executorch_from_buffer(lowered[0].buffer, enable_etdump=True)
     module.run_method("forward", EXAMPLE)

@@ -55,35 +55,37 @@ def bench(
     """
     from ..progress import step, work
     from . import program as reader
+    from . import tensors
     from .roofline import profile_of
 
     found = [(path, reader.read(path, options).method(method_name)) for path in programs]
-    types = [tuple(getattr(m.values[i], "type", m.values[i]) for i in m.inputs) for _, m in found]
-    for (path, _), one in zip(found, types, strict=True):
-        if one != types[0]:
+    for path, method in found:
+        if method.input_types != found[0][1].input_types:
             unreadable(f"{path}: takes other inputs than {programs[0]}: they cannot be compared")
     inputs = inputs_of(found[0][1], files, shapes, high, seed)
     results, profiles = [], []
     with tempfile.TemporaryDirectory() as folder:
         import torch
 
-        file = str(Path(folder, "inputs.pt"))
-        torch.save(inputs, file)
-        arguments = {"inputs": file, "options": options, "data": data_path}
+        arguments = {"options": options, "data": data_path}
+        takes = [str(Path(folder, f"inputs_{k}.pt")) for k in range(len(found))]
+        for file, (_, method) in zip(takes, found, strict=True):
+            torch.save(tensors.laid_out(method, inputs), file)
         with work("et-xnnpack bench"):
             for number in threads:
-                results += _measure(found, number, seconds, arguments)
+                results += _measure(found, takes, number, seconds, arguments)
                 if profile or roofline:
                     step(f"{count(number, 'thread')}: {'limits and times' if roofline else 'times'} of each operator")
                     profiles += [
-                        profile_of(path, method, folder, roofline, threads=number, **arguments)
-                        for path, method in found
+                        profile_of(path, method, folder, roofline, threads=number, inputs=file, **arguments)
+                        for file, (path, method) in zip(takes, found, strict=True)
                     ]
     data = {"method": found[0][1].name, "results": results, "profiles": profiles}
     emit(as_json, data, lambda: _print(data, top))
 
 
-def _measure(found, threads: int, seconds: float, arguments) -> list[dict]:
+def _measure(found, takes: list[str], threads: int, seconds: float, arguments) -> list[dict]:
+    """``takes``: the files with the inputs of each."""
     from ..progress import step
     from .worker import Worker
 
@@ -91,8 +93,8 @@ def _measure(found, threads: int, seconds: float, arguments) -> list[dict]:
         step(f"{count(threads, 'thread')}: loading")
         workers = [stack.enter_context(Worker()) for _ in found]
         loads = [
-            worker.load(path, method.name, threads=threads, operators=list(method.operators), **arguments)
-            for worker, (path, method) in zip(workers, found, strict=True)
+            worker.load(path, method.name, file, threads=threads, operators=list(method.operators), **arguments)
+            for worker, file, (path, method) in zip(workers, takes, found, strict=True)
         ]
         calls = []
         for worker in workers:

@@ -68,7 +68,8 @@ class Node:
     inputs: tuple[int | None, ...]
     outputs: tuple[int, ...]
     debug_handle: int
-    attributes: str  #: as text; empty without the runtime
+    attributes: str  #: as text, of long ones the beginning; empty without the runtime
+    exact: str  #: all of the attributes
     cost: Cost
     choice: Choice | None
 
@@ -93,8 +94,15 @@ class Blob:
     inputs: tuple[int | None, ...]
     outputs: tuple[int, ...]
     states: tuple[tuple[str, int], ...]  #: name and value
+    updates: tuple[int, ...]  #: of the states
     text: str | None  #: the graph, as ``et_xnnpack.inspect`` prints it
     plan: str | None
+    #: By value scales, zero points and axis; empty of what is not quantized.
+    quantizations: tuple[str, ...]
+    #: By value how its sizes are computed, of dynamic ones a hash.
+    formulas: tuple[tuple[int | str, ...], ...]
+    #: What else a program depends on, by what it is.
+    others: Mapping[str, object]
 
     @property
     def constants(self) -> list[Value]:
@@ -171,24 +179,34 @@ def read_blob(
     plan_at = lines.index(_PLAN) if _PLAN in lines else len(lines)
     written = [line for line in lines[:plan_at] if line.startswith("%")]
     choices = _choices(lines[plan_at + 1 :])
-    nodes = []
+    nodes, ranges = [], graph.ranges or []
     for i, node in enumerate(graph.nodes or []):
         op = _NAMES[node.attributesType]
         inputs = tuple(None if j == schema.NONE else int(j) for j in _list(node.inputs))
         outputs = tuple(int(j) for j in _list(node.outputs))
-        attributes = _attributes(written[i]) if written else ""
+        attributes, exact = _attributes(written[i]) if written else "", _exact(node.attributes, sizes)
         choice = choices.get(i)
         is_view = choice is not None and choice.by == "view"
         cost = Cost() if is_view else _cost(op, node.attributes, inputs, outputs, values)
-        nodes.append(Node(i, op, inputs, outputs, node.debugHandle, attributes, cost, choice))
+        nodes.append(Node(i, op, inputs, outputs, node.debugHandle, attributes, exact, cost, choice))
     return Blob(
         values,
         tuple(nodes),
         tuple(None if i.value == schema.NONE else i.value for i in graph.inputs or []),
         tuple(o.value for o in graph.outputs or []),
         tuple((s.name.decode(), s.value) for s in graph.states or []),
+        tuple(s.update for s in graph.states or []),
         None if text is None else "\n".join(lines[:plan_at]).rstrip() + "\n",
         None if text is None else "\n".join(lines[plan_at + 1 :]) + "\n",
+        tuple("" if v.quantization is None else _exact(v.quantization, sizes) for v in graph.values or []),
+        tuple(tuple(sizes.formula(dim.value) for dim in _list(v.dims)) for v in graph.values or []),
+        {
+            "orders of axes of inputs and outputs": [
+                [_list(one.dimOrder) for one in border or []] for border in (graph.inputs, graph.outputs)
+            ],
+            "ranges of sizes": sorted((sizes.formula(-1 - r.expr), r.min, r.max, r.planned) for r in ranges),
+            "initial states": [None if s.initial is None else _digest(s.initial) for s in graph.states or []],
+        },
     )
 
 
@@ -215,9 +233,19 @@ class _Sizes:
                 known.add(i)
             values.append(planned[i] if i in planned and i not in known else self._compute(graph, expr, values))
         self._values = values
+        self._formulas: list[str] = []
+        for expr in graph.exprs or []:
+            op = _DIM_OPS[expr.op]
+            operands = 0 if op in (*_LEAVES, "Const") else 1 if op == "Scale" else 2
+            words = [self._formulas[x] if k < operands else x for k, x in enumerate((expr.a, expr.b))]
+            self._formulas.append(hashlib.sha256(f"{op} {words}".encode()).hexdigest())
 
     def __call__(self, size: int) -> int:
         return size if size >= 0 else self._values[-1 - size]
+
+    def formula(self, size: int) -> int | str:
+        """A number, or what is the same in another graph that computes the same."""
+        return size if size >= 0 else self._formulas[-1 - size]
 
     def _compute(self, graph, expr, known: list[int]) -> int:
         op, a, b = _DIM_OPS[expr.op], expr.a, expr.b
@@ -252,9 +280,25 @@ def _value(i: int, value, sizes: _Sizes, named: Mapping[str, int]) -> Value:
         in_blob = 0 if value.constant.data is None else len(value.constant.data)
         half = 2 if value.constant.storage else 1  # stored in 16 bits
         stored = in_blob if key is None else named.get(key, size // half)
-        digest = key or hashlib.sha256(bytes(_list(value.constant.data))).hexdigest()
+        digest = _digest(value.constant)
     is_quantized = value.quantization is not None
     return Value(i, dtype.name, found, min(dims, default=0) < 0, size, key, stored, is_quantized, digest)
+
+
+def _digest(constant) -> str:
+    content = constant.key or hashlib.sha256(bytes(_list(constant.data))).hexdigest().encode()
+    return f"{content.decode()} {constant.storage}"
+
+
+def _exact(table, sizes: _Sizes) -> str:
+    """All fields of a generated object, with all numbers of each."""
+    if isinstance(table, generated.SizeT):
+        return str(sizes.formula(table.value))
+    if isinstance(table, (list, tuple, np.ndarray)):
+        return f"({', '.join(_exact(item, sizes) for item in table)})"
+    if hasattr(table, "__dict__"):
+        return " ".join(f"{name}={_exact(field, sizes)}" for name, field in vars(table).items())
+    return str(table)
 
 
 def _attributes(line: str) -> str:

@@ -2,14 +2,14 @@
 """``et-xnnpack diff``"""
 
 import dataclasses
-import difflib
+import filecmp
 
 import click
 
 from .errors import ExitCode, Failure, failed
 from .execute import data_option, option_option
 from .inspect import blob_of
-from .output import count, distance, emit, heading, json_option, say, size
+from .output import count, distance, emit, heading, json_option, say
 from .run import input_options, inputs_of, tolerance_options
 
 _LINES = 20  # of one kind that are listed
@@ -28,17 +28,17 @@ _LINES = 20  # of one kind that are listed
 def diff(
     a, b, method_name, results, files, seed, high, shapes, atol, rtol, options, data_path, as_json
 ):  # fmt: skip
-    """Compares two programs: methods, operators outside of delegates, and for delegates of et_xnnpack graphs,
-    weights and plans (those of a load with --option), node by node. Then runs both with the same inputs; where
-    results differ by more than the tolerances, it looks for the first node that does, by running both once more with
-    all values inside of the delegates as results. Exits with 1 if anything differs, and with 4 if a program does not
-    run.
+    """Compares two programs: methods, operators outside of delegates with their arguments, and for delegates of
+    et_xnnpack graphs, weights and plans (those of a load with --option), node by node. Then runs both with the same
+    inputs; where results differ by more than the tolerances, it looks for the first node that does, by running both
+    once more with all values inside of the delegates as results. Exits with 1 if anything differs, and with 4 if a
+    program does not run.
     """
     from ..progress import step, work
     from . import program as programs
 
     with work("et-xnnpack diff"):
-        first, second = programs.read(a, options), programs.read(b, options)
+        first, second = (programs.read(path, options, with_contents=True) for path in (a, b))
         names = [m.name for m in first.methods], [m.name for m in second.methods]
         if method_name is not None:
             names = [first.method(method_name).name], [second.method(method_name).name]
@@ -54,12 +54,13 @@ def diff(
                 one, other = first.method(name), second.method(name)
                 step(f"method {name}: comparing graphs, weights and plans")
                 found = compare_methods(first, one, second, other)
-                if results and not found["interface"]:
+                if results and (one.input_types, one.output_types) == (other.input_types, other.output_types):
                     found["results"] = _results(
                         a, one, b, other, files, shapes, high, seed, atol, rtol, options, data_path
                     )
                 data["methods"][name] = found
     data["same"] = not (data["only_in_a"] or data["only_in_b"] or any(map(_differs, data["methods"].values())))
+    data["same_bytes"] = filecmp.cmp(a, b, shallow=False)
     emit(as_json, data, lambda: _print(data))
     errors = [m["results"]["error"] for m in data["methods"].values() if m.get("results") and m["results"]["error"]]
     if errors:
@@ -76,6 +77,8 @@ def _differs(method: dict) -> bool:
 
 def compare_methods(first, one, second, other) -> dict:
     """What differs between two methods but for results."""
+    from .steps import compare_blobs, compare_instructions
+
     interface = []
     for kind in ("inputs", "outputs"):
         types = [[getattr(m.values[i], "type", m.values[i]) for i in getattr(m, kind)] for m in (one, other)]
@@ -89,6 +92,7 @@ def compare_methods(first, one, second, other) -> dict:
         numbers = one.operators.get(name, 0), other.operators.get(name, 0)
         if numbers[0] != numbers[1]:
             operators.append(f"{name}: {numbers[0]} became {numbers[1]}")
+    operators += compare_instructions(one, other)
     delegates = []
     for x, y in zip(one.delegates, other.delegates, strict=False):
         if x.backend != y.backend:
@@ -104,61 +108,17 @@ def compare_methods(first, one, second, other) -> dict:
     return {"interface": interface, "operators": operators, "delegates": delegates}
 
 
-def matching_nodes(a, b) -> list[tuple[int, int]]:
-    """Pairs of nodes that do the same with operands of the same types, in their order."""
-    lines = [_signatures(blob) for blob in (a, b)]
-    blocks = difflib.SequenceMatcher(None, *lines, autojunk=False).get_matching_blocks()
-    return [(block.a + k, block.b + k) for block in blocks for k in range(block.size)]
-
-
-def _signatures(blob) -> list[str]:
-    """Nodes without their numbers."""
-
-    def type_of(i):
-        return "none" if i is None else blob.values[i].type + (" const" if blob.values[i].is_constant else "")
-
-    return [
-        f"{', '.join(map(type_of, node.outputs))} = {node.op}({', '.join(map(type_of, node.inputs))}) {node.attributes}"
-        for node in blob.nodes
-    ]
-
-
-def compare_blobs(a, b) -> dict[str, list[str]]:
-    """Graphs, weights and plans of two delegates as lines of text."""
-    lines = [_signatures(blob) for blob in (a, b)]
-    graph = [
-        line for line in difflib.unified_diff(*lines, lineterm="", n=0) if not line.startswith(("---", "+++", "@@"))
-    ]
-    weights, plan = [], []
-    for i, j in matching_nodes(a, b):
-        x, y = a.nodes[i], b.nodes[j]
-        for k, operands in enumerate(zip(x.inputs, y.inputs, strict=True)):
-            if None not in operands:
-                v, w = a.values[operands[0]], b.values[operands[1]]
-                if v.digest != w.digest:
-                    weights.append(f"{x.name}, operand {k}: {v.type} has other content")
-        if (x.choice is None) != (y.choice is None):
-            continue
-        if x.choice is not None and (x.choice.by, x.choice.reason) != (y.choice.by, y.choice.reason):
-            plan.append(f"{x.name}: {x.choice.by}. {x.choice.reason} became {y.choice.by}. {y.choice.reason}")
-    sizes = [sum(v.stored_bytes for v in blob.constants) for blob in (a, b)]
-    if sizes[0] != sizes[1]:
-        weights.append(f"{size(sizes[0])} in all became {size(sizes[1])}")
-    return {"graph": graph, "weights": weights, "plan": plan}
-
-
 def _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, data_path) -> dict:
     from ..progress import step
     from . import tensors
-    from .execute import Loaded
     from .probe import first_difference
 
     step(f"method {one.name}: running both")
     inputs = inputs_of(one, files, shapes, high, seed)
     try:
         outputs = [
-            Loaded(path, m.name, None, options, data_path, operators=list(m.operators)).call(inputs)
-            for path, m in ((a, one), (b, other))
+            _loaded(path, method, options, data_path).call(tensors.laid_out(method, inputs))
+            for path, method in ((a, one), (b, other))
         ]
     except Failure as error:  # graphs, weights and plans are compared all the same
         return {"is_close": None, "differences": [], "first": None, "error": error.message}
@@ -176,11 +136,18 @@ def _results(a, one, b, other, files, shapes, high, seed, atol, rtol, options, d
     return found
 
 
+def _loaded(path, method, options, data_path):
+    from .execute import Loaded
+
+    return Loaded(path, method.name, None, options, data_path, operators=list(method.operators))
+
+
 def _print(data) -> None:
     if data["same"]:
         results = [method.get("results") for method in data["methods"].values()]
-        but = " but for results" if any(one is None or one["error"] for one in results) else ""
-        say(f"{data['a']} and {data['b']} are the same{but}")
+        but = ["results"] if any(one is None or one["error"] for one in results) else []
+        but += [] if data["same_bytes"] else ["what is not compared, as their bytes differ"]
+        say(f"{data['a']} and {data['b']} are the same{' but for ' + ' and '.join(but) if but else ''}")
         return
     for key, path in (("only_in_a", data["a"]), ("only_in_b", data["b"])):
         if data[key]:

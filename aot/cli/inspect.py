@@ -84,12 +84,12 @@ def _profile(program: str, method, inputs, arguments):
     """The events of a method, run in a process of its own."""
     import torch
 
-    from . import profile
+    from . import profile, tensors
     from .worker import Worker
 
     with tempfile.TemporaryDirectory() as folder, Worker() as worker:
         file = str(Path(folder, "inputs.pt"))
-        torch.save(inputs, file)
+        torch.save(tensors.laid_out(method, inputs), file)
         return profile.take(worker, program, method, folder, inputs=file, **arguments)
 
 
@@ -190,7 +190,8 @@ def _shortened(match: re.Match) -> str:
     numbers = match[2].split(", ")
     if len(numbers) <= 4:
         return match[0]
-    return f"{match[1]}=({', '.join(numbers[:3])}, ... {len(numbers)} in all)"
+    counted = re.fullmatch(r"\.\.\. (\d+) in all", numbers[-1])  # by the runtime, which leaves some out as well
+    return f"{match[1]}=({', '.join(numbers[:3])}, ... {counted[1] if counted else len(numbers)} in all)"
 
 
 def _readers(blob) -> dict[int, list[str]]:

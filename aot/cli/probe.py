@@ -16,10 +16,10 @@ from executorch.exir.scalar_type import ScalarType
 from ...serialization import schema
 from ...serialization import schema_generated as generated
 from ..private.executorch import rewrite_program
-from .diff import matching_nodes
 from .execute import Loaded
 from .program import OURS, Method
-from .tensors import compare
+from .steps import matching, nodes_of
+from .tensors import compare, laid_out
 
 _TYPES = {
     "Float32": ScalarType.FLOAT,
@@ -41,7 +41,7 @@ def first_difference(a, one: Method, b, other: Method, inputs, atol, rtol, optio
     for x, y in zip(one.delegates, other.delegates, strict=False):
         if x.blob is None or y.blob is None:
             continue
-        for i, j in matching_nodes(x.blob, y.blob):
+        for i, j in matching(nodes_of(x.blob), nodes_of(y.blob)):
             nodes = x.blob.nodes[i], y.blob.nodes[j]
             for k, values in enumerate(zip(nodes[0].outputs, nodes[1].outputs, strict=True)):
                 results = found[0].get((x.index, values[0])), found[1].get((y.index, values[1]))
@@ -62,7 +62,7 @@ def _values(path, method: Method, inputs, options, data_path) -> dict[tuple[int,
         file = Path(folder, "model.pte")
         file.write_bytes(data)
         loaded = Loaded(file, method.name, None, options, data_path, operators=list(method.operators))
-        results = loaded.call(inputs)
+        results = loaded.call(laid_out(method, inputs))
     return dict(zip(probed, results[len(method.outputs) :], strict=True))
 
 

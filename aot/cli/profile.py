@@ -43,24 +43,49 @@ def read(path: str, method: Method, shapes: Sequence[tuple[int, ...] | None]) ->
     from executorch.devtools import Inspector
 
     inspector = Inspector(etdump_path=path)
-    events: list[Event] = []
-    inside: list[Event] = []
-    call = 0
-    for block in inspector.event_blocks:
-        if block.name != "Execute":
-            continue
-        for event in block.events:
-            milliseconds = statistics.median(event.perf_data.raw) if event.perf_data and event.perf_data.raw else 0.0
-            if event.is_delegated_op:
-                inside.append(Event(event.name, None, _nodes(event), milliseconds))
-            elif event.name == "DELEGATE_CALL":
-                calls = inside or [Event(f"all of delegate call {call}", None, (), milliseconds)]
-                events += [dataclasses.replace(e, delegate=call) for e in calls]
-                inside, call = [], call + 1
-            elif event.name not in _FRAMES:
-                events.append(Event(event.name.removeprefix("native_call_"), None, (), milliseconds))
+    blocks = [_of_block(block) for block in inspector.event_blocks if block.name == "Execute"]
     blobs = method.blobs_of_calls(shapes)
-    return [_with_cost(event, blobs) for event in events]
+    return [_with_cost(event, blobs) for event in _merged(blocks)]
+
+
+def _of_block(block) -> list[tuple[Event, list[float]]]:
+    """The events of calls that all ran the same steps, with the milliseconds of each call."""
+    events: list[tuple[Event, list[float]]] = []
+    inside: list[tuple[Event, list[float]]] = []
+    call = 0
+    for event in block.events:
+        raw = list(event.perf_data.raw) if event.perf_data else []
+        if event.is_delegated_op:
+            inside.append((Event(event.name, None, _nodes(event), 0.0), raw))
+        elif event.name == "DELEGATE_CALL":
+            calls = inside or [(Event(f"all of delegate call {call}", None, (), 0.0), raw)]
+            events += [(dataclasses.replace(e, delegate=call), raw) for e, raw in calls]
+            inside, call = [], call + 1
+        elif event.name not in _FRAMES:
+            events.append((Event(event.name.removeprefix("native_call_"), None, (), 0.0), raw))
+    return events
+
+
+def _merged(blocks: Sequence[list[tuple[Event, list[float]]]]) -> list[Event]:
+    """Of blocks, which the Inspector makes where calls run different steps, each step once, after the one before it."""
+    order: list[tuple] = []
+    found: dict[tuple, tuple[Event, list[float]]] = {}
+    for block in blocks:
+        counts: collections.Counter = collections.Counter()
+        at = 0
+        for event, raw in block:
+            step = (event.delegate, event.name)
+            key = (*step, counts[step])
+            counts[step] += 1
+            if key not in found:
+                order.insert(at, key)
+                found[key] = (event, [])
+            found[key][1].extend(raw)
+            at = order.index(key) + 1
+    return [
+        dataclasses.replace(event, milliseconds=statistics.median(raw) if raw else 0.0)
+        for event, raw in map(found.__getitem__, order)
+    ]
 
 
 def node_times(events: Sequence[Event], method: Method) -> dict[tuple[int, int], float]:

@@ -4,13 +4,24 @@
 import collections
 import dataclasses
 import functools
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 import torch
-from executorch.exir.schema import Bool, DelegateCall, Double, Int, KernelCall, OptionalTensorList, Tensor, TensorList
+from executorch.exir.schema import (
+    Bool,
+    DelegateCall,
+    Double,
+    Int,
+    IntList,
+    KernelCall,
+    OptionalTensorList,
+    Tensor,
+    TensorList,
+)
 
 from ..private.executorch import read_program
 from .blob import PLAN_OPTIONS, Blob, read_blob
@@ -44,9 +55,16 @@ class TensorInfo:
     pool: int | None  #: the buffer of the memory plan that it lies in
     offset: int | None
     is_constant: bool
+    order: tuple[int, ...] = ()  #: of the axes in memory; empty: 0, 1, 2, ...
 
     @property
     def type(self) -> str:
+        order = f" with axes in the order {list(self.order)}" if self.order else ""
+        return f"{self.plain_type}{order}"
+
+    @property
+    def plain_type(self) -> str:
+        """Whatever the order of the axes in memory."""
         return f"{self.dtype}{list(self.sizes)}{' (at most)' if self.is_dynamic else ''}"
 
 
@@ -84,6 +102,7 @@ class Instruction:
     name: str  #: of the operator or the backend
     delegate: int | None
     arguments: tuple[int, ...]
+    form: str = ""  #: of the arguments, a % for each: with the lists that they are in and those that are absent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +122,18 @@ class Method:
     delegates: tuple[Delegate, ...]
     instructions: tuple[Instruction, ...]
     pools: tuple[int, ...]  #: bytes of each buffer that is planned
+    contents: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    """Of values that come with the program: numbers and texts as they are, of constant tensors a hash."""
+
+    @property
+    def input_types(self) -> list[str]:
+        """Whatever the order of axes: two methods with the same ones take the same inputs, ``laid_out`` for each."""
+        return _types(self, self.inputs)
+
+    @property
+    def output_types(self) -> list[str]:
+        """Whatever the order of axes."""
+        return _types(self, self.outputs)
 
     @property
     def operators(self) -> dict[str, int]:
@@ -207,10 +238,13 @@ class Program:
         unreadable(f"{self.path}: has no method {wanted!r}, but {', '.join(names)}")
 
 
-def read(path: str | Path, options: Mapping[str, bool | int | str] | None = None) -> Program:
+def read(
+    path: str | Path, options: Mapping[str, bool | int | str] | None = None, with_contents: bool = False
+) -> Program:
     """Ends the command with one line for a file that is no program.
 
     options: plans are those of a load with them, on top of what the program asks for.
+    with_contents: whether methods have ``contents``.
     """
     path = Path(path)
     try:
@@ -223,13 +257,18 @@ def read(path: str | Path, options: Mapping[str, bool | int | str] | None = None
         program, named = read_program(data)
     except Exception as error:
         unreadable(f"{path}: is damaged, or of another ExecuTorch: {first_line(error)}")
-    methods = tuple(_method(program, plan, named, options) for plan in program.execution_plan)
+    methods = tuple(_method(program, plan, named, options, with_contents) for plan in program.execution_plan)
     if not methods:
         unreadable(f"{path}: has no method")
     return Program(path, len(data), methods, named, sum(len(buffer.storage) for buffer in program.constant_buffer))
 
 
-def _method(program, plan, named: dict[str, int], options) -> Method:
+def _types(method: Method, values: Sequence[int]) -> list[str]:
+    found = (method.values[i] for i in values)
+    return [v if isinstance(v, str) else v.plain_type if isinstance(v, TensorInfo) else v.type for v in found]
+
+
+def _method(program, plan, named: dict[str, int], options, with_contents: bool) -> Method:
     arguments = [instruction.instr_args for chain in plan.chains for instruction in chain.instructions]
     calls = collections.Counter(a.delegate_index for a in arguments if isinstance(a, DelegateCall))
     delegates = []
@@ -247,28 +286,51 @@ def _method(program, plan, named: dict[str, int], options) -> Method:
         tuple(delegates),
         tuple(_instruction(plan, a) for a in arguments),
         tuple(plan.non_const_buffer_sizes[1:]),
+        {i: text for i, v in enumerate(plan.values) if (text := _content(program, v.val))} if with_contents else {},
     )
 
 
 def _instruction(plan, arguments) -> Instruction:
     if isinstance(arguments, DelegateCall):
         backend = plan.delegates[arguments.delegate_index].id
-        return Instruction("delegate", backend, arguments.delegate_index, tuple(_flat(plan, arguments.args)))
+        values = tuple(_flat(plan, arguments.args))
+        return Instruction("delegate", backend, arguments.delegate_index, values, _form(plan, arguments.args))
     if isinstance(arguments, KernelCall):
         operator = plan.operators[arguments.op_index]
         name = operator.name.replace("::", ".") + (f".{operator.overload}" if operator.overload else "")
-        return Instruction("operator", name, None, tuple(_flat(plan, arguments.args)))
-    return Instruction(type(arguments).__name__, type(arguments).__name__, None, ())
+        return Instruction("operator", name, None, tuple(_flat(plan, arguments.args)), _form(plan, arguments.args))
+    return Instruction(type(arguments).__name__, type(arguments).__name__, None, (), str(arguments))
 
 
 def _flat(plan, arguments):
-    """With the tensors of a list in its place."""
+    """With the items of a list of values in its place."""
     for i in arguments:
         value = plan.values[i].val
-        if isinstance(value, (TensorList, OptionalTensorList)):
+        if isinstance(value, (TensorList, OptionalTensorList, IntList)):
             yield from (item for item in value.items if item >= 0)
         else:
             yield i
+
+
+def _form(plan, arguments) -> str:
+    found = []
+    for i in arguments:
+        value = plan.values[i].val
+        is_list = isinstance(value, (TensorList, OptionalTensorList, IntList))
+        found.append(f"[{', '.join('%' if item >= 0 else '-' for item in value.items)}]" if is_list else "%")
+    return ", ".join(found)
+
+
+def _content(program, value) -> str:
+    if isinstance(value, Tensor):
+        outside = getattr(value.extra_tensor_info, "fully_qualified_name", None) or ""
+        if value.data_buffer_idx <= 0 or value.allocation_info is not None:
+            return outside
+        content = program.constant_buffer[value.data_buffer_idx].storage
+        return f"{outside} {hashlib.sha256(content).hexdigest()[:16]}".strip()
+    if isinstance(value, (TensorList, OptionalTensorList, IntList)):
+        return ""
+    return " ".join(map(str, vars(value).values()))
 
 
 def _info(value) -> TensorInfo | str:
@@ -279,6 +341,7 @@ def _info(value) -> TensorInfo | str:
         return type(value).__name__
     dtype = _DTYPES.get(value.scalar_type.name, value.scalar_type.name.lower())
     where = value.allocation_info
+    order, plain = tuple(value.dim_order or ()), tuple(range(len(value.sizes)))
     return TensorInfo(
         dtype,
         tuple(value.sizes),
@@ -287,6 +350,7 @@ def _info(value) -> TensorInfo | str:
         None if where is None else where.memory_id,
         None if where is None else where.memory_offset,
         value.data_buffer_idx > 0 and where is None,
+        order if order != plain and tuple(sorted(order)) == plain else (),
     )
 
 

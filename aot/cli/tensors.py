@@ -74,7 +74,8 @@ def save(path: str | Path, results: Sequence[object]) -> None:
 
 
 def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: int) -> list[object]:
-    """Inputs of a method: floats from 0 to 1, integers from 0 to ``high - 1``. Dynamic sizes are the largest ones
+    """Inputs of a method: floats from 0 to 1, integers from 0 to ``high - 1`` or the
+    largest one of their type. Dynamic sizes are the largest ones
     unless ``shapes`` says otherwise by index."""
     generator = torch.Generator().manual_seed(seed)
     found = []
@@ -86,11 +87,11 @@ def random(method: Method, shapes: dict[int, tuple[int, ...]], high: int, seed: 
             dtype = getattr(torch, info.dtype)
             shape = shapes.get(k, info.sizes)
             _check_tensor(method, k, info.dtype, shape, "--shape")
-            below = 2 if dtype == torch.bool else high
             try:
                 if dtype.is_floating_point:
                     found.append(torch.rand(shape, generator=generator).to(dtype))
                 else:
+                    below = 2 if dtype == torch.bool else min(high, torch.iinfo(dtype).max + 1)
                     found.append(torch.randint(0, below, shape, generator=generator).to(dtype))
             except RuntimeError as error:  # sizes without a bound
                 unreadable(f"input {k} of method {method.name}, {info.type}, cannot be made: {first_line(error)}")
@@ -117,6 +118,19 @@ def check(method: Method, inputs: Sequence[object], where: str) -> None:
         _check_tensor(method, k, str(value.dtype).removeprefix("torch."), value.shape, where)
 
 
+def laid_out(method: Method, inputs: Sequence[object]) -> list[object]:
+    """The same tensors with their axes in memory in the order that a method takes them in: ExecuTorch copies the bytes
+    of an input as they lie."""
+    found = []
+    for i, value in zip(method.inputs, inputs, strict=True):
+        info = method.values[i]
+        if isinstance(info, TensorInfo) and isinstance(value, torch.Tensor):
+            order = info.order or tuple(range(value.dim()))
+            value = value.permute(order).contiguous().permute([order.index(axis) for axis in range(len(order))])
+        found.append(value)
+    return found
+
+
 def _check_tensor(method: Method, k: int, dtype: str, sizes: Sequence[int], where: str) -> None:
     info = method.values[method.inputs[k]]
     fits = len(sizes) == len(info.sizes) and all(
@@ -132,31 +146,48 @@ class Difference:
 
     type: str
     expected_type: str
-    largest: float | None  #: absolute; None where types or sizes differ
+    largest: float | None  #: absolute; None where types or sizes differ, and so cannot be close
     relative: float | None  #: to the largest expected number
     is_close: bool
 
 
-def compare(results: Sequence[object], expected: Sequence[object], atol: float, rtol: float) -> list[Difference]:
-    """One result with another by PyTorch's rule: close is ``atol + rtol * |expected|``. NaN is equal to NaN."""
-    return [_difference(a, b, atol, rtol) for a, b in zip(results, expected, strict=True)]
+def compare(
+    results: Sequence[object], expected: Sequence[object], atol: float, rtol: float, any_dtype: bool = False
+) -> list[Difference]:
+    """One result with another by PyTorch's rule: close is ``atol + rtol * |expected|``. NaN is equal to NaN.
+
+    any_dtype: numbers of one type may be close to those of another.
+    """
+    return [_difference(a, b, atol, rtol, any_dtype) for a, b in zip(results, expected, strict=True)]
 
 
-def _difference(result, expected, atol: float, rtol: float) -> Difference:
+def _difference(result, expected, atol: float, rtol: float, any_dtype: bool) -> Difference:
     if result is None or expected is None:
         types = ["None" if value is None else _type(torch.as_tensor(value)) for value in (result, expected)]
         is_same = result is expected
         return Difference(*types, 0.0 if is_same else None, 0.0 if is_same else None, is_same)
     result, expected = torch.as_tensor(result), torch.as_tensor(expected)
     types = _type(result), _type(expected)
-    if result.shape != expected.shape:
+    if result.shape != expected.shape or (result.dtype != expected.dtype and not any_dtype):
         return Difference(*types, None, None, False)
     a, b = result.double(), expected.double()
-    distance = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs()).nan_to_num(nan=math.inf)
+    if result.is_floating_point() or expected.is_floating_point():
+        distance = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs()).nan_to_num(nan=math.inf)
+        is_close = torch.allclose(a, b, atol=atol, rtol=rtol, equal_nan=True)
+    else:
+        distance = _integer_distance(result, expected)
+        is_close = bool((distance <= atol + rtol * b.abs()).all())
     largest = distance.max().item() if distance.numel() else 0.0
     scale = b[b.isfinite()].abs().max().item() if b.isfinite().any() else 0.0
     relative = largest / scale if scale else (0.0 if largest == 0 else math.inf)
-    return Difference(*types, largest, relative, torch.allclose(a, b, atol=atol, rtol=rtol, equal_nan=True))
+    return Difference(*types, largest, relative, is_close)
+
+
+def _integer_distance(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Float64, and not 0 where they differ: beyond 2^53 integers have no double of their own."""
+    x, y = (np.atleast_1d(tensor.long().numpy()) for tensor in (a, b))
+    gaps = np.maximum(x, y).astype(np.uint64) - np.minimum(x, y).astype(np.uint64)
+    return torch.from_numpy(gaps.astype(np.float64)).reshape(a.shape)
 
 
 def _type(tensor: torch.Tensor) -> str:

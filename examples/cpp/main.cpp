@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -113,10 +114,16 @@ std::vector<uint8_t> random_bytes(size_t count, Distribution distribution, std::
   return bytes;
 }
 
+// From 0 to below `high`, as far as the type goes.
+template <typename Number>
+std::vector<uint8_t> random_integers(size_t count, int64_t high, std::mt19937& generator) {
+  const int64_t most = std::min<int64_t>(high - 1, std::numeric_limits<Number>::max());
+  return random_bytes<Number>(count, std::uniform_int_distribution<int64_t>(0, most), generator);
+}
+
 // Floats from 0 to 1, integers from 0 to below `high`.
 std::vector<uint8_t> random_elements(ScalarType type, size_t count, int64_t high, std::mt19937& generator) {
   const std::uniform_real_distribution<double> floats(0, 1);
-  const std::uniform_int_distribution<int64_t> integers(0, high - 1);
   switch (type) {
     case ScalarType::Float:
       return random_bytes<float>(count, floats, generator);
@@ -127,15 +134,15 @@ std::vector<uint8_t> random_elements(ScalarType type, size_t count, int64_t high
     case ScalarType::BFloat16:
       return random_bytes<executorch::aten::BFloat16>(count, floats, generator);
     case ScalarType::Long:
-      return random_bytes<int64_t>(count, integers, generator);
+      return random_integers<int64_t>(count, high, generator);
     case ScalarType::Int:
-      return random_bytes<int32_t>(count, integers, generator);
+      return random_integers<int32_t>(count, high, generator);
     case ScalarType::Short:
-      return random_bytes<int16_t>(count, integers, generator);
+      return random_integers<int16_t>(count, high, generator);
     case ScalarType::Char:
-      return random_bytes<int8_t>(count, integers, generator);
+      return random_integers<int8_t>(count, high, generator);
     case ScalarType::Byte:
-      return random_bytes<uint8_t>(count, integers, generator);
+      return random_integers<uint8_t>(count, high, generator);
     case ScalarType::Bool:
       return random_bytes<bool>(count, std::uniform_int_distribution<int>(0, 1), generator);
     default:
@@ -339,7 +346,9 @@ void run(const Arguments& arguments) {
     write_etdump(*dump, arguments.etdump);
   }
   if (!arguments.maps.empty()) {
-    std::ofstream(arguments.maps) << std::ifstream("/proc/self/maps").rdbuf();
+    std::ofstream file(arguments.maps);
+    file << std::ifstream("/proc/self/maps").rdbuf();
+    check(static_cast<bool>(file.flush()), arguments.maps, "cannot be written");
   }
 }
 

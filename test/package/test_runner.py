@@ -118,6 +118,7 @@ def test_options_and_etdump(folder):
         (["model.pte", "--option", "no_such=1"], "model.pte, method forward: "),
         (["model.pte", "--method", "backward"], "model.pte, method backward: "),
         (["model.pte", "--library", "missing.so"], "missing.so: cannot be loaded"),
+        (["model.pte", "--high", "7", "--maps", "missing/maps"], "missing/maps: cannot be written"),
         (["model.pte", "--calls", "0"], "--calls"),
         (["model.pte", "--threads", "0"], "--threads"),
         (["model.pte", "--threads", "2", "--one-thread"], "excludes"),

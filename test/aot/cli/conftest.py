@@ -93,6 +93,49 @@ def three_calls():
     return Cache(), (torch.rand(1, 4),)
 
 
+def contiguous():
+    torch.manual_seed(0)
+    return nn.Conv2d(3, 4, 3).eval(), (torch.rand(1, 3, 8, 8),)
+
+
+def channels_last():
+    """The same, but images lie in memory as NHWC."""
+    module, (image,) = contiguous()
+    return module.to(memory_format=torch.channels_last), (image.to(memory_format=torch.channels_last),)
+
+
+def counts():
+    """Each call has another result."""
+
+    class Counts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("n", torch.zeros(1))
+
+        def forward(self, x):
+            self.n += 1
+            return x + self.n
+
+    return Counts(), (torch.rand(4),)
+
+
+def grows():
+    """Its first call has nothing to compute, later ones have ever more."""
+
+    class Grows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(16, 16)
+            self.register_buffer("n", torch.zeros((), dtype=torch.int64))
+
+        def forward(self, x):
+            y = x[torch.arange(64) < self.n]
+            self.n += 1
+            return self.linear(y).softmax(-1)
+
+    return Grows().eval(), (torch.rand(64, 16),)
+
+
 def fails():
     raise ValueError("no weights\\nin this folder")
 
@@ -177,6 +220,8 @@ def folder(models):
     lower("outside.pte", torch.export.export(module, inputs), EtXnnpackPartitioner(block_modules=["blocks.0.norm"]))
     lower("official.pte", torch.export.export(module.blocks, inputs[:1]), XnnpackPartitioner())
     lower("optional.pte", torch.export.export(*models.optional()), EtXnnpackPartitioner())
+    for name in ("contiguous", "channels_last", "counts"):
+        lower(f"{name}.pte", torch.export.export(*getattr(models, name)()), EtXnnpackPartitioner())
     lower("three_calls.pte", torch.export.export(*models.three_calls()), EtXnnpackPartitioner())
     torch.save({"x": inputs[0], "cluster": inputs[1]}, folder / "inputs.pt")
     with torch.no_grad():

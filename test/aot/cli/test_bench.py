@@ -4,9 +4,11 @@
 import re
 
 import pytest
+import torch
 from executorch.backends import et_xnnpack
-from executorch.backends.et_xnnpack import _runtime_module
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner, _runtime_module
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+from executorch.exir import to_edge_transform_and_lower
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
@@ -67,9 +69,41 @@ def test_what_is_wrong(command):
     assert "did you mean 'num_threads'" in error
 
 
-def test_a_later_call_that_fails(command):
-    error = command("bench", "three_calls.pte", "--seconds", "0.05", code=ExitCode.FAILED).err
-    assert re.search(r"Error: three_calls\.pte: method forward fails: .*index 3 is out of range", error), error
+def test_where_the_room_of_a_state_ends_a_program_is_loaded_anew(command):
+    found = command("bench", "three_calls.pte", "--seconds", "0.05", "--profile", "--json").json
+    assert found["results"][0]["calls"] > 3
+    assert any(event["name"].endswith("IndexPut") for event in found["profiles"][0]["events"])
+
+
+def test_a_second_call_that_always_fails(command, models, folder):
+    module, inputs = models.three_calls()
+    module.rows = torch.zeros(1, 4)
+    edge = to_edge_transform_and_lower(torch.export.export(module, inputs), partitioner=[EtXnnpackPartitioner()])
+    (folder / "one_call.pte").write_bytes(edge.to_executorch().buffer)
+    error = command("bench", "one_call.pte", "--seconds", "0.05", code=ExitCode.FAILED).err
+    assert re.search(r"Error: one_call\.pte: method forward fails: .*index 1 is out of range", error), error
+
+
+def test_a_call_that_fails_wherever_it_is(command):
+    error = command("bench", "full.pte", "--high", 7, "--seconds", "0.05", code=ExitCode.FAILED).err
+    assert re.search(r"Error: full\.pte: method forward fails: .*out of range", error), error
+
+
+def test_channels_last_and_contiguous_programs_are_compared(command):
+    found = command("bench", "channels_last.pte", "contiguous.pte", "--seconds", "0.05", "--json").json
+    assert len(found["results"]) == 2
+
+
+def test_calls_that_run_different_steps(command, models, folder):
+    exported = torch.export.export(*models.grows())
+    edge = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()])
+    (folder / "grows.pte").write_bytes(edge.to_executorch().buffer)
+    events = command("bench", "grows.pte", "--seconds", "0.05", "--profile", "--json").json["profiles"][0]["events"]
+    names = [event["name"] for event in events]
+    assert {event["delegate_call"] for event in events} == {0} and len(set(names)) == len(names)
+    (delegate,) = command("inspect", "grows.pte", "--profile", "--json").json["methods"]["forward"]["delegates"]
+    times = {node["node"].split()[1]: node["ms"] for node in delegate["nodes"]}
+    assert times["Linear"] > 0 and times["Softmax"] > 0
 
 
 def test_limits_of_the_machine():

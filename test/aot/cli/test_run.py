@@ -32,6 +32,33 @@ def test_results_that_differ(command):
     command("run", "changed.pte", "--reference", "model.py:full", "--atol", "1000")
 
 
+@pytest.mark.parametrize("program", ["contiguous", "channels_last"])
+@pytest.mark.parametrize("reference", ["contiguous", "channels_last"])
+def test_inputs_lie_in_memory_as_the_program_takes_them(command, folder, models, program, reference):
+    (image,) = getattr(models, reference)()[1]
+    torch.save([image], folder / "image.pt")
+    np.save(folder / "image.npy", image.numpy())
+    for words in ([], ["--shape", "0=1x3x8x8"], ["--input", "image.pt"], ["--input", "image.npy"]):
+        found = command("run", f"{program}.pte", "--reference", f"model.py:{reference}", *words, "--json").json
+        assert found["is_close"] and found["differences"][0]["largest"] < 1e-5
+
+
+def test_an_order_of_axes_with_several_sizes():
+    shape = (2, 3, 4, 5)
+    info = programs.TensorInfo("float32", shape, False, 480, None, None, False, (2, 0, 3, 1))
+    method = programs.Method("forward", (info,), (0,), (0,), (), (), ())
+    x = torch.rand(shape)
+    (found,) = tensors.laid_out(method, [x])
+    assert torch.equal(found, x) and found.permute(2, 0, 3, 1).is_contiguous()
+    assert info.type == "float32[2, 3, 4, 5] with axes in the order [2, 0, 3, 1]"
+
+
+def test_of_several_calls_the_first_is_compared(command):
+    found = command("run", "counts.pte", "--reference", "model.py:counts", "--calls", 3, "--json").json
+    assert found["is_close"] and found["differences"][0]["largest"] < 1e-6
+    assert found["outputs"][0]["min"] > 3  # that of the last
+
+
 def test_a_path_of_digits(command, folder):
     command("run", "full.pte", "--option", "packed_cache_path=123")
     assert (folder / "123").exists()
@@ -149,6 +176,42 @@ def test_differences():
     assert with_nan.is_close and with_nan.largest == 0
     (one_nan,) = tensors.compare([torch.tensor([nan])], [torch.tensor([1.0])], 1, 1)
     assert not one_nan.is_close and one_nan.largest == float("inf")
+
+
+def test_differences_of_types_and_integers():
+    a = torch.tensor([2**60, 5])
+    (dtype,) = tensors.compare([a], [a.float()], 1, 1)
+    assert (dtype.is_close, dtype.largest, dtype.expected_type) == (False, None, "float32[2]")
+    (any_dtype,) = tensors.compare([a], [a.float()], 0, 0, any_dtype=True)
+    assert any_dtype.is_close
+    (by_one,) = tensors.compare([a], [a + 1], 0, 0)
+    assert (by_one.is_close, by_one.largest) == (False, 1.0)
+    (close,) = tensors.compare([a], [a + 1], 1, 0)
+    assert close.is_close
+    ends = torch.tensor(2**63 - 1), torch.tensor(-(2**63))
+    assert tensors.compare(ends[:1], ends[1:], 0, 0)[0].largest == 2.0**64
+    truths = torch.tensor([True, False])
+    assert [d.largest for d in tensors.compare([truths, truths], [truths, ~truths], 0, 0)] == [0.0, 1.0]
+
+
+def test_types_are_those_of_a_model_but_not_of_a_file(command, folder):
+    np.save(folder / "outputs.npy", torch.load(folder / "outputs.pt")[0].double().numpy())
+    command("run", "full.pte", "--input", "inputs.pt", "--reference", "outputs.npy")
+    (folder / "double.py").write_text(
+        "import model\n\n\ndef make():\n    module, inputs = model.counts()\n"
+        "    return module.double(), [x.double() for x in inputs]\n"
+    )
+    words = ["--input", "counts.npy", "--reference", "double.py:make"]
+    np.save(folder / "counts.npy", np.zeros(4, np.float32))
+    printed = command("run", "counts.pte", *words, code=ExitCode.NO).out
+    assert "out 0: DIFFERS, should be float64[4]" in printed
+
+
+def test_random_integers_fit_their_type(command):
+    info = programs.TensorInfo("int8", (1000,), False, 1000, None, None, False)
+    method = programs.Method("forward", (info,), (0,), (), (), (), ())
+    (found,) = tensors.random(method, {}, 1000, 0)
+    assert found.dtype == torch.int8 and 0 <= found.min() and found.max() > 100
 
 
 def test_one_of_several_methods_is_named(folder):
