@@ -89,7 +89,9 @@ size_t Attention::scratch_of_rows(size_t num_threads) {
   few_ = total <= AttentionFewRows::kMaxRows;
   if (few_) {
     sizes_ = few_rows_.sizes(problem_);
-    scratch_per_thread_ = sizes_.scratch;
+    const bool side_by_side = problem_.key.token > problem_.key.width;
+    heads_at_once_ = side_by_side ? std::min(problem_.key.heads, AttentionFewRows::kMaxHeads) : 1;
+    scratch_per_thread_ = sizes_.scratch * heads_at_once_;
     parts_offset_ = scratch_per_thread_ * num_threads;
     return (parts_offset_ + heads_ * problem_.blocks() * sizes_.part) * sizeof(float);
   }
@@ -168,10 +170,17 @@ void Attention::run_few(const AttentionProblem& problem, size_t parts, float* sc
   constexpr size_t kPartKeys = AttentionProblem::kBlockKeys;
   const size_t rows = problem.rows_per_head();
   float* const results = scratch + parts_offset_; // behind what the threads have for themselves
-  parallel_for_with_thread(pool, heads_ * parts, [&](size_t thread, size_t i) {
+  const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+  const size_t at_once =
+      threads == 1 ? heads_at_once_ : std::clamp<size_t>(heads_ * parts / (4 * threads), 1, heads_at_once_);
+  const size_t groups = (problem.key.heads + at_once - 1) / at_once;
+  parallel_for_with_thread(pool, heads_ / problem.key.heads * groups * parts, [&](size_t thread, size_t i) {
     const size_t begin = i % parts * kPartKeys;
     const size_t end = std::min(begin + kPartKeys, problem.keys);
-    few_rows_.run(problem, i / parts, begin, end, scratch + thread * scratch_per_thread_, results + i * sizes_.part);
+    const size_t batch = i / parts / groups * problem.key.heads, first = i / parts % groups * at_once;
+    const AttentionHeads heads{batch + first, batch + std::min(first + at_once, problem.key.heads)};
+    float* const to = results + (heads.begin * parts + i % parts) * sizes_.part;
+    few_rows_.run(problem, heads, begin, end, scratch + thread * scratch_per_thread_, to, parts * sizes_.part);
   });
   const size_t width = problem.value.width, part_row = sizes_.part / rows;
   parallel_for(pool, heads_ * rows, kMinParallelWork / (parts * width + 1) + 1, [&](size_t begin, size_t end) {

@@ -45,6 +45,7 @@ class Attention {
   AttentionProblem problem_;
   bool few_ = false; // rows
   AttentionFewRows::Sizes sizes_;
+  size_t heads_at_once_ = 1; // at most
   size_t parts_offset_ = 0;
   size_t heads_ = 0; // of keys, over all batches
   size_t block_rows_ = 0;

@@ -18,7 +18,12 @@ namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
 // For few rows the keys are not packed: what counts is that keys and values are read once, in order. The
-// keys of a head are taken in parts of kKeys, whose results are joined when all are there.
+// keys are taken in parts of kKeys, whose results are joined when all are there.
+//
+// Where the heads of a token lie side by side, a task has several of them and takes some tokens for one after the other:
+// head by head it would read a piece of each page, again and again. As no prefetcher of a CPU sees through that, what
+// comes next is fetched meanwhile.
+constexpr size_t kTokens = 8; // of values
 
 // What attention_part writes for each row: the sum of weighted values, then the highest score and the
 // sum of weights.
@@ -36,33 +41,58 @@ AttentionFewRows::Sizes attention_few_sizes(const AttentionProblem& p) {
   return sizes;
 }
 
-// A vector of scores: the products of a query and each of `count` keys. REQUIRES: zeros behind the query, 1 to kLanes
-// keys
-template <typename T>
-HWY_INLINE Vector score_keys(const float* query, const T* keys, size_t stride, size_t width, size_t count) {
+// Rows and keys whose products fill a vector.
+template <size_t R>
+struct Tile {
+  static constexpr size_t kRows = kLanes < 4 ? 1 : R == 3 ? 4 : R;
+  static constexpr size_t kKeys = kLanes / kRows;
+};
+
+// scores[r * to_stride + i] = products of query row r and key i, for `count` keys, 1 to Tile<R>::kKeys. REQUIRES: zeros
+// behind the queries
+template <size_t R, typename T>
+HWY_INLINE void score_tile(
+    const float* query,
+    size_t query_stride,
+    const T* keys,
+    size_t stride,
+    size_t width,
+    size_t count,
+    float* scores,
+    size_t to_stride) {
   const Floats f;
+  constexpr size_t kTileKeys = Tile<R>::kKeys;
   Vector sum[kLanes];
   HWY_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i) {
     sum[i] = hn::Zero(f);
   }
-  const size_t whole = count == kLanes ? width / kLanes * kLanes : 0;
-  for (size_t c = 0; c < whole; c += kLanes) {
-    const Vector q = hn::Load(f, query + c);
-    HWY_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) {
-      sum[i] = hn::MulAdd(load(keys + i * stride + c), q, sum[i]);
-    }
-  }
-  for (size_t c = whole; c < width; c += kLanes) {
-    const Vector q = hn::Load(f, query + c);
-    const size_t rest = std::min(kLanes, width - c);
-    HWY_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) {
-      if (i < count) {
-        sum[i] = hn::MulAdd(load_some(keys + i * stride + c, rest), q, sum[i]);
+  const auto add = [&](size_t c, const Vector* key) HWY_ATTR {
+    HWY_UNROLL(4)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector q = hn::Load(f, query + r * query_stride + c);
+      HWY_UNROLL(16)
+      for (size_t i = 0; i < kTileKeys; ++i) {
+        sum[r * kTileKeys + i] = hn::MulAdd(key[i], q, sum[r * kTileKeys + i]);
       }
     }
+  };
+  Vector key[kTileKeys];
+  const size_t whole = count == kTileKeys ? width / kLanes * kLanes : 0;
+  for (size_t c = 0; c < whole; c += kLanes) {
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kTileKeys; ++i) {
+      key[i] = load(keys + i * stride + c);
+    }
+    add(c, key);
+  }
+  for (size_t c = whole; c < width; c += kLanes) {
+    const size_t rest = std::min(kLanes, width - c);
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kTileKeys; ++i) {
+      key[i] = i < count ? load_some(keys + i * stride + c, rest) : hn::Zero(f);
+    }
+    add(c, key);
   }
   transpose_square(sum);
   HWY_UNROLL(4)
@@ -72,7 +102,43 @@ HWY_INLINE Vector score_keys(const float* query, const T* keys, size_t stride, s
       sum[i] = hn::Add(sum[i], sum[i + half]);
     }
   }
-  return sum[0];
+  if constexpr (R == 1) {
+    hn::StoreU(sum[0], f, scores);
+  } else {
+    HWY_ALIGN float all[kLanes];
+    hn::Store(sum[0], f, all);
+    HWY_UNROLL(4)
+    for (size_t r = 0; r < R; ++r) {
+      std::copy_n(all + r * kTileKeys, kTileKeys, scores + r * to_stride);
+    }
+  }
+}
+
+// The same, with `count` keys, 1 to kLanes.
+template <size_t R, typename T>
+HWY_INLINE void score_keys(
+    const float* query,
+    size_t query_stride,
+    const T* keys,
+    size_t stride,
+    size_t width,
+    size_t count,
+    float* scores,
+    size_t to_stride) {
+  constexpr size_t kTileRows = std::min(R, Tile<R>::kRows), kTileKeys = Tile<R>::kKeys;
+  for (size_t k = 0; k < count; k += kTileKeys) {
+    for (size_t r = 0; r < R; r += kTileRows) {
+      score_tile<kTileRows>(
+          query + r * query_stride,
+          query_stride,
+          keys + k * stride,
+          stride,
+          width,
+          std::min(kTileKeys, count - k),
+          scores + r * to_stride + k,
+          to_stride);
+    }
+  }
 }
 
 // What stands for integers: the scale of each, and its zero point, `stride` apart.
@@ -96,7 +162,8 @@ void scale_scores(const Scales& keys, size_t count, float total, float* scores) 
 }
 
 // to[r * to_stride + j] = sum over k of weights[r * kKeys + k] * values[k * stride + j] for N vectors, or
-// with kPartial for `rest` columns. Of integers the zero points are subtracted.
+// with kPartial for `rest` columns, in addition to what is there unless it is the first one. Of integers the zero points
+// are subtracted.
 template <size_t R, size_t N, bool kPartial, typename T>
 HWY_INLINE void weigh_columns(
     const float* weights,
@@ -105,13 +172,14 @@ HWY_INLINE void weigh_columns(
     const Scales& scales,
     size_t count,
     size_t rest,
+    bool is_first,
     float* to,
     size_t to_stride) {
   const Floats f;
   Vector sum[R][N];
   for (size_t r = 0; r < R; ++r) {
     for (size_t n = 0; n < N; ++n) {
-      sum[r][n] = hn::Zero(f);
+      sum[r][n] = is_first ? hn::Zero(f) : hn::LoadU(f, to + r * to_stride + n * kLanes);
     }
   }
   for (size_t k = 0; k < count; ++k, values += stride) {
@@ -146,100 +214,194 @@ void weigh_values(
     const AttentionRows& rows,
     const Scales& scales,
     size_t count,
+    bool is_first,
     float* to,
     size_t to_stride) {
   constexpr size_t N = R * 4 <= kRows ? 4 : 2;
   const size_t width = rows.width, stride = rows.token;
   size_t c = 0;
   for (; c + N * kLanes <= width; c += N * kLanes) {
-    weigh_columns<R, N, false>(weights, values + c, stride, scales, count, 0, to + c, to_stride);
+    weigh_columns<R, N, false>(weights, values + c, stride, scales, count, 0, is_first, to + c, to_stride);
   }
   for (; c + kLanes <= width; c += kLanes) {
-    weigh_columns<R, 1, false>(weights, values + c, stride, scales, count, 0, to + c, to_stride);
+    weigh_columns<R, 1, false>(weights, values + c, stride, scales, count, 0, is_first, to + c, to_stride);
   }
   if (c < width) {
-    weigh_columns<R, 1, true>(weights, values + c, stride, scales, count, width - c, to + c, to_stride);
+    weigh_columns<R, 1, true>(weights, values + c, stride, scales, count, width - c, is_first, to + c, to_stride);
+  }
+}
+
+// Fetches the share `i` of `count` tokens of some heads, in the order in which they lie in memory. It may be that there
+// are none.
+template <typename T>
+HWY_INLINE void fetch(const AttentionRows& x, AttentionHeads heads, size_t i, size_t token, size_t count) {
+  constexpr size_t kLine = 64 / sizeof(T);
+  const size_t number = heads.end - heads.begin, width = number * x.width;
+  const T* const first = static_cast<const T*>(x.data) + x.offset(heads.begin, token);
+  const size_t begin = i * (count * x.width), end = begin + count * x.width;
+  size_t k = begin / width, c = begin % width;
+  for (size_t at = begin; at < end; at += kLine) {
+    __builtin_prefetch(first + k * x.token + c, 0, 2);
+    c += kLine;
+    if (c >= width) {
+      c = 0;
+      ++k;
+    }
+  }
+}
+
+// What a task has of one key head.
+struct HeadPart {
+  float* query = nullptr; // rows, scaled
+  float* scores = nullptr; // kKeys for each row
+  float* part = nullptr;
+  size_t count = 0; // keys that any row sees
+};
+
+// Scales the queries of a head.
+HeadPart begin_head(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
+  const size_t rows = p.rows_per_head();
+  const size_t query_stride = round_up(p.query.width, kAligned);
+  HeadPart result{scratch, scratch + rows * query_stride, part, 0};
+  for (size_t r = 0; r < rows; ++r) {
+    result.count = std::max(result.count, p.visible(head, r, begin, end - begin));
+    const float* const from = static_cast<const float*>(p.query.data) + p.row_offset(p.query, head, r);
+    float* const to = result.query + r * query_stride;
+    std::transform(from, from + p.query.width, to, [&p](float q) { return q * p.scale; });
+    std::fill(to + p.query.width, to + query_stride, 0.0f);
+  }
+  return result;
+}
+
+// Turns the scores of a head into weights.
+template <MaskKind kMask, typename T>
+void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, size_t end, const HeadPart& h) {
+  const Scales keys = scales_of(p.key, p.key.offset(head, begin));
+  const Scales values = scales_of(p.value, p.value.offset(head, begin));
+  for (size_t r = 0; r < p.rows_per_head(); ++r) {
+    float* const row = h.scores + r * kKeys;
+    float* const to = h.part + r * part_row(p) + part_highest(p);
+    const size_t seen = p.visible(head, r, begin, end - begin);
+    if (h.count == 0) {
+      to[0] = kLowest;
+      to[1] = 0;
+      continue;
+    }
+    if constexpr (sizeof(T) == 1) {
+      const float* const q = h.query + r * round_up(p.query.width, kAligned);
+      scale_scores(keys, seen, std::accumulate(q, q + p.query.width, 0.0f), row);
+    }
+    const float top = highest_score<kMask>(row, seen, row_mask<kMask>(p, head, r, begin), kLowest);
+    to[0] = top;
+    to[1] = weights_of(row, seen, h.count, top == kLowest ? 0 : top);
+    if constexpr (sizeof(T) == 1) {
+      for (size_t k = 0; k < seen; ++k) {
+        row[k] *= values.scale[k * values.stride];
+      }
+    }
   }
 }
 
 // `T` is float or, of keys and values with scales, int8_t.
-template <MaskKind kMask, typename T>
-void attend_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
-  const size_t rows = p.rows_per_head();
+template <MaskKind kMask, size_t R, typename T>
+void attend_parts(
+    const AttentionProblem& p,
+    AttentionHeads heads,
+    size_t begin,
+    size_t end,
+    float* scratch,
+    float* parts,
+    size_t stride) {
   const size_t query_stride = round_up(p.query.width, kAligned);
-  size_t seen[AttentionFewRows::kMaxRows];
-  size_t count = 0; // keys that any row sees
-  for (size_t r = 0; r < rows; ++r) {
-    seen[r] = p.visible(head, r, begin, end - begin);
-    count = std::max(count, seen[r]);
-  }
-  if (count == 0) {
-    for (size_t r = 0; r < rows; ++r) {
-      float* const to = part + r * part_row(p) + part_highest(p);
-      to[0] = kLowest;
-      to[1] = 0;
-    }
-    return;
-  }
-  float* const query = scratch;
-  float* const scores = scratch + rows * query_stride;
-  const size_t key_offset = p.key.offset(head, begin), value_offset = p.value.offset(head, begin);
-  const T* const keys = static_cast<const T*>(p.key.data) + key_offset;
-  const T* const values = static_cast<const T*>(p.value.data) + value_offset;
-  const Scales value_scales = scales_of(p.value, value_offset);
-  for (size_t r = 0; r < rows; ++r) {
-    const float* const from = static_cast<const float*>(p.query.data) + p.row_offset(p.query, head, r);
-    float* const to = query + r * query_stride;
-    std::transform(from, from + p.query.width, to, [&p](float q) { return q * p.scale; });
-    std::fill(to + p.query.width, to + query_stride, 0.0f);
-  }
-  // A tile of keys stays in the cache for all rows.
-  for (size_t k = 0; k < count; k += kLanes) {
-    for (size_t r = 0; r < rows; ++r) {
-      const T* const tile = keys + k * p.key.token;
-      const Vector products =
-          score_keys(query + r * query_stride, tile, p.key.token, p.key.width, std::min(kLanes, count - k));
-      hn::StoreU(products, kFloats, scores + r * kKeys + k);
-    }
-  }
-  for (size_t r = 0; r < rows; ++r) {
-    float* const row = scores + r * kKeys;
-    if constexpr (sizeof(T) == 1) {
-      const float* const q = query + r * query_stride;
-      scale_scores(scales_of(p.key, key_offset), seen[r], std::accumulate(q, q + p.query.width, 0.0f), row);
-    }
-    const float top = highest_score<kMask>(row, seen[r], row_mask<kMask>(p, head, r, begin), kLowest);
-    float* const to = part + r * part_row(p) + part_highest(p);
-    to[0] = top;
-    to[1] = weights_of(row, seen[r], count, top == kLowest ? 0 : top);
-    if constexpr (sizeof(T) == 1) {
-      for (size_t k = 0; k < seen[r]; ++k) {
-        row[k] *= value_scales.scale[k * value_scales.stride];
-      }
-    }
-  }
-  const auto weigh = [&](auto r_tag) HWY_ATTR {
-    weigh_values<decltype(r_tag)::value>(scores, values, p.value, value_scales, count, part, part_row(p));
+  const size_t scratch_stride = R * (query_stride + kKeys);
+  const size_t number = heads.end - heads.begin;
+  const auto head = [&](size_t i) {
+    float* const query = scratch + i * scratch_stride;
+    return HeadPart{query, query + R * query_stride, parts + i * stride, 0};
   };
-  switch (rows) {
-    case 1:
-      return weigh(Constant<1>());
-    case 2:
-      return weigh(Constant<2>());
-    case 3:
-      return weigh(Constant<3>());
-    default:
-      return weigh(Constant<4>());
+  size_t counts[AttentionFewRows::kMaxHeads];
+  size_t most = 0;
+  for (size_t i = 0; i < number; ++i) {
+    const HeadPart h = head(i);
+    counts[i] = begin_head(p, heads.begin + i, begin, end, h.query, h.part).count;
+    most = std::max(most, counts[i]);
+  }
+  const bool fetches = number > 1 && (begin > 0 || most == kKeys); // a cache holds what one part has
+  const size_t key_tokens = number > 1 ? std::max<size_t>(4, Tile<R>::kKeys) : kLanes;
+  for (size_t k = 0; k < most; k += key_tokens) {
+    for (size_t i = 0; i < number; ++i) {
+      if (k >= counts[i]) {
+        continue;
+      }
+      const HeadPart h = head(i);
+      if (fetches) {
+        const bool is_last = k + key_tokens >= most;
+        const size_t next = begin + k + key_tokens;
+        is_last ? fetch<T>(p.value, heads, i, begin, kTokens) : fetch<T>(p.key, heads, i, next, key_tokens);
+      }
+      const T* const tile = static_cast<const T*>(p.key.data) + p.key.offset(heads.begin + i, begin + k);
+      score_keys<R>(
+          h.query,
+          query_stride,
+          tile,
+          p.key.token,
+          p.key.width,
+          std::min(key_tokens, counts[i] - k),
+          h.scores + k,
+          kKeys);
+    }
+  }
+  for (size_t i = 0; i < number; ++i) {
+    HeadPart h = head(i);
+    h.count = counts[i];
+    weigh_scores<kMask, T>(p, heads.begin + i, begin, end, h);
+  }
+  const size_t tokens = number == 1 ? kKeys : kTokens;
+  for (size_t k = 0; k < most; k += tokens) {
+    for (size_t i = 0; i < number; ++i) {
+      if (k >= counts[i]) {
+        continue;
+      }
+      const HeadPart h = head(i);
+      const size_t offset = p.value.offset(heads.begin + i, begin + k);
+      const T* const values = static_cast<const T*>(p.value.data) + offset;
+      const size_t count = std::min(tokens, counts[i] - k);
+      if (fetches) {
+        fetch<T>(p.value, heads, i, begin + k + kTokens, kTokens);
+      }
+      weigh_values<R>(h.scores + k, values, p.value, scales_of(p.value, offset), count, k == 0, h.part, part_row(p));
+    }
   }
 }
 
-// Keys [begin, end) of a head for all rows of it. REQUIRES: kMaxRows rows at most; a block of keys, or what is left
-void attention_part(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
+// Keys [begin, end) of some heads for all rows of these. REQUIRES: kMaxRows rows and kMaxHeads heads at most; a block of
+// keys, or what is left
+void attention_part(
+    const AttentionProblem& p,
+    AttentionHeads heads,
+    size_t begin,
+    size_t end,
+    float* scratch,
+    float* parts,
+    size_t stride) {
   with_mask(p, [&](auto kind) {
-    if (p.key.scale != nullptr) {
-      attend_part<decltype(kind)::value, int8_t>(p, head, begin, end, scratch, part);
-    } else {
-      attend_part<decltype(kind)::value, float>(p, head, begin, end, scratch, part);
+    const auto attend = [&](auto rows) {
+      if (p.key.scale != nullptr) {
+        attend_parts<decltype(kind)::value, decltype(rows)::value, int8_t>(
+            p, heads, begin, end, scratch, parts, stride);
+      } else {
+        attend_parts<decltype(kind)::value, decltype(rows)::value, float>(p, heads, begin, end, scratch, parts, stride);
+      }
+    };
+    switch (p.rows_per_head()) {
+      case 1:
+        return attend(Constant<1>());
+      case 2:
+        return attend(Constant<2>());
+      case 3:
+        return attend(Constant<3>());
+      default:
+        return attend(Constant<4>());
     }
   });
 }

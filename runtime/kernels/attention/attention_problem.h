@@ -101,17 +101,29 @@ struct AttentionBlocks {
 };
 AttentionBlocks attention_blocks();
 
+// Key heads [begin, end) of one batch.
+struct AttentionHeads {
+  size_t begin = 0, end = 0;
+};
+
 // For few rows for each key head: their keys are taken in parts of kBlockKeys.
 struct AttentionFewRows {
-  static constexpr size_t kMaxRows = 4;
+  static constexpr size_t kMaxRows = 4, kMaxHeads = 16;
 
-  // Floats of the results of a part, and of the scratch memory of a thread.
+  // Floats of the results of a part, and of what a thread needs for each head that it takes at once.
   struct Sizes {
     size_t part = 0, scratch = 0;
   };
   Sizes (*sizes)(const AttentionProblem& problem);
-  // Writes to `part` what keys [begin, end) of head `head` give.
-  void (*run)(const AttentionProblem& problem, size_t head, size_t begin, size_t end, float* scratch, float* part);
+  // Writes what keys [begin, end) give to `parts`, those of one head `stride` floats behind those of the one before.
+  void (*run)(
+      const AttentionProblem& problem,
+      AttentionHeads heads,
+      size_t begin,
+      size_t end,
+      float* scratch,
+      float* parts,
+      size_t stride);
   // Joins the parts of one row, `stride` floats apart, which are overwritten.
   void (*join)(const AttentionProblem& problem, float* parts, size_t count, size_t stride, float* to);
 };

@@ -120,6 +120,26 @@ TEST(AttentionKernel, StartsInACache) {
   }
 }
 
+// Heads that a task takes at once, and more than it can.
+TEST(AttentionKernel, FewRowsOfManyHeads) {
+  for (const size_t heads : {2, 3, 8, 19}) {
+    for (const size_t group : {1, 2, 3, 4}) {
+      for (const size_t start : {5, 255, 256, 630}) {
+        SCOPED_TRACE(std::to_string(heads) + " heads of " + std::to_string(group) + " from " + std::to_string(start));
+        Options options;
+        options.causal = true;
+        options.start = start;
+        const size_t width = start == 630 ? 36 : 16;
+        check_layouts(
+            random_floats({2, heads * group, 1, width}),
+            random_floats({2, heads, 640, width}),
+            random_floats({2, heads, 640, 8}),
+            options);
+      }
+    }
+  }
+}
+
 TEST(AttentionKernel, LayoutsWithMasks) {
   const Tensor query = random_floats({1, 4, 13, 16}), key = random_floats({1, 2, 300, 16}),
                value = random_floats({1, 2, 300, 16});
