@@ -122,9 +122,9 @@ TEST(AttentionKernel, StartsInACache) {
 
 // Heads that a task takes at once, and more than it can.
 TEST(AttentionKernel, FewRowsOfManyHeads) {
-  for (const size_t heads : {2, 3, 8, 19}) {
+  for (const size_t heads : {3, 19}) {
     for (const size_t group : {1, 2, 3, 4}) {
-      for (const size_t start : {5, 255, 256, 630}) {
+      for (const size_t start : {255, 630}) {
         SCOPED_TRACE(std::to_string(heads) + " heads of " + std::to_string(group) + " from " + std::to_string(start));
         Options options;
         options.causal = true;
