@@ -68,5 +68,7 @@ class Quantization:
         return np.broadcast_to(parameter, shape)
 
     def dequantize(self, q: np.ndarray) -> np.ndarray:
-        scale, zero_point = (self.for_each(p, q.shape) for p in (self.scale, self.zero_point))
-        return (q.astype(np.float32) - zero_point.astype(np.float32)) * scale
+        numbers = q.astype(np.float32)
+        numbers -= self.for_each(self.zero_point.astype(np.float32), q.shape)
+        numbers *= self.for_each(self.scale, q.shape)
+        return numbers

@@ -44,7 +44,8 @@ def merge_duplicates(graph: Graph) -> Graph:
     groups = collections.defaultdict(list)
     for value in graph.values.values():
         if value.constant is not None:
-            groups[value.dtype, value.shape, value.quantization, _sample(value.array)].append(value)
+            stored = value.constant.array  # of integers with a scale: these, without making floats of them
+            groups[value.dtype, value.shape, value.quantization, _sample(stored)].append(value)
     for group in groups.values():
         if len(group) > 1:  # else nobody has to read the data
             first: dict[str, Value] = {}

@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """drop_unused, fold_constants, merge_duplicates, copy_outputs."""
 
+from executorch.backends.et_xnnpack.aot.ir import Quantization, parse
 from executorch.backends.et_xnnpack.aot.passes.copy_outputs import copy_outputs
 from executorch.backends.et_xnnpack.aot.passes.drop_unused import drop_unused
 from executorch.backends.et_xnnpack.aot.passes.fold_constants import fold_constants
@@ -108,6 +109,27 @@ def test_merge_duplicates_tells_zeros_and_operands_apart(check):
         out %h
         """,
     )
+
+
+def test_merge_duplicates_makes_no_floats_of_quantized_constants(monkeypatch):
+    """Those of a language model would be larger than all else that lowering needs."""
+    graph = parse(
+        """
+        in %x: Float32[2]
+        const %c: Float32[2] as Int8(0.5 from 0) = [1, 2]
+        const %d: Float32[2] as Int8(0.5 from 0) = [1, 2]
+        const %e: Float32[2] as Int8(0.25 from 0) = [1, 2]
+        %a: Float32[2] = Binary(%x, %c) kind=Add
+        %b: Float32[2] = Binary(%x, %d) kind=Add
+        %f: Float32[2] = Binary(%x, %e) kind=Add
+        out %a
+        out %b
+        out %f
+        """
+    )
+    monkeypatch.setattr(Quantization, "dequantize", None)
+    merged = merge_duplicates(graph)
+    assert [node.inputs for node in merged.nodes] == [("x", "c"), ("x", "e")]
 
 
 def test_copy_outputs(check):
