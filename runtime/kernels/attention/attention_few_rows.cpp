@@ -41,14 +41,11 @@ AttentionFewRows::Sizes attention_few_sizes(const AttentionProblem& p) {
   return sizes;
 }
 
-// Rows and keys whose products fill a vector.
+// Keys whose products with R rows fill a vector.
 template <size_t R>
-struct Tile {
-  static constexpr size_t kRows = kLanes < 4 ? 1 : R == 3 ? 4 : R;
-  static constexpr size_t kKeys = kLanes / kRows;
-};
+constexpr size_t kTileKeys = kLanes / (R == 3 ? 4 : R);
 
-// scores[r * to_stride + i] = products of query row r and key i, for `count` keys, 1 to Tile<R>::kKeys. REQUIRES: zeros
+// scores[r * to_stride + i] = products of query row r and key i, for `count` keys, 1 to kTileKeys<R>. REQUIRES: zeros
 // behind the queries
 template <size_t R, typename T>
 HWY_INLINE void score_tile(
@@ -61,7 +58,7 @@ HWY_INLINE void score_tile(
     float* scores,
     size_t to_stride) {
   const Floats f;
-  constexpr size_t kTileKeys = Tile<R>::kKeys;
+  constexpr size_t kTogether = kTileKeys<R>;
   Vector sum[kLanes];
   HWY_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i) {
@@ -72,16 +69,16 @@ HWY_INLINE void score_tile(
     for (size_t r = 0; r < R; ++r) {
       const Vector q = hn::Load(f, query + r * query_stride + c);
       HWY_UNROLL(16)
-      for (size_t i = 0; i < kTileKeys; ++i) {
-        sum[r * kTileKeys + i] = hn::MulAdd(key[i], q, sum[r * kTileKeys + i]);
+      for (size_t i = 0; i < kTogether; ++i) {
+        sum[r * kTogether + i] = hn::MulAdd(key[i], q, sum[r * kTogether + i]);
       }
     }
   };
-  Vector key[kTileKeys];
-  const size_t whole = count == kTileKeys ? width / kLanes * kLanes : 0;
+  Vector key[kTogether];
+  const size_t whole = count == kTogether ? width / kLanes * kLanes : 0;
   for (size_t c = 0; c < whole; c += kLanes) {
     HWY_UNROLL(16)
-    for (size_t i = 0; i < kTileKeys; ++i) {
+    for (size_t i = 0; i < kTogether; ++i) {
       key[i] = load(keys + i * stride + c);
     }
     add(c, key);
@@ -89,7 +86,7 @@ HWY_INLINE void score_tile(
   for (size_t c = whole; c < width; c += kLanes) {
     const size_t rest = std::min(kLanes, width - c);
     HWY_UNROLL(16)
-    for (size_t i = 0; i < kTileKeys; ++i) {
+    for (size_t i = 0; i < kTogether; ++i) {
       key[i] = i < count ? load_some(keys + i * stride + c, rest) : hn::Zero(f);
     }
     add(c, key);
@@ -109,7 +106,7 @@ HWY_INLINE void score_tile(
     hn::Store(sum[0], f, all);
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
-      std::copy_n(all + r * kTileKeys, kTileKeys, scores + r * to_stride);
+      std::copy_n(all + r * kTogether, kTogether, scores + r * to_stride);
     }
   }
 }
@@ -125,19 +122,10 @@ HWY_INLINE void score_keys(
     size_t count,
     float* scores,
     size_t to_stride) {
-  constexpr size_t kTileRows = std::min(R, Tile<R>::kRows), kTileKeys = Tile<R>::kKeys;
-  for (size_t k = 0; k < count; k += kTileKeys) {
-    for (size_t r = 0; r < R; r += kTileRows) {
-      score_tile<kTileRows>(
-          query + r * query_stride,
-          query_stride,
-          keys + k * stride,
-          stride,
-          width,
-          std::min(kTileKeys, count - k),
-          scores + r * to_stride + k,
-          to_stride);
-    }
+  constexpr size_t kTogether = kTileKeys<R>;
+  for (size_t k = 0; k < count; k += kTogether) {
+    const size_t rest = std::min(kTogether, count - k);
+    score_tile<R>(query, query_stride, keys + k * stride, stride, width, rest, scores + k, to_stride);
   }
 }
 
@@ -327,7 +315,7 @@ void attend_parts(
     most = std::max(most, counts[i]);
   }
   const bool fetches = number > 1 && (begin > 0 || most == kKeys); // a cache holds what one part has
-  const size_t key_tokens = number > 1 ? std::max<size_t>(4, Tile<R>::kKeys) : kLanes;
+  const size_t key_tokens = number > 1 ? std::max<size_t>(4, kTileKeys<R>) : kLanes;
   for (size_t k = 0; k < most; k += key_tokens) {
     for (size_t i = 0; i < number; ++i) {
       if (k >= counts[i]) {
