@@ -127,7 +127,8 @@ def _integers(r: Rewriter, weight: Value) -> tuple[np.ndarray, np.ndarray, np.nd
     if q.dtype not in (np.int8, np.uint8):
         return None
     offset = _OFFSET if q.dtype == np.uint8 else 0
-    return q.astype(np.int32) - offset, scale.astype(np.float32), zero.astype(np.int32) - offset
+    signed = (q.astype(np.int16) - offset).astype(np.int8) if offset else q
+    return signed, scale.astype(np.float32), zero.astype(np.int32) - offset
 
 
 def _whole_rows(axes: int, rank: int) -> bool:
