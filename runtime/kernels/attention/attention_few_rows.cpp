@@ -111,24 +111,6 @@ HWY_INLINE void score_tile(
   }
 }
 
-// The same, with `count` keys, 1 to kLanes.
-template <size_t R, typename T>
-HWY_INLINE void score_keys(
-    const float* query,
-    size_t query_stride,
-    const T* keys,
-    size_t stride,
-    size_t width,
-    size_t count,
-    float* scores,
-    size_t to_stride) {
-  constexpr size_t kTogether = kTileKeys<R>;
-  for (size_t k = 0; k < count; k += kTogether) {
-    const size_t rest = std::min(kTogether, count - k);
-    score_tile<R>(query, query_stride, keys + k * stride, stride, width, rest, scores + k, to_stride);
-  }
-}
-
 // What stands for integers: the scale of each, and its zero point, `stride` apart.
 struct Scales {
   const float* scale = nullptr;
@@ -243,33 +225,34 @@ struct HeadPart {
   float* query = nullptr; // rows, scaled
   float* scores = nullptr; // kKeys for each row
   float* part = nullptr;
+  size_t seen[AttentionFewRows::kMaxRows] = {}; // keys, by row
   size_t count = 0; // keys that any row sees
 };
 
-// Scales the queries of a head.
-HeadPart begin_head(const AttentionProblem& p, size_t head, size_t begin, size_t end, float* scratch, float* part) {
+// Finds what the rows of a head see, and scales them.
+void begin_head(const AttentionProblem& p, size_t head, size_t begin, size_t end, HeadPart& h) {
   const size_t rows = p.rows_per_head();
   const size_t query_stride = round_up(p.query.width, kAligned);
-  HeadPart result{scratch, scratch + rows * query_stride, part, 0};
   for (size_t r = 0; r < rows; ++r) {
-    result.count = std::max(result.count, p.visible(head, r, begin, end - begin));
+    h.seen[r] = p.visible(head, r, begin, end - begin);
+    h.count = std::max(h.count, h.seen[r]);
+  }
+  for (size_t r = 0; h.count > 0 && r < rows; ++r) {
     const float* const from = static_cast<const float*>(p.query.data) + p.row_offset(p.query, head, r);
-    float* const to = result.query + r * query_stride;
+    float* const to = h.query + r * query_stride;
     std::transform(from, from + p.query.width, to, [&p](float q) { return q * p.scale; });
     std::fill(to + p.query.width, to + query_stride, 0.0f);
   }
-  return result;
 }
 
 // Turns the scores of a head into weights.
 template <MaskKind kMask, typename T>
-void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, size_t end, const HeadPart& h) {
+void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, const HeadPart& h) {
   const Scales keys = scales_of(p.key, p.key.offset(head, begin));
   const Scales values = scales_of(p.value, p.value.offset(head, begin));
   for (size_t r = 0; r < p.rows_per_head(); ++r) {
     float* const row = h.scores + r * kKeys;
     float* const to = h.part + r * part_row(p) + part_highest(p);
-    const size_t seen = p.visible(head, r, begin, end - begin);
     if (h.count == 0) {
       to[0] = kLowest;
       to[1] = 0;
@@ -277,13 +260,13 @@ void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, size_t e
     }
     if constexpr (sizeof(T) == 1) {
       const float* const q = h.query + r * round_up(p.query.width, kAligned);
-      scale_scores(keys, seen, std::accumulate(q, q + p.query.width, 0.0f), row);
+      scale_scores(keys, h.seen[r], std::accumulate(q, q + p.query.width, 0.0f), row);
     }
-    const float top = highest_score<kMask>(row, seen, row_mask<kMask>(p, head, r, begin), kLowest);
+    const float top = highest_score<kMask>(row, h.seen[r], row_mask<kMask>(p, head, r, begin), kLowest);
     to[0] = top;
-    to[1] = weights_of(row, seen, h.count, top == kLowest ? 0 : top);
+    to[1] = weights_of(row, h.seen[r], h.count, top == kLowest ? 0 : top);
     if constexpr (sizeof(T) == 1) {
-      for (size_t k = 0; k < seen; ++k) {
+      for (size_t k = 0; k < h.seen[r]; ++k) {
         row[k] *= values.scale[k * values.stride];
       }
     }
@@ -301,65 +284,59 @@ void attend_parts(
     float* parts,
     size_t stride) {
   const size_t query_stride = round_up(p.query.width, kAligned);
-  const size_t scratch_stride = R * (query_stride + kKeys);
   const size_t number = heads.end - heads.begin;
-  const auto head = [&](size_t i) {
-    float* const query = scratch + i * scratch_stride;
-    return HeadPart{query, query + R * query_stride, parts + i * stride, 0};
-  };
-  size_t counts[AttentionFewRows::kMaxHeads];
+  HeadPart all[AttentionFewRows::kMaxHeads];
   size_t most = 0;
   for (size_t i = 0; i < number; ++i) {
-    const HeadPart h = head(i);
-    counts[i] = begin_head(p, heads.begin + i, begin, end, h.query, h.part).count;
-    most = std::max(most, counts[i]);
+    all[i].query = scratch + i * R * (query_stride + kKeys);
+    all[i].scores = all[i].query + R * query_stride;
+    all[i].part = parts + i * stride;
+    begin_head(p, heads.begin + i, begin, end, all[i]);
+    most = std::max(most, all[i].count);
   }
+  // Calls `run` with each head and some of its keys, all heads for the first ones, then for the next.
+  const auto for_each = [&](size_t tokens, auto&& run) {
+    for (size_t k = 0; k < most; k += tokens) {
+      for (size_t i = 0; i < number; ++i) {
+        if (k < all[i].count) {
+          run(i, k, std::min(tokens, all[i].count - k));
+        }
+      }
+    }
+  };
   const bool fetches = number > 1 && (begin > 0 || most == kKeys); // a cache holds what one part has
-  const size_t key_tokens = number > 1 ? std::max<size_t>(4, kTileKeys<R>) : kLanes;
-  for (size_t k = 0; k < most; k += key_tokens) {
-    for (size_t i = 0; i < number; ++i) {
-      if (k >= counts[i]) {
-        continue;
-      }
-      const HeadPart h = head(i);
-      if (fetches) {
-        const bool is_last = k + key_tokens >= most;
-        const size_t next = begin + k + key_tokens;
-        is_last ? fetch<T>(p.value, heads, i, begin, kTokens) : fetch<T>(p.key, heads, i, next, key_tokens);
-      }
-      const T* const tile = static_cast<const T*>(p.key.data) + p.key.offset(heads.begin + i, begin + k);
-      score_keys<R>(
-          h.query,
+  const size_t key_tokens = number > 1 ? std::max<size_t>(4, kTileKeys<R>) : kKeys;
+  for_each(key_tokens, [&](size_t i, size_t first, size_t count) HWY_ATTR {
+    if (fetches && first + key_tokens < most) {
+      fetch<T>(p.key, heads, i, begin + first + key_tokens, key_tokens);
+    } else if (fetches) {
+      fetch<T>(p.value, heads, i, begin, kTokens);
+    }
+    const T* const keys = static_cast<const T*>(p.key.data) + p.key.offset(heads.begin + i, begin + first);
+    for (size_t k = 0; k < count; k += kTileKeys<R>) {
+      score_tile<R>(
+          all[i].query,
           query_stride,
-          tile,
+          keys + k * p.key.token,
           p.key.token,
           p.key.width,
-          std::min(key_tokens, counts[i] - k),
-          h.scores + k,
+          std::min(kTileKeys<R>, count - k),
+          all[i].scores + first + k,
           kKeys);
     }
-  }
+  });
   for (size_t i = 0; i < number; ++i) {
-    HeadPart h = head(i);
-    h.count = counts[i];
-    weigh_scores<kMask, T>(p, heads.begin + i, begin, end, h);
+    weigh_scores<kMask, T>(p, heads.begin + i, begin, all[i]);
   }
-  const size_t tokens = number == 1 ? kKeys : kTokens;
-  for (size_t k = 0; k < most; k += tokens) {
-    for (size_t i = 0; i < number; ++i) {
-      if (k >= counts[i]) {
-        continue;
-      }
-      const HeadPart h = head(i);
-      const size_t offset = p.value.offset(heads.begin + i, begin + k);
-      const T* const values = static_cast<const T*>(p.value.data) + offset;
-      const size_t count = std::min(tokens, counts[i] - k);
-      if (fetches) {
-        fetch<T>(p.value, heads, i, begin + k + kTokens, kTokens);
-      }
-      weigh_values<R>(h.scores + k, values, p.value, scales_of(p.value, offset), count, k == 0, h.part, part_row(p));
+  for_each(number > 1 ? kTokens : kKeys, [&](size_t i, size_t first, size_t count) HWY_ATTR {
+    if (fetches) {
+      fetch<T>(p.value, heads, i, begin + first + kTokens, kTokens);
     }
-  }
+    const size_t offset = p.value.offset(heads.begin + i, begin + first);
+    const T* const values = static_cast<const T*>(p.value.data) + offset;
+    const Scales scales = scales_of(p.value, offset);
+    weigh_values<R>(all[i].scores + first, values, p.value, scales, count, first == 0, all[i].part, part_row(p));
+  });
 }
 
 // Keys [begin, end) of some heads for all rows of these. REQUIRES: kMaxRows rows and kMaxHeads heads at most; a block of
