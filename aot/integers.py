@@ -83,16 +83,12 @@ def find_integers(graph: Graph, program: ExportedProgram) -> None:
     ExecuTorch reads an integer between two calls of delegates; a size that is found in data may be inside of one. It is
     beyond the bound, so that the call fails, also for an integer that is negative.
     """
-    for node in list(graph.nodes):
-        value = node.meta.get("val")
-        if node.target not in READS or not isinstance(value, torch.SymInt) or may_be_negative(value):
-            continue
-        source = node.args[0]
-        if _element(source)[0].op == "placeholder":
-            continue
-        bound = _bound(value, graph, program)
+    reads = [node for node in graph.nodes if node.target in READS and _is_found(node)]
+    bounds = _bounds([node.meta["val"] for node in reads], graph, program) if reads else []
+    for node, bound in zip(reads, bounds, strict=True):
         if bound is None or bound > _LARGEST_FOUND:
             continue
+        value, source = node.meta["val"], node.args[0]
         x = source.meta["val"]
         with graph.inserting_before(node):
             vector, length = fake_empty((bound + 1,), torch.bool, x), {"dtype": torch.int64, "device": x.device}
@@ -109,20 +105,31 @@ def find_integers(graph: Graph, program: ExportedProgram) -> None:
         graph.erase_node(node)
 
 
-def _bound(value: torch.SymInt, graph: Graph, program: ExportedProgram) -> int | None:
-    """The most that it can be, with sizes of 0 and 1 where the lowering allows them and export does not."""
-    bound = largest_of(value)
+def _is_found(read: FxNode) -> bool:
+    """Whether it is of a number that the program computes, and that cannot be negative."""
+    value = read.meta.get("val")
+    return (
+        isinstance(value, torch.SymInt) and not may_be_negative(value) and _element(read.args[0])[0].op != "placeholder"
+    )
+
+
+def _bounds(values: list[torch.SymInt], graph: Graph, program: ExportedProgram) -> list[int | None]:
+    """The most that each can be, with sizes of 0 and 1 where the lowering allows them and export does not."""
     sizes = Sizes(program)
-    try:
-        expr = sizes.convert(value)
-        for node in graph.nodes:
-            for size in getattr(node.meta.get("val"), "shape", ()) if node.op == "placeholder" else ():
-                sizes.convert(size)
-    except Unsupported:
-        return bound
+
+    def converted(size):
+        try:
+            return sizes.convert(size)
+        except Unsupported:
+            return None
+
+    dims = list(map(converted, values))
+    for node in graph.find_nodes(op="placeholder"):
+        for size in getattr(node.meta.get("val"), "shape", ()):
+            converted(size)
     ranges = widen(sizes.ranges, sizes.assumed, sizes.conditions())
-    most = largest(expr, ranges)
-    return bound if most is None else most
+    most = [None if dim is None else largest(dim, ranges) for dim in dims]
+    return [largest_of(value) if m is None else m for value, m in zip(values, most, strict=True)]
 
 
 def _read_from_inputs(graph: Graph, inputs: set[FxNode]) -> None:

@@ -172,13 +172,11 @@ def _tag_states(program: ExportedProgram) -> list[Refusal]:
     results = program.graph.output_node().args[0]
     times = collections.Counter(results)
     owned: dict[str, dict[FxNode, FxNode]] = collections.defaultdict(dict)  # by tag: result and buffer
-    names: dict[FxNode, str] = {}
     left: dict[FxNode, str] = {}
     for spec, result in zip(program.graph_signature.output_specs, results, strict=True):
         if spec.kind != OutputKind.BUFFER_MUTATION:
             continue
         buffer = placeholders[spec.target]
-        names[buffer] = spec.target
         tag = result.meta.get("delegation_tag")
         readers = [*buffer.users, *(user for user in result.users if user.op != "output")]
         if tag is None or any(reader.meta.get("delegation_tag") != tag for reader in readers):
@@ -198,7 +196,7 @@ def _tag_states(program: ExportedProgram) -> list[Refusal]:
             )
         for buffer in states.values():
             buffer.meta["delegation_tag"] = tag
-    return [Refusal(buffer.name, names[buffer], reason) for buffer, reason in left.items()]
+    return [Refusal(buffer.name, known.mutated_buffer(buffer), reason) for buffer, reason in left.items()]
 
 
 def _leave_parameters(program: ExportedProgram) -> None:
