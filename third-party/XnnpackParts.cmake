@@ -173,25 +173,25 @@ else()
   et_xnnpack_without("${what}" "they are for AVX-512")
 endif()
 
-# Microkernels for one row (xnnpack_one_row.h).
-set(what "our microkernels for one rounded row")
+# Microkernels for rounded rows (xnnpack_rounded_rows.h).
+set(what "our microkernels for rounded rows")
 if(is_x86 AND with_avx512)
+  set(own xnnpack_rounded_rows.c xnnpack_one_row.c xnnpack_many_rows.c xnnpack_group_packing.c)
+  list(TRANSFORM own PREPEND "${CMAKE_CURRENT_LIST_DIR}/" OUTPUT_VARIABLE sources)
   set(row qd8)
   set(added qc4w qc8w)
   if(NOT is_old)
     set(row qdu8)
     set(added qc4w)
-    set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_one_row.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
-      COMPILE_DEFINITIONS ET_XNNPACK_NEWER)
+    set_property(SOURCE ${sources} TARGET_DIRECTORY XNNPACK APPEND PROPERTY COMPILE_DEFINITIONS ET_XNNPACK_NEWER)
   endif()
   list(TRANSFORM added REPLACE "(.+)" "qd8-f32-\\1-gemm/gen/qd8-f32-\\1-gemm-1x16c8-minmax-avx512vnni")
   et_xnnpack_read_before(xnnpack_nan SOURCES ${added})
-  et_xnnpack_part(one_row "${what}" OWN xnnpack_one_row.c ADDED ${added} HEADER xnnpack_one_row
+  et_xnnpack_part(rounded_rows "${what}" OWN ${own} ADDED ${added} HEADER xnnpack_rounded_rows
     BEFORE operators/fully-connected-nc CALLS "xnn_init_${row}_f32_qb4w_gemm_config\\(\\)"
     OPTIONS -DET_XNNPACK_ROWS_${row})
   # XNNPACK's microkernels are in standard C, in which products and sums are rounded one by one.
-  set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/xnnpack_one_row.c" TARGET_DIRECTORY XNNPACK APPEND PROPERTY
-    COMPILE_OPTIONS -ffp-contract=off)
+  set_property(SOURCE ${sources} TARGET_DIRECTORY XNNPACK APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 else()
   et_xnnpack_without("${what}" "they are for AVX-512")
 endif()

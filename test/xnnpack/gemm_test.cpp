@@ -87,7 +87,7 @@ class GemmTest : public ::testing::TestWithParam<Format> {
 
   void check_microkernels(const Weights& w);
   void check_operator(const Weights& w, pthreadpool_t pool);
-  void check_one_row(const Weights& w, float scale);
+  void check_rows_alone(const Weights& w, size_t rows, float scale);
 
   Fence x_, y_, parameters_;
 };
@@ -260,29 +260,40 @@ void GemmTest::check_operator(const Weights& w, pthreadpool_t pool) {
   }
 }
 
-// The first row by itself, and with others: by other microkernels, but in the same layout and order.
-void GemmTest::check_one_row(const Weights& w, float scale) {
+// Each row by itself, and with others: by other microkernels, but in the same layout and order.
+void GemmTest::check_rows_alone(const Weights& w, size_t rows, float scale) {
   const size_t x_stride = w.depth + kGap, y_stride = w.columns + kGap;
   const Operator op = create_linear(w, x_stride, y_stride);
   ASSERT_NE(op, nullptr);
-  const std::vector<int> numbers = some_rows(w, 2, w.depth);
-  const std::vector<Parameters> parameters(2, {-7, scale});
-  std::vector<float> results[2];
-  for (const size_t rows : {1, 2}) {
-    announce(describe(w, rows) + " by the operator, compared");
-    const uint8_t* x = place(numbers, 0, rows, w.depth, x_stride);
-    Output y(y_, w.format, rows, w.columns, y_stride);
-    ASSERT_EQ(reshape_linear(w.format, op.get(), rows, nullptr), xnn_status_success);
-    const Parameters* p = place(parameters, 0, rows, rows + XNN_MAX_MR);
+  const std::vector<int> numbers = some_rows(w, rows, w.depth);
+  std::vector<Parameters> parameters = some_parameters(rows);
+  parameters[0].scale = scale;
+  const auto multiply = [&](size_t first, size_t count, std::vector<float>* result) {
+    const uint8_t* x = place(numbers, first, count, w.depth, x_stride);
+    Output y(y_, w.format, count, w.columns, y_stride);
+    ASSERT_EQ(reshape_linear(w.format, op.get(), count, nullptr), xnn_status_success);
+    const Parameters* p = place(parameters, first, count, count + XNN_MAX_MR);
     ASSERT_EQ(setup_linear(w.format, op.get(), x, y.data(), p), xnn_status_success);
     ASSERT_EQ(xnn_run_operator(op.get(), nullptr), xnn_status_success);
-    results[rows - 1].resize(w.columns);
-    std::memcpy(results[rows - 1].data(), y.data(), w.columns * sizeof(float));
+    for (size_t row = 0; row < count; ++row) {
+      const float* const from = reinterpret_cast<const float*>(y.data()) + row * y_stride;
+      result->insert(result->end(), from, from + w.columns);
+    }
+  };
+  announce(describe(w, rows) + " by the operator, together");
+  std::vector<float> together, alone;
+  ASSERT_NO_FATAL_FAILURE(multiply(0, rows, &together));
+  for (size_t row = 0; row < rows; ++row) {
+    announce(describe(w, rows) + " by the operator, one by one");
+    ASSERT_NO_FATAL_FAILURE(multiply(row, 1, &alone));
   }
-  for (size_t i = 0; i < w.columns; ++i) {
-    ASSERT_EQ(std::isnan(results[0][i]), std::isnan(scale)) << last_announced();
-    ASSERT_EQ(std::memcmp(&results[0][i], &results[1][i], sizeof(float)), 0)
-        << last_announced() << ": column " << i << " is " << results[0][i] << " and " << results[1][i];
+  ASSERT_EQ(alone.size(), together.size());
+  for (size_t i = 0; i < alone.size(); ++i) {
+    const size_t row = i / w.columns;
+    ASSERT_EQ(std::isnan(alone[i]), row == 0 && std::isnan(scale)) << last_announced();
+    ASSERT_EQ(std::memcmp(&alone[i], &together[i], sizeof(float)), 0)
+        << last_announced() << ": row " << row << ", column " << i % w.columns << " is " << alone[i] << " and "
+        << together[i];
   }
 }
 
@@ -338,9 +349,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& format) { return name_of(format.param); });
 
 // A token of a language model is a row by itself, or one of many in its prompt.
-using OneRowTest = GemmTest;
+using RowsTest = GemmTest;
 
-TEST_P(OneRowTest, IsAsAmongOthers) {
+TEST_P(RowsTest, AreTogetherAsAlone) {
   const Format format = GetParam();
   if (is_unsigned(format) && !kHasUnsignedRows) {
     GTEST_SKIP() << "this version of XNNPACK has no such operator";
@@ -353,11 +364,17 @@ TEST_P(OneRowTest, IsAsAmongOthers) {
     for (const size_t block : blocks_of(format)) {
       for (const size_t depth : {block, 3 * block}) {
         for (size_t columns = 1; columns <= 65; ++columns) {
-          ASSERT_NO_FATAL_FAILURE(check_one_row({format, 1, columns, 1, depth, columns % 2 == 1, block}, scale));
+          ASSERT_NO_FATAL_FAILURE(check_rows_alone({format, 1, columns, 1, depth, columns % 2 == 1, block}, 2, scale));
+        }
+        for (size_t rows = 3; rows <= 2 * XNN_MAX_MR + 3; ++rows) {
+          ASSERT_NO_FATAL_FAILURE(check_rows_alone({format, 1, 37, 1, depth, rows % 2 == 1, block}, rows, scale));
         }
       }
       for (const size_t columns : {96, 101, 112, 117}) { // so many bytes that they may be divided
-        ASSERT_NO_FATAL_FAILURE(check_one_row({format, 1, columns, 1, 2048, false, block}, scale));
+        ASSERT_NO_FATAL_FAILURE(check_rows_alone({format, 1, columns, 1, 2048, false, block}, 2, scale));
+      }
+      for (const size_t rows : {16, 17, 31, 32}) { // up to the size that is copied, and more
+        ASSERT_NO_FATAL_FAILURE(check_rows_alone({format, 1, 17, 1, 4096, false, block}, rows, scale));
       }
     }
   }
@@ -365,7 +382,7 @@ TEST_P(OneRowTest, IsAsAmongOthers) {
 
 INSTANTIATE_TEST_SUITE_P(
     Formats,
-    OneRowTest,
+    RowsTest,
     ::testing::Values(Format::QD8C8, Format::QD8C4, Format::QD8B4, Format::QDU8C8, Format::QDU8C4, Format::QDU8B4),
     [](const auto& format) { return name_of(format.param); });
 

@@ -2,9 +2,12 @@
 #pragma once
 
 /*
- * Other microkernels for one row that is rounded to 8 bits, by weights of 4 or 8 bits, which read weights as
- * fast as memory gives them. XnnpackParts.cmake has the compiler read this before XNNPACK's fully connected layers.
+ * Other microkernels for rows that are rounded to 8 bits, by weights of 4 or 8 bits: for one row those that read weights
+ * as fast as memory gives them, for many rows by 4-bit weights in groups one that multiplies faster. And packing of these
+ * weights, to the same bytes, sooner. XnnpackParts.cmake has the compiler read this before XNNPACK's fully connected layers.
  */
+
+#include <stddef.h>
 
 #include "src/xnnpack/config.h"
 
@@ -12,10 +15,30 @@
 extern "C" {
 #endif
 
-/* What XNNPACK has chosen for such weights, with another microkernel for one row if there is one. Null stays null. */
+/* What XNNPACK has chosen for such weights, with microkernels of ours where there are any. Null stays null. */
 const struct xnn_gemm_config* et_xnnpack_qb4w_config(const struct xnn_gemm_config* config);
 const struct xnn_gemm_config* et_xnnpack_qc4w_config(const struct xnn_gemm_config* config);
 const struct xnn_gemm_config* et_xnnpack_qc8w_config(const struct xnn_gemm_config* config);
+
+/*
+ * Packs 4-bit weights in groups as xnn_pack_qs8_qb4w_gemm_goi_w does for tiles that are 8 deep, and the scales and the bias
+ * behind them. `depth` is a multiple of 32, `groups` and `shuffled` are 1.
+ */
+void et_xnnpack_pack_groups(
+    size_t groups,
+    size_t columns,
+    size_t depth,
+    size_t tile,
+    size_t deep,
+    size_t shuffled,
+    size_t block,
+    const void* weights,
+    const void* bias,
+    const void* scales,
+    void* packed,
+    size_t extra_block_bytes,
+    size_t extra_column_bytes,
+    const void* parameters);
 
 #ifdef __cplusplus
 }
