@@ -90,6 +90,16 @@ TILE(3)
 TILE(4)
 TILE(5)
 
+static AVX512VNNI void copy_without_sign(size_t rows, size_t depth, const char* x, size_t x_stride, uint8_t* copy) {
+  const __m256i offset = _mm256_set1_epi8((char)kOffset);
+  for (size_t r = 0; r < rows; ++r, x += x_stride, copy += depth) {
+    for (size_t k = 0; k < depth; k += kDeep) {
+      const __m256i numbers = _mm256_loadu_si256((const __m256i*)(x + k));
+      _mm256_store_si256((__m256i*)(copy + k), _mm256_xor_si256(numbers, offset));
+    }
+  }
+}
+
 // The rows are divided among tiles that differ by one row at most, so a tile has 2 rows or more. While these go through a
 // panel each of them fetches its share of the next one.
 ET_XNNPACK_MICROKERNEL(et_xnnpack_multiply_rows) {
@@ -105,20 +115,13 @@ ET_XNNPACK_MICROKERNEL(et_xnnpack_multiply_rows) {
   const multiply* functions = kMultiply;
   __attribute__((aligned(64))) uint8_t copy[kOffset == 0 ? 1 : kCopyBytes];
   if (kOffset != 0 && rows * depth <= kCopyBytes) {
-    for (size_t r = 0; r < rows; ++r) {
-      const char* const row = (const char*)x + r * x_stride;
-      for (size_t k = 0; k < depth; k += kDeep) {
-        const __m256i numbers = _mm256_loadu_si256((const __m256i*)(row + k));
-        _mm256_store_si256(
-            (__m256i*)(copy + r * depth + k), _mm256_xor_si256(numbers, _mm256_set1_epi8((char)kOffset)));
-      }
-    }
+    copy_without_sign(rows, depth, x, x_stride, copy);
     x = copy;
     x_stride = depth;
     functions = kMultiplyCopied;
   }
-  const struct xnn_f32_qb4w_minmax_params* const limits = parameters;
-  const size_t stride = panel_bytes(depth, limits->scalar.blocksize);
+  const struct xnn_f32_qb4w_minmax_params* const params = parameters;
+  const size_t stride = panel_bytes(depth, params->scalar.blocksize);
   const size_t tiles = (rows + kTileRows - 1) / kTileRows;
   const size_t least = rows / tiles, larger = rows % tiles; // tiles of one row more
   const size_t step = stride / (depth / kDeep); // bytes of weights for kDeep numbers
@@ -127,11 +130,11 @@ ET_XNNPACK_MICROKERNEL(et_xnnpack_multiply_rows) {
   struct tile tile = {
       .x_stride = x_stride,
       .depth = depth,
-      .block = limits->scalar.blocksize,
+      .block = params->scalar.blocksize,
       .weights = weights,
       .columns = 0xFFFF,
       .y_stride = y_stride,
-      .parameters = limits,
+      .parameters = params,
       .next_lines = lines,
       .next_stride = line_stride};
   for (char* panel = result;; panel += panel_stride) {
