@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/xnnpack/common.h"
+#include "src/xnnpack/microparams-init.h"
 
 #if XNN_ARCH_X86 || XNN_ARCH_X86_64 // little-endian
 
@@ -46,7 +47,7 @@ void et_xnnpack_pack_groups(
     size_t extra_block_bytes,
     size_t extra_column_bytes,
     const void* parameters) {
-  (void)groups, (void)deep, (void)shuffled, (void)extra_block_bytes, (void)extra_column_bytes, (void)parameters;
+  (void)groups, (void)deep, (void)shuffled, (void)parameters;
   const size_t row_bytes = depth / 2, blocks = depth / block;
   char* to = packed;
   for (size_t column = 0; column < columns; column += tile) {
@@ -68,20 +69,20 @@ void et_xnnpack_pack_groups(
       }
       to += tile * kBytes;
       if ((k + 2 * kDeep) % block == 0) {
-        scale = (const uint16_t*)scales + column * blocks + group;
-        for (size_t i = 0; i < count; ++i, scale += blocks) {
-          memcpy(to + i * sizeof(uint16_t), scale, sizeof(uint16_t));
-        }
-        to += tile * sizeof(uint16_t);
+        to += extra_block_bytes;
       }
     }
     if (bias != NULL) {
       memcpy(to, (const float*)bias + column, count * sizeof(float));
-    } else {
-      memset(to, 0, tile * sizeof(float));
     }
-    to += tile * sizeof(float);
+    to += extra_column_bytes;
   }
+#ifdef ET_XNNPACK_NEWER // where scales are left to the function that packs
+  const size_t block_bytes = tile * block / 2 + extra_block_bytes;
+  const size_t panel_bytes = tile * sizeof(float) + blocks * block_bytes + extra_column_bytes;
+  char* const first = (char*)packed + tile * (sizeof(float) + block / 2);
+  xnn_init_blockwise_scale_bf16_params(columns, tile, panel_bytes, blocks, block_bytes, scales, first);
+#endif
 }
 
 #endif

@@ -21,8 +21,9 @@ const struct xnn_gemm_config* et_xnnpack_qc4w_config(const struct xnn_gemm_confi
 const struct xnn_gemm_config* et_xnnpack_qc8w_config(const struct xnn_gemm_config* config);
 
 /*
- * Packs 4-bit weights in groups as xnn_pack_qs8_qb4w_gemm_goi_w does for tiles that are 8 deep, and the scales and the bias
- * behind them. `depth` is a multiple of 32, `groups` and `shuffled` are 1.
+ * Packs 4-bit weights in groups as xnn_pack_qs8_qb4w_gemm_goi_w does for tiles that are 8 deep, and what the version of
+ * XNNPACK wants of a function in its place: the bias, and for the newer one scales. `depth` is a multiple of 32, `groups`
+ * and `shuffled` are 1.
  */
 void et_xnnpack_pack_groups(
     size_t groups,

@@ -11,6 +11,7 @@
 
 #include "operands.h"
 #include "xnnpack/math.h"
+#include "xnnpack/microparams-init.h"
 #include "xnnpack/pack.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -33,7 +34,7 @@ struct Packing {
   }
 };
 
-// XNNPACK writes scales and biases by other functions, so they are put here where they belong.
+// XNNPACK writes biases and scales by other functions.
 std::vector<uint8_t> pack_by_xnnpack(
     const Packing& p,
     const std::vector<uint8_t>& weights,
@@ -59,14 +60,19 @@ std::vector<uint8_t> pack_by_xnnpack(
       p.tile * sizeof(float),
       &parameters);
   for (size_t column = 0; column < p.columns; ++column) {
-    const size_t i = column % p.tile;
-    uint8_t* const panel = packed.data() + column / p.tile * p.panel_bytes();
-    for (size_t block = 0; block < p.blocks(); ++block) {
-      const size_t behind = p.tile * (sizeof(float) + (block + 1) * p.block / 2 + block * sizeof(uint16_t));
-      std::memcpy(panel + behind + i * sizeof(uint16_t), &scales[column * p.blocks() + block], sizeof(uint16_t));
-    }
-    std::memcpy(panel + p.panel_bytes() + (i - p.tile) * sizeof(float), &bias[column], sizeof(float));
+    uint8_t* const end = packed.data() + (column / p.tile + 1) * p.panel_bytes();
+    std::memcpy(end - (p.tile - column % p.tile) * sizeof(float), &bias[column], sizeof(float));
   }
+#ifdef XNN_FLAG_NO_BROADCAST // since 2025 whoever packs writes the scales as well
+  xnn_init_blockwise_scale_bf16_params(
+      p.columns,
+      p.tile,
+      p.panel_bytes(),
+      p.blocks(),
+      p.tile * (p.block / 2 + sizeof(uint16_t)),
+      xnnpack_scales.data(),
+      packed.data() + p.tile * (sizeof(float) + p.block / 2));
+#endif
   return packed;
 }
 
