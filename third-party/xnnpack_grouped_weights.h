@@ -29,6 +29,12 @@ enum { kOffset = 0 };
 enum { kOffset = 128 }; // makes a number of the row one without sign
 #endif
 
+#ifdef __clang__ // unrolls loops over rows and panels by itself
+#define UNROLL
+#else
+#define UNROLL _Pragma("GCC unroll 5")
+#endif
+
 #define AVX512VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define AVX512VNNI_INLINE static inline __attribute__((always_inline)) AVX512VNNI
 

@@ -3,12 +3,6 @@
 
 #ifdef ET_XNNPACK_GROUPED_WEIGHTS
 
-#ifdef __clang__ // unrolls these loops by itself
-#define UNROLL
-#else
-#define UNROLL _Pragma("GCC unroll 5")
-#endif
-
 // Rows that are multiplied at once. Of each row there are three vectors of sums: more rows do not fit the registers.
 enum { kTileRows = 5 };
 

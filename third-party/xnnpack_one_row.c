@@ -3,12 +3,6 @@
 
 #ifdef ET_XNNPACK_GROUPED_WEIGHTS
 
-#ifdef __clang__ // unrolls these loops by itself
-#define UNROLL
-#else
-#define UNROLL _Pragma("GCC unroll 2")
-#endif
-
 enum { kPanels = 2 };
 
 // The first and the second half of the columns are multiplied side by side, where each half is at least so large: memory
