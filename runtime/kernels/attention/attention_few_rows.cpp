@@ -2,9 +2,10 @@
 #include "attention_problem.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "runtime/kernels/simd/isa.h"
+#include "token_fetcher.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/attention/attention_few_rows.cpp"
@@ -20,10 +21,15 @@ namespace HWY_NAMESPACE {
 // For few rows the keys are not packed: what counts is that keys and values are read once, in order. The
 // keys are taken in parts of kKeys, whose results are joined when all are there.
 //
-// Where the heads of a token lie side by side, a task has several of them and takes some tokens for one after the other:
+// Where the heads of a token lie side by side, a task has several of them and takes a few tokens for one after the other:
 // head by head it would read a piece of each page, again and again. As no prefetcher of a CPU sees through that, what
 // comes next is fetched meanwhile.
 constexpr size_t kTokens = 8; // of values
+constexpr size_t kBytesAhead = 4096;
+
+// From the scores of a row to those of the next one: a power of two would have those of all rows share a few sets of
+// the cache.
+constexpr size_t kScoreStride = kKeys + kAligned;
 
 // What attention_part writes for each row: the sum of weighted values, then the highest score and the
 // sum of weights.
@@ -37,7 +43,7 @@ size_t part_row(const AttentionProblem& p) {
 AttentionFewRows::Sizes attention_few_sizes(const AttentionProblem& p) {
   AttentionFewRows::Sizes sizes;
   sizes.part = p.rows_per_head() * part_row(p);
-  sizes.scratch = p.rows_per_head() * (round_up(p.query.width, kAligned) + kKeys);
+  sizes.scratch = p.rows_per_head() * (round_up(p.query.width, kAligned) + kScoreStride);
   return sizes;
 }
 
@@ -56,7 +62,8 @@ HWY_INLINE void score_tile(
     size_t width,
     size_t count,
     float* scores,
-    size_t to_stride) {
+    size_t to_stride,
+    TokenFetcher& fetch) {
   const Floats f;
   constexpr size_t kTogether = kTileKeys<R>;
   Vector sum[kLanes];
@@ -77,6 +84,7 @@ HWY_INLINE void score_tile(
   Vector key[kTogether];
   const size_t whole = count == kTogether ? width / kLanes * kLanes : 0;
   for (size_t c = 0; c < whole; c += kLanes) {
+    fetch(kTogether * kLanes * sizeof(T));
     HWY_UNROLL(16)
     for (size_t i = 0; i < kTogether; ++i) {
       key[i] = load(keys + i * stride + c);
@@ -91,19 +99,12 @@ HWY_INLINE void score_tile(
     }
     add(c, key);
   }
-  transpose_square(sum);
-  HWY_UNROLL(4)
-  for (size_t half = kLanes / 2; half > 0; half /= 2) {
-    HWY_UNROLL(8)
-    for (size_t i = 0; i < half; ++i) {
-      sum[i] = hn::Add(sum[i], sum[i + half]);
-    }
-  }
+  const Vector sums = sums_of_lanes(sum);
   if constexpr (R == 1) {
-    hn::StoreU(sum[0], f, scores);
+    hn::StoreU(sums, f, scores);
   } else {
     HWY_ALIGN float all[kLanes];
-    hn::Store(sum[0], f, all);
+    hn::Store(sums, f, all);
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
       std::copy_n(all + r * kTogether, kTogether, scores + r * to_stride);
@@ -111,59 +112,79 @@ HWY_INLINE void score_tile(
   }
 }
 
-// What stands for integers: the scale of each, and its zero point, `stride` apart.
-struct Scales {
-  const float* scale = nullptr;
-  const int8_t* zero_point = nullptr;
-  size_t stride = 0;
+// What the integers of some tokens of a head stand for.
+struct PartScales {
+  HWY_ALIGN float scale[kKeys];
+  HWY_ALIGN float zero_point[kKeys];
 };
 
-Scales scales_of(const AttentionRows& x, size_t offset) {
-  return x.scale == nullptr ? Scales()
-                            : Scales{x.scale + offset / x.width, x.zero_point + offset / x.width, x.token / x.width};
+// REQUIRES: `count` <= kKeys
+void get_scales(const AttentionRows& x, size_t head, size_t begin, size_t count, PartScales* to) {
+  const size_t first = x.offset(head, begin) / x.width, stride = x.token / x.width;
+  for (size_t k = 0; k < count; ++k) {
+    to->scale[k] = x.scale[first + k * stride];
+    to->zero_point[k] = static_cast<float>(x.zero_point[first + k * stride]);
+  }
+  std::fill(to->scale + count, to->scale + round_up(count, kLanes), 0.0f);
+  std::fill(to->zero_point + count, to->zero_point + round_up(count, kLanes), 0.0f);
 }
 
-// The scores of `count` keys that are integers, of the products of a query, whose sum is `total`, with these.
-void scale_scores(const Scales& keys, size_t count, float total, float* scores) {
-  for (size_t k = 0; k < count; ++k) {
-    scores[k] =
-        (scores[k] - static_cast<float>(keys.zero_point[k * keys.stride]) * total) * keys.scale[k * keys.stride];
+// The scores of `count` keys that are integers, of the products of a query with these.
+void scale_scores(const float* query, size_t query_stride, const PartScales& keys, size_t count, float* scores) {
+  const Floats f;
+  Vector sum = hn::Zero(f);
+  for (size_t c = 0; c < query_stride; c += kLanes) {
+    sum = hn::Add(sum, hn::Load(f, query + c));
+  }
+  const Vector total = hn::Set(f, hn::ReduceSum(f, sum));
+  for (size_t k = 0; k < count; k += kLanes) {
+    const Vector score = hn::NegMulAdd(hn::Load(f, keys.zero_point + k), total, hn::LoadU(f, scores + k));
+    hn::StoreU(hn::Mul(score, hn::Load(f, keys.scale + k)), f, scores + k);
   }
 }
 
-// to[r * to_stride + j] = sum over k of weights[r * kKeys + k] * values[k * stride + j] for N vectors, or
-// with kPartial for `rest` columns, in addition to what is there unless it is the first one. Of integers the zero points
-// are subtracted.
+// Weights of values that are integers, from the weights of these; returns what the zero points add to each sum.
+float scale_weights(const PartScales& values, size_t count, float* weights) {
+  const Floats f;
+  Vector sum = hn::Zero(f);
+  for (size_t k = 0; k < count; k += kLanes) {
+    const Vector weight = hn::Mul(hn::LoadU(f, weights + k), hn::Load(f, values.scale + k));
+    hn::StoreU(weight, f, weights + k);
+    sum = hn::MulAdd(weight, hn::Load(f, values.zero_point + k), sum);
+  }
+  return hn::ReduceSum(f, sum);
+}
+
+// to[r * to_stride + j] = sum over k of weights[r * kScoreStride + k] * values[k * stride + j] for N vectors, or
+// with kPartial for `rest` columns, less surplus[r], or if that is null in addition to what is there.
 template <size_t R, size_t N, bool kPartial, typename T>
 HWY_INLINE void weigh_columns(
     const float* weights,
     const T* values,
     size_t stride,
-    const Scales& scales,
     size_t count,
     size_t rest,
-    bool is_first,
+    const float* surplus,
     float* to,
-    size_t to_stride) {
+    size_t to_stride,
+    TokenFetcher& fetch) {
   const Floats f;
   Vector sum[R][N];
   for (size_t r = 0; r < R; ++r) {
     for (size_t n = 0; n < N; ++n) {
-      sum[r][n] = is_first ? hn::Zero(f) : hn::LoadU(f, to + r * to_stride + n * kLanes);
+      sum[r][n] = surplus != nullptr ? hn::Set(f, -surplus[r]) : hn::LoadU(f, to + r * to_stride + n * kLanes);
     }
   }
   for (size_t k = 0; k < count; ++k, values += stride) {
     Vector v[N];
+    fetch(N * kLanes * sizeof(T));
     HWY_UNROLL(4)
     for (size_t n = 0; n < N; ++n) {
       v[n] = kPartial ? load_some(values, rest) : load(values + n * kLanes);
-      if constexpr (sizeof(T) == 1) {
-        v[n] = hn::Sub(v[n], hn::Set(f, scales.zero_point[k * scales.stride]));
-      }
     }
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
-      const Vector weight = hn::Set(f, weights[r * kKeys + k]);
+      const Vector weight = hn::Set(f, weights[r * kScoreStride + k]);
       HWY_UNROLL(4)
       for (size_t n = 0; n < N; ++n) {
         sum[r][n] = hn::MulAdd(weight, v[n], sum[r][n]);
@@ -182,51 +203,34 @@ void weigh_values(
     const float* weights,
     const T* values,
     const AttentionRows& rows,
-    const Scales& scales,
     size_t count,
-    bool is_first,
+    const float* surplus,
     float* to,
-    size_t to_stride) {
-  constexpr size_t N = R * 4 <= kRows ? 4 : 2;
+    size_t to_stride,
+    TokenFetcher& fetch) {
+  constexpr size_t kRegisters = kRows >= 8 ? 32 : 16;
+  constexpr size_t N = R * 4 + 5 <= kRegisters ? 4 : 2; // sums, values and a weight
   const size_t width = rows.width, stride = rows.token;
   size_t c = 0;
   for (; c + N * kLanes <= width; c += N * kLanes) {
-    weigh_columns<R, N, false>(weights, values + c, stride, scales, count, 0, is_first, to + c, to_stride);
+    weigh_columns<R, N, false>(weights, values + c, stride, count, 0, surplus, to + c, to_stride, fetch);
   }
   for (; c + kLanes <= width; c += kLanes) {
-    weigh_columns<R, 1, false>(weights, values + c, stride, scales, count, 0, is_first, to + c, to_stride);
+    weigh_columns<R, 1, false>(weights, values + c, stride, count, 0, surplus, to + c, to_stride, fetch);
   }
   if (c < width) {
-    weigh_columns<R, 1, true>(weights, values + c, stride, scales, count, width - c, is_first, to + c, to_stride);
-  }
-}
-
-// Fetches the share `i` of `count` tokens of some heads, in the order in which they lie in memory. It may be that there
-// are none.
-template <typename T>
-HWY_INLINE void fetch(const AttentionRows& x, AttentionHeads heads, size_t i, size_t token, size_t count) {
-  constexpr size_t kLine = 64 / sizeof(T);
-  const size_t number = heads.end - heads.begin, width = number * x.width;
-  const T* const first = static_cast<const T*>(x.data) + x.offset(heads.begin, token);
-  const size_t begin = i * (count * x.width), end = begin + count * x.width;
-  size_t k = begin / width, c = begin % width;
-  for (size_t at = begin; at < end; at += kLine) {
-    __builtin_prefetch(first + k * x.token + c, 0, 2);
-    c += kLine;
-    if (c >= width) {
-      c = 0;
-      ++k;
-    }
+    weigh_columns<R, 1, true>(weights, values + c, stride, count, width - c, surplus, to + c, to_stride, fetch);
   }
 }
 
 // What a task has of one key head.
 struct HeadPart {
   float* query = nullptr; // rows, scaled
-  float* scores = nullptr; // kKeys for each row
+  float* scores = nullptr; // kScoreStride for each row
   float* part = nullptr;
   size_t seen[AttentionFewRows::kMaxRows] = {}; // keys, by row
   size_t count = 0; // keys that any row sees
+  float surplus[AttentionFewRows::kMaxRows] = {}; // of sums of values that are integers, by row
 };
 
 // Finds what the rows of a head see, and scales them.
@@ -247,11 +251,14 @@ void begin_head(const AttentionProblem& p, size_t head, size_t begin, size_t end
 
 // Turns the scores of a head into weights.
 template <MaskKind kMask, typename T>
-void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, const HeadPart& h) {
-  const Scales keys = scales_of(p.key, p.key.offset(head, begin));
-  const Scales values = scales_of(p.value, p.value.offset(head, begin));
+void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, HeadPart& h) {
+  PartScales keys, values;
+  if constexpr (sizeof(T) == 1) {
+    get_scales(p.key, head, begin, h.count, &keys);
+    get_scales(p.value, head, begin, h.count, &values);
+  }
   for (size_t r = 0; r < p.rows_per_head(); ++r) {
-    float* const row = h.scores + r * kKeys;
+    float* const row = h.scores + r * kScoreStride;
     float* const to = h.part + r * part_row(p) + part_highest(p);
     if (h.count == 0) {
       to[0] = kLowest;
@@ -259,16 +266,14 @@ void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, const He
       continue;
     }
     if constexpr (sizeof(T) == 1) {
-      const float* const q = h.query + r * round_up(p.query.width, kAligned);
-      scale_scores(keys, h.seen[r], std::accumulate(q, q + p.query.width, 0.0f), row);
+      const size_t query_stride = round_up(p.query.width, kAligned);
+      scale_scores(h.query + r * query_stride, query_stride, keys, h.seen[r], row);
     }
     const float top = highest_score<kMask>(row, h.seen[r], row_mask<kMask>(p, head, r, begin), kLowest);
     to[0] = top;
     to[1] = weights_of(row, h.seen[r], h.count, top == kLowest ? 0 : top);
     if constexpr (sizeof(T) == 1) {
-      for (size_t k = 0; k < h.seen[r]; ++k) {
-        row[k] *= values.scale[k * values.stride];
-      }
+      h.surplus[r] = scale_weights(values, h.seen[r], row);
     }
   }
 }
@@ -288,54 +293,50 @@ void attend_parts(
   HeadPart all[AttentionFewRows::kMaxHeads];
   size_t most = 0;
   for (size_t i = 0; i < number; ++i) {
-    all[i].query = scratch + i * R * (query_stride + kKeys);
+    all[i].query = scratch + i * R * (query_stride + kScoreStride);
     all[i].scores = all[i].query + R * query_stride;
     all[i].part = parts + i * stride;
     begin_head(p, heads.begin + i, begin, end, all[i]);
     most = std::max(most, all[i].count);
   }
   // Calls `run` with each head and some of its keys, all heads for the first ones, then for the next.
-  const auto for_each = [&](size_t tokens, auto&& run) {
+  const auto for_each = [&](size_t tokens, auto&& run) HWY_ATTR {
     for (size_t k = 0; k < most; k += tokens) {
       for (size_t i = 0; i < number; ++i) {
         if (k < all[i].count) {
-          run(i, k, std::min(tokens, all[i].count - k));
+          run(all[i], i, k, std::min(tokens, all[i].count - k));
         }
       }
     }
   };
   const bool fetches = number > 1 && (begin > 0 || most == kKeys); // a cache holds what one part has
-  const size_t key_tokens = number > 1 ? std::max<size_t>(4, kTileKeys<R>) : kKeys;
-  for_each(key_tokens, [&](size_t i, size_t first, size_t count) HWY_ATTR {
-    if (fetches && first + key_tokens < most) {
-      fetch<T>(p.key, heads, i, begin + first + key_tokens, key_tokens);
-    } else if (fetches) {
-      fetch<T>(p.value, heads, i, begin, kTokens);
+  // Of `x` what is not there when `tokens` are taken at a time, then as much of `next`.
+  const auto fetcher = [&](const AttentionRows& x, size_t tokens, const AttentionRows& next, size_t next_begin) {
+    const size_t ahead = tokens + kBytesAhead / (number * x.width * sizeof(T)) + 1;
+    if (!fetches || ahead >= most) {
+      return TokenFetcher();
     }
-    const T* const keys = static_cast<const T*>(p.key.data) + p.key.offset(heads.begin + i, begin + first);
-    for (size_t k = 0; k < count; k += kTileKeys<R>) {
-      score_tile<R>(
-          all[i].query,
-          query_stride,
-          keys + k * p.key.token,
-          p.key.token,
-          p.key.width,
-          std::min(kTileKeys<R>, count - k),
-          all[i].scores + first + k,
-          kKeys);
-    }
+    return TokenFetcher(
+        TokenRange::of<T>(x, heads, begin + ahead, begin + most),
+        TokenRange::of<T>(next, heads, next_begin, next_begin + ahead));
+  };
+  TokenFetcher fetch = fetcher(p.key, kTileKeys<R>, p.value, begin);
+  const T* const keys = static_cast<const T*>(p.key.data) + p.key.offset(heads.begin, begin);
+  const size_t key_token = p.key.token, key_head = p.key.head, key_width = p.key.width;
+  for_each(kTileKeys<R>, [&](const HeadPart& h, size_t i, size_t first, size_t count) HWY_ATTR {
+    const T* const from = keys + i * key_head + first * key_token;
+    score_tile<R>(h.query, query_stride, from, key_token, key_width, count, h.scores + first, kScoreStride, fetch);
   });
   for (size_t i = 0; i < number; ++i) {
     weigh_scores<kMask, T>(p, heads.begin + i, begin, all[i]);
   }
-  for_each(number > 1 ? kTokens : kKeys, [&](size_t i, size_t first, size_t count) HWY_ATTR {
-    if (fetches) {
-      fetch<T>(p.value, heads, i, begin + first + kTokens, kTokens);
-    }
-    const size_t offset = p.value.offset(heads.begin + i, begin + first);
-    const T* const values = static_cast<const T*>(p.value.data) + offset;
-    const Scales scales = scales_of(p.value, offset);
-    weigh_values<R>(all[i].scores + first, values, p.value, scales, count, first == 0, all[i].part, part_row(p));
+  fetch = fetcher(p.value, kTokens, p.key, end);
+  const T* const values = static_cast<const T*>(p.value.data) + p.value.offset(heads.begin, begin);
+  const size_t row = part_row(p);
+  for_each(number > 1 ? kTokens : kKeys, [&](const HeadPart& h, size_t i, size_t first, size_t count) HWY_ATTR {
+    const size_t offset = i * p.value.head + first * p.value.token;
+    weigh_values<R>(
+        h.scores + first, values + offset, p.value, count, first == 0 ? h.surplus : nullptr, h.part, row, fetch);
   });
 }
 

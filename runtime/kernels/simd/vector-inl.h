@@ -179,6 +179,32 @@ HWY_INLINE void transpose_square(Vector (&v)[kLanes]) {
 #endif
 }
 
+// Lane i is the sum of the lanes of v[i], which are overwritten.
+HWY_INLINE Vector sums_of_lanes(Vector (&v)[kLanes]) {
+  const Floats f;
+  const hn::Repartition<uint64_t, Floats> pairs;
+  // Within 128 bits: v[i] becomes the sums of v[4 * i] to v[4 * i + 3].
+  HWY_UNROLL(4)
+  for (size_t i = 0; i < kLanes / 4; ++i) {
+    const Vector* const x = v + 4 * i;
+    const Vector ab = hn::Add(hn::InterleaveLower(f, x[0], x[1]), hn::InterleaveUpper(f, x[0], x[1]));
+    const Vector cd = hn::Add(hn::InterleaveLower(f, x[2], x[3]), hn::InterleaveUpper(f, x[2], x[3]));
+    const auto ab_pairs = hn::BitCast(pairs, ab), cd_pairs = hn::BitCast(pairs, cd);
+    v[i] = hn::Add(
+        hn::BitCast(f, hn::InterleaveLower(pairs, ab_pairs, cd_pairs)),
+        hn::BitCast(f, hn::InterleaveUpper(pairs, ab_pairs, cd_pairs)));
+  }
+#if HWY_MAX_BYTES == 32
+  v[0] = hn::Add(hn::ConcatLowerLower(f, v[1], v[0]), hn::ConcatUpperUpper(f, v[1], v[0]));
+#elif HWY_MAX_BYTES == 64
+  const Vector even = hn::Add(hn::ConcatLowerLower(f, v[2], v[0]), hn::ConcatUpperUpper(f, v[2], v[0]));
+  const Vector odd = hn::Add(hn::ConcatLowerLower(f, v[3], v[1]), hn::ConcatUpperUpper(f, v[3], v[1]));
+  v[0] = hn::Add(
+      hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd), even), hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even)));
+#endif
+  return v[0];
+}
+
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
