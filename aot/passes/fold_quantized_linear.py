@@ -233,13 +233,14 @@ def _vector(b: Value, size) -> np.ndarray | None:
 
 
 def _scaled(r: Rewriter, a: Value, b: Value) -> Value | None:
-    """``Linear(x, integers) * scale``, or that with rows of integers and their scale."""
+    """``Linear(x, integers) * scale``, perhaps with a Reshape between, or that with rows of integers, scaled, too."""
     if a.rank == 0 or b.rank > a.rank or not isinstance(a.shape[-1], int):
         return None
     scale = _vector(b, a.shape[-1])
     if scale is None:
         return None
-    product = r.producer(a, schema.Linear)
+    before = _unreshaped(r, a)
+    product = r.producer(before, schema.Linear) if before.shape[-1:] == a.shape[-1:] else None
     if product is None:
         found = _integer_product(r, a)
         if found is None:
@@ -256,9 +257,9 @@ def _scaled(r: Rewriter, a: Value, b: Value) -> Value | None:
         return None
     scales = scale[:, None]
     dynamic_quantization = product is None
-    return _node(
-        r, x, integers.astype(np.int32), scales, np.zeros(scales.shape, np.int32), None, dynamic_quantization, None
-    )
+    zeros = np.zeros(scales.shape, np.int32)
+    y = _node(r, x, integers.astype(np.int32), scales, zeros, None, dynamic_quantization, None)
+    return y if y is None or y.shape == a.shape else r.reshape(y, a.shape)
 
 
 def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:

@@ -6,26 +6,9 @@
 #include "runtime/xnnpack/library.h"
 
 namespace executorch::backends::et_xnnpack {
-namespace {
-
-// XNNPACK multiplies floats by integers with instructions that it does not check for.
-bool has_float_by_integer() {
-#if defined(__x86_64__) || defined(__i386__)
-  return __builtin_cpu_supports("sse4.1");
-#else
-  return true;
-#endif
-}
-
-} // namespace
-
 const Cpu& Cpu::get() {
   static const Cpu cpu{
-      xnnpack_has_float16(),
-      xnnpack_can_quantize_rows(),
-      has_float_by_integer(),
-      has_bfloat16_product(),
-      Int8DepthwiseConv::is_fast()};
+      xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_bfloat16_product(), Int8DepthwiseConv::is_fast()};
   return cpu;
 }
 

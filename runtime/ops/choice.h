@@ -16,7 +16,6 @@ namespace executorch::backends::et_xnnpack {
 struct Cpu {
   bool float16 = false; // XNNPACK computes in Float16
   bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
-  bool float_by_integer = false; // XNNPACK multiplies floats by weights of integers
   bool bfloat16 = false; // our kernels multiply BFloat16 faster than Float32
   bool int8_sums = false; // our kernels have instructions that add up products of Int8
 

@@ -126,29 +126,6 @@ Answer linear_keeps_nan(bool float16, size_t columns) {
                        ones);
 }
 
-Answer linear_by_integers_keeps_nan(bool is_4bit, size_t columns) {
-  const std::vector<float> scale = numbers(columns, 1.0f);
-  const std::vector<int8_t> bytes = numbers(columns * 4, int8_t{1});
-  const std::vector<uint8_t> nibbles = numbers(columns * 2, uint8_t{0x99}); // 9 - 8
-  return is_4bit ? linear_keeps_nan<float>(
-                       columns,
-                       0,
-                       xnn_create_fully_connected_nc_f32_qc4w,
-                       xnn_reshape_fully_connected_nc_f32_qc4w,
-                       xnn_setup_fully_connected_nc_f32_qc4w,
-                       uint8_t{8},
-                       scale.data(),
-                       nibbles.data())
-                 : linear_keeps_nan<float>(
-                       columns,
-                       0,
-                       xnn_create_fully_connected_nc_f32_qc8w,
-                       xnn_reshape_fully_connected_nc_f32_qc8w,
-                       xnn_setup_fully_connected_nc_f32_qc8w,
-                       scale.data(),
-                       bytes.data());
-}
-
 struct Window {
   uint32_t top; // rows of padding
   uint32_t height, width;
@@ -291,10 +268,6 @@ Answer find_keeps_nan(Limited op, bool float16, size_t size) {
       return conv_keeps_nan(float16, depthwise(size));
     case Limited::AvgPool:
       return pools_keep_nan(float16);
-    case Limited::Linear8Bit:
-      return linear_by_integers_keeps_nan(/*is_4bit=*/false, size);
-    case Limited::Linear4Bit:
-      return linear_by_integers_keeps_nan(/*is_4bit=*/true, size);
   }
   return Answer::Unknown;
 }

@@ -24,8 +24,6 @@ enum class Limited : uint8_t {
   Conv, // and transposed ones
   Depthwise,
   AvgPool,
-  Linear8Bit, // of floats by weights of integers
-  Linear4Bit,
 };
 
 // Whether a NaN in an operand is NaN in such a result, and only where it should be: some microkernels multiply what is

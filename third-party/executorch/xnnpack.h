@@ -326,15 +326,9 @@ enum xnn_status xnn_create_fully_connected_nc_f32(
     ET_XNNPACK_LAYER, const float* weight, const float* bias, ET_XNNPACK_END);
 et_xnnpack_reshape_rows xnn_reshape_fully_connected_nc_f32;
 et_xnnpack_setup_f32 xnn_setup_fully_connected_nc_f32;
-enum xnn_status xnn_create_fully_connected_nc_f32_qc4w(
-    ET_XNNPACK_LAYER, uint8_t zero_point, const float* scale, const uint8_t* weight, const float* bias, ET_XNNPACK_END);
-et_xnnpack_reshape_rows xnn_reshape_fully_connected_nc_f32_qc4w;
-et_xnnpack_setup_f32 xnn_setup_fully_connected_nc_f32_qc4w;
 typedef enum xnn_status et_xnnpack_create_by_integers(
     ET_XNNPACK_LAYER, const float* scale, const int8_t* weight, const float* bias, ET_XNNPACK_END);
-et_xnnpack_create_by_integers xnn_create_fully_connected_nc_f32_qc8w, xnn_create_fully_connected_nc_qd8_f32_qc8w;
-et_xnnpack_reshape_rows xnn_reshape_fully_connected_nc_f32_qc8w;
-et_xnnpack_setup_f32 xnn_setup_fully_connected_nc_f32_qc8w;
+et_xnnpack_create_by_integers xnn_create_fully_connected_nc_qd8_f32_qc8w;
 et_xnnpack_reshape_rounded_rows xnn_reshape_fully_connected_nc_qd8_f32_qc8w;
 et_xnnpack_setup_rounded_rows xnn_setup_fully_connected_nc_qd8_f32_qc8w;
 enum xnn_status xnn_create_fully_connected_nc_qd8_f32_qc4w(

@@ -192,7 +192,8 @@ void convolve_row(const Depthwise& conv, size_t index, float* output) {
 }
 
 void depthwise_row(const Depthwise& conv, size_t index, float* output) {
-  with_weights(conv.type, [&](auto weights) HWY_ATTR { convolve_row<decltype(weights)>(conv, index, output); });
+  with_weights(
+      conv.type, conv.zero_point, [&](auto weights) HWY_ATTR { convolve_row<decltype(weights)>(conv, index, output); });
 }
 
 } // namespace HWY_NAMESPACE

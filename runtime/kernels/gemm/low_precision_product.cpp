@@ -35,21 +35,38 @@ struct Panel {
   }
 };
 
-// R rows from `row` on of N vectors of columns from `column` on.
-template <typename Weights, size_t R, size_t N>
+// Where rows of x are: element k of row r at data[r * stride + k * step]. Step and Stride are size_t or a Constant.
+template <typename Step, typename Stride>
+struct Rows {
+  const float* data;
+  Step step;
+  Stride stride;
+};
+using PackedRows = Rows<Constant<kRows>, Constant<1>>;
+
+// Where row `row`, a multiple of kRows, is packed. Behind kRows rows is room for what pack() writes too much.
+HWY_INLINE size_t packed_offset(size_t row, size_t depth) {
+  return row / kRows * (kRows * depth + kLanes);
+}
+
+// R rows from `row` on of N vectors of columns from `column` on, of which `count` are written.
+template <typename Weights, size_t R, size_t N, typename X>
 HWY_NOINLINE void multiply_tile(
-    const LowPrecisionProduct& p, size_t row, size_t column, const Panel<Weights, N>& panel) {
-  const float* HWY_RESTRICT x = p.x + row * p.x_stride;
-  const size_t stride = p.x_stride;
-  Vector sum[R][N];
+    const LowPrecisionProduct& p, const X& x, size_t row, size_t count, size_t column, const Panel<Weights, N>& panel) {
+  constexpr size_t kChains = R >= 4 ? 1 : 4 / R; // of sums, which hide the latency of each other
+  const float* HWY_RESTRICT from = x.data;
+  Vector sums[kChains][R][N];
   HWY_UNROLL(16)
-  for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
-    for (size_t n = 0; n < N; ++n) {
-      sum[r][n] = hn::Zero(kFloats);
+  for (auto& sum : sums) {
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::Zero(kFloats);
+      }
     }
   }
-  for (size_t k = 0; k < p.depth; ++k) {
+  const auto add = [&](size_t k, Vector(&sum)[R][N]) HWY_ATTR {
     Vector weights[N];
     HWY_UNROLL(4)
     for (size_t n = 0; n < N; ++n) {
@@ -57,28 +74,50 @@ HWY_NOINLINE void multiply_tile(
     }
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
-      const Vector factor = hn::Set(kFloats, x[r * stride + k]);
+      const Vector factor = hn::Set(kFloats, from[r * x.stride]);
       HWY_UNROLL(4)
       for (size_t n = 0; n < N; ++n) {
         sum[r][n] = hn::MulAdd(factor, weights[n], sum[r][n]);
+      }
+    }
+    from += x.step;
+  };
+  size_t k = 0;
+  for (; k + kChains <= p.depth; k += kChains) {
+    HWY_UNROLL(4)
+    for (size_t i = 0; i < kChains; ++i) {
+      add(k + i, sums[i]);
+    }
+  }
+  for (; k < p.depth; ++k) {
+    add(k, sums[0]);
+  }
+  auto& sum = sums[0];
+  for (size_t i = 1; i < kChains; ++i) {
+    for (size_t r = 0; r < R; ++r) {
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::Add(sum[r][n], sums[i][r][n]);
       }
     }
   }
   const Vector min = hn::Set(kFloats, p.min), max = hn::Set(kFloats, p.max);
   HWY_UNROLL(4)
   for (size_t n = 0; n < N; ++n) {
-    const size_t from = column + n * kLanes;
-    const size_t count = std::min(kLanes, p.columns - from);
-    const Vector bias = p.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, p.bias + from, count);
-    const Vector scale = p.scale == nullptr ? hn::Set(kFloats, 1) : hn::LoadN(kFloats, p.scale + from, count);
+    const size_t first = column + n * kLanes;
+    const size_t width = std::min(kLanes, p.columns - first);
+    const Vector bias = p.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, p.bias + first, width);
+    const Vector scale = p.scale == nullptr ? hn::Set(kFloats, 1) : hn::LoadN(kFloats, p.scale + first, width);
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
+      if (r >= count) {
+        break;
+      }
       const Vector y = clamped(hn::MulAdd(sum[r][n], scale, bias), min, max);
-      float* const to = p.y + (p.row_offsets == nullptr ? (row + r) * p.y_stride : p.row_offsets[row + r]) + from;
-      if (count == kLanes) {
+      float* const to = p.y + (p.row_offsets == nullptr ? (row + r) * p.y_stride : p.row_offsets[row + r]) + first;
+      if (width == kLanes) {
         hn::StoreU(y, kFloats, to);
       } else {
-        hn::StoreN(y, kFloats, to, count);
+        hn::StoreN(y, kFloats, to, width);
       }
     }
   }
@@ -87,22 +126,46 @@ HWY_NOINLINE void multiply_tile(
 template <typename Weights, size_t N>
 HWY_INLINE void multiply_rows(
     const LowPrecisionProduct& p, size_t row, size_t end, size_t column, const Panel<Weights, N>& panel) {
-  for (; row + kRows <= end; row += kRows) {
-    multiply_tile<Weights, kRows, N>(p, row, column, panel);
+  if (p.packed_rows != nullptr) {
+    for (; row < end; row += kRows) {
+      const PackedRows x{p.packed_rows + packed_offset(row, p.depth), {}, {}};
+      const size_t count = std::min(kRows, end - row);
+      with_rows(count, [&](auto rows) HWY_ATTR {
+        multiply_tile<Weights, decltype(rows)::value, N>(p, x, row, count, column, panel);
+      });
+    }
+    return;
   }
-  for (; row + kMiddleRows <= end; row += kMiddleRows) {
-    multiply_tile<Weights, kMiddleRows, N>(p, row, column, panel);
+  const auto multiply = [&](auto rows) HWY_ATTR {
+    constexpr size_t R = decltype(rows)::value;
+    const Rows<Constant<1>, size_t> x{p.x + row * p.x_stride, {}, p.x_stride};
+    multiply_tile<Weights, R, N>(p, x, row, R, column, panel);
+    row += R;
+  };
+  while (row + kRows <= end) {
+    multiply(Constant<kRows>());
   }
-  for (; row + 4 <= end; row += 4) {
-    multiply_tile<Weights, 4, N>(p, row, column, panel);
+  while (row + kMiddleRows <= end) {
+    multiply(Constant<kMiddleRows>());
   }
-  for (; row < end; ++row) {
-    multiply_tile<Weights, 1, N>(p, row, column, panel);
+  while (row + 4 <= end) {
+    multiply(Constant<4>());
+  }
+  while (row + 2 <= end) {
+    multiply(Constant<2>());
+  }
+  while (row < end) {
+    multiply(Constant<1>());
   }
 }
 
 template <typename Weights, size_t N>
 HWY_INLINE void multiply_vectors(const LowPrecisionProduct& p, size_t row, size_t end, size_t column, float* widened) {
+  if (p.write_panel != nullptr) {
+    p.write_panel(p.panels, column, N * kLanes, widened);
+    multiply_rows(p, row, end, column, Panel<FromFloat32, N>{widened, {}});
+    return;
+  }
   Panel<Weights, N> panel;
   panel.w = static_cast<const typename Weights::Element*>(p.panels) + column * p.depth;
   for (size_t n = 0; n < N; ++n) {
@@ -134,10 +197,25 @@ HWY_INLINE void multiply_panel(const LowPrecisionProduct& p, size_t row, size_t 
 // Rows [row, end) of one panel of columns. `widened`: room for one panel of floats, if it is to be widened
 // once instead of for each tile of rows.
 void multiply_low_precision_panel(const LowPrecisionProduct& p, size_t row, size_t end, size_t panel, float* widened) {
-  with_weights(
-      p.precision.type, [&](auto weights) HWY_ATTR { multiply_panel<decltype(weights)>(p, row, end, panel, widened); });
+  with_weights(p.precision.type, p.zero_point, [&](auto weights) HWY_ATTR {
+    multiply_panel<decltype(weights)>(p, row, end, panel, widened);
+  });
 }
 
+// Rows [row, end) of x side by side, kRows at a time. REQUIRES: `row` is a multiple of kRows
+void pack_rows(const LowPrecisionProduct& p, size_t row, size_t end, float* to) {
+  for (; row < end; row += kRows) {
+    const size_t count = std::min(kRows, end - row);
+    pack(p.x + row * p.x_stride, p.x_stride, count, p.depth, kRows, 1, to + packed_offset(row, p.depth));
+  }
+}
+
+size_t packed_floats(size_t rows, size_t depth) {
+  return packed_offset(round_up(rows, kRows), depth);
+}
+size_t rows_of_pack() {
+  return kRows;
+}
 // The columns of a panel, and those that the last one is rounded up to.
 size_t panel_tile() {
   return kTile;
@@ -155,16 +233,19 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 HWY_EXPORT(multiply_low_precision_panel);
+HWY_EXPORT(pack_rows);
+HWY_EXPORT(packed_floats);
+HWY_EXPORT(rows_of_pack);
 HWY_EXPORT(panel_tile);
 HWY_EXPORT(panel_lanes);
 
 constexpr size_t kGrain = 32768; // multiplications
-// From so many rows on panels are widened first, if one stays in a cache of the second level.
-constexpr size_t kManyRows = 48;
-constexpr size_t kMaxWidenedBytes = 256 << 10;
+constexpr size_t kManyRows = 48; // from which on panels are widened first
 // Of many rows as many at a time as stay in a cache with their results while all panels meet them.
 constexpr size_t kBlockBytes = 512 << 10;
 constexpr size_t kMinBlockRows = 96;
+constexpr size_t kMinWidenedRows = 384; // for which panels are widened anew
+constexpr size_t kMinPackedPanels = 4; // for which rows are packed
 constexpr size_t kMaxTile = 64;
 
 size_t tile() {
@@ -179,20 +260,28 @@ bool is_in_bfloat16(LowPrecision precision) {
 }
 
 size_t widened_bytes(const LowPrecisionProduct& p) {
-  const size_t bytes = p.depth * tile() * sizeof(float);
-  return p.rows >= kManyRows && bytes <= kMaxWidenedBytes ? bytes : 0;
+  const bool widens = p.rows >= kManyRows || p.write_panel != nullptr;
+  return widens ? round_up_to_alignment(p.depth * tile() * sizeof(float)) : 0;
+}
+
+size_t packed_bytes(const LowPrecisionProduct& p) {
+  if (widened_bytes(p) == 0 || p.columns < kMinPackedPanels * tile()) {
+    return 0;
+  }
+  return ETX_DISPATCH(packed_floats)(p.rows, p.depth) * sizeof(float);
 }
 
 size_t rows_of_block(const LowPrecisionProduct& p, size_t panels, pthreadpool_t pool) {
   const size_t fitting = kBlockBytes / ((p.depth + p.columns) * sizeof(float));
-  size_t rows = std::max(kMinBlockRows, fitting / kMinBlockRows * kMinBlockRows);
+  const size_t least = widened_bytes(p) > 0 ? kMinWidenedRows : kMinBlockRows;
+  size_t rows = std::max(least, fitting / kMinBlockRows * kMinBlockRows);
   if (p.rows <= 2 * rows) {
     rows = p.rows;
   }
   const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
   if (threads > 1 && panels < 4 * threads) {
     const size_t share = p.rows * panels / (4 * threads) / kMinBlockRows * kMinBlockRows;
-    rows = std::min(rows, std::max(kMinBlockRows, share));
+    rows = std::min(rows, std::max(least, share));
   }
   return rows;
 }
@@ -202,11 +291,15 @@ size_t rows_of_block(const LowPrecisionProduct& p, size_t panels, pthreadpool_t 
 Status ChannelScales::assign(const WeightScales& scales, size_t channels) {
   const size_t count = scales.scale.empty() ? 0 : channels;
   ETX_RETURN_IF_ERROR(scale_.assign(count));
-  ETX_RETURN_IF_ERROR(zero_point_.assign(count));
+  const auto is_zero = [](int32_t zero_point) { return zero_point == 0; };
+  const bool is_symmetric = std::all_of(scales.zero_point.begin(), scales.zero_point.end(), is_zero);
+  ETX_RETURN_IF_ERROR(zero_point_.assign(is_symmetric ? 0 : count));
   for (size_t i = 0; i < count; ++i) {
     const size_t k = scales.scale.size() == 1 ? 0 : i;
     scale_[i] = scales.scale[k];
-    zero_point_[i] = static_cast<float>(scales.zero_point[k]);
+    if (!is_symmetric) {
+      zero_point_[i] = static_cast<float>(scales.zero_point[k]);
+    }
   }
   return {};
 }
@@ -269,7 +362,7 @@ void pack_low_precision(
 }
 
 size_t low_precision_product_scratch(const LowPrecisionProduct& p, size_t num_threads) {
-  return is_in_bfloat16(p.precision) ? bfloat16_product_scratch(p) : widened_bytes(p) * num_threads;
+  return is_in_bfloat16(p.precision) ? bfloat16_product_scratch(p) : widened_bytes(p) * num_threads + packed_bytes(p);
 }
 
 void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
@@ -279,6 +372,19 @@ void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthread
   if (is_in_bfloat16(p.precision)) {
     multiply_bfloat16(p, scratch, pool);
     return;
+  }
+  if (packed_bytes(p) > 0 && p.packed_rows == nullptr) {
+    const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+    float* const packed = reinterpret_cast<float*>(static_cast<char*>(scratch) + widened_bytes(p) * threads);
+    const auto pack = ETX_DISPATCH(pack_rows);
+    const size_t together = ETX_DISPATCH(rows_of_pack)();
+    const size_t packs = (p.rows + together - 1) / together;
+    parallel_for(pool, packs, kGrain / (together * p.depth + 1) + 1, [&](size_t begin, size_t end) {
+      pack(p, begin * together, std::min(p.rows, end * together), packed);
+    });
+    LowPrecisionProduct with_packed = p;
+    with_packed.packed_rows = packed;
+    return multiply_low_precision(with_packed, scratch, pool);
   }
   const auto multiply = ETX_DISPATCH(multiply_low_precision_panel);
   const size_t panels = (p.columns + tile() - 1) / tile();

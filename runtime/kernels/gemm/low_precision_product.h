@@ -17,7 +17,7 @@ namespace executorch::backends::et_xnnpack {
 using executorch::runtime::Span;
 
 // Products of floats with weights of low precision, Float16, BFloat16 or Int8, which stay so in memory, packed once in
-// panels of columns. QuantizedLinear reads rows of weights as they are, with several scales in a column, or of 4 bits.
+// panels of columns. QuantizedLinear has rows of weights as they are, with several scales in a column, or of 4 bits.
 
 // What a weight of integers stands for: (q - zero_point) * scale, with one of each for all of it or one for each
 // index of its first axis. Empty for floats.
@@ -35,8 +35,9 @@ class ChannelScales {
   const float* scale() const {
     return scale_.empty() ? nullptr : scale_.data();
   }
+  // Null, too, if all are 0.
   const float* zero_point() const {
-    return scale_.empty() ? nullptr : zero_point_.data();
+    return zero_point_.empty() ? nullptr : zero_point_.data();
   }
 
  private:
@@ -54,10 +55,14 @@ struct LowPrecision {
 struct LowPrecisionProduct {
   const float* x = nullptr;
   size_t x_stride = 0; // floats from one row to the next
+  const float* packed_rows = nullptr; // x as multiply_low_precision() packs it
   const void* panels = nullptr;
   LowPrecision precision;
+  // If not null, `panels` is a weight in another form, of which it writes columns [column, column + width) as a panel of
+  // floats, [depth, width], with zeros for columns that there are not. `precision` says Float32.
+  void (*write_panel)(const void* panels, size_t column, size_t width, float* to) = nullptr;
   const float* scale = nullptr; // of each column; null unless of integers
-  const float* zero_point = nullptr; // likewise
+  const float* zero_point = nullptr; // likewise, or all are 0
   const float* bias = nullptr; // may be null
   float* y = nullptr;
   size_t y_stride = 0;

@@ -22,7 +22,7 @@ namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
 // How one vector of channels reads its weights. set_channels() comes first: the zero points of all
-// channels, null for floats, and which of them these are.
+// channels, null for floats and if all are 0, and which of them these are.
 
 struct FromFloat32 {
   using Element = float;
@@ -54,21 +54,31 @@ struct FromFloat16 {
     return widen_float16(hn::LoadN(kReducedFloats, w, count));
   }
 };
-struct FromInt8 {
+// With zero points that are all 0.
+struct FromSymmetricInt8 {
   using Element = int8_t;
   using Bytes = hn::Rebind<int8_t, Floats>;
-  using Integers = hn::RebindToSigned<Floats>;
-  HWY_INLINE void set_channels(const float* zero_points, size_t channel, size_t count) {
-    zero_point = hn::LoadN(kFloats, zero_points + channel, count);
-  }
+  HWY_INLINE void set_channels(const float*, size_t, size_t) {}
   HWY_INLINE Vector load(const int8_t* w) const {
     return widen(hn::LoadU(Bytes(), w));
   }
   HWY_INLINE Vector load(const int8_t* w, size_t count) const {
     return widen(hn::LoadN(Bytes(), w, count));
   }
-  HWY_INLINE Vector widen(hn::Vec<Bytes> w) const {
-    return hn::Sub(hn::ConvertTo(kFloats, hn::PromoteTo(Integers(), w)), zero_point);
+  static HWY_INLINE Vector widen(hn::Vec<Bytes> w) {
+    return hn::ConvertTo(kFloats, hn::PromoteTo(hn::RebindToSigned<Floats>(), w));
+  }
+};
+struct FromInt8 {
+  using Element = int8_t;
+  HWY_INLINE void set_channels(const float* zero_points, size_t channel, size_t count) {
+    zero_point = hn::LoadN(kFloats, zero_points + channel, count);
+  }
+  HWY_INLINE Vector load(const int8_t* w) const {
+    return hn::Sub(FromSymmetricInt8().load(w), zero_point);
+  }
+  HWY_INLINE Vector load(const int8_t* w, size_t count) const {
+    return hn::Sub(FromSymmetricInt8().load(w, count), zero_point);
   }
 
   Vector zero_point;
@@ -76,14 +86,14 @@ struct FromInt8 {
 
 // Calls function with what reads weights of this type.
 template <typename Function>
-HWY_INLINE void with_weights(DType type, const Function& function) {
+HWY_INLINE void with_weights(DType type, const float* zero_points, const Function& function) {
   switch (type) {
     case DType::BFloat16:
       return function(FromBFloat16());
     case DType::Float16:
       return function(FromFloat16());
     case DType::Int8:
-      return function(FromInt8());
+      return zero_points == nullptr ? function(FromSymmetricInt8()) : function(FromInt8());
     default:
       return function(FromFloat32());
   }

@@ -59,6 +59,7 @@ Status LowPrecisionMatMul::pack(
 StatusOr<size_t> LowPrecisionMatMul::reshape(const LowPrecisionMatMulParameters& p, size_t num_threads) {
   batch_ = p.batch;
   matrix_bytes_ = matrix_bytes(p);
+  has_scale_input_ = p.has_scale_input;
   ETX_RETURN_IF_ERROR(scales_.assign(p.scales, p.columns));
   product_ = {};
   product_.precision = p.precision;
@@ -74,7 +75,10 @@ StatusOr<size_t> LowPrecisionMatMul::reshape(const LowPrecisionMatMulParameters&
 
 void LowPrecisionMatMul::run(const KernelArguments& arguments) {
   LowPrecisionProduct product = product_;
-  product.bias = arguments.input<float>(2);
+  if (has_scale_input_) {
+    product.scale = arguments.input<float>(2);
+  }
+  product.bias = arguments.input<float>(has_scale_input_ ? 3 : 2);
   for (size_t i = 0; i < batch_; ++i) {
     product.x = arguments.input<float>(0) + i * product.rows * product.depth;
     product.panels = arguments.input<char>(1) + i * matrix_bytes_;

@@ -26,12 +26,13 @@ struct LowPrecisionMatMulParameters {
   bool b_transposed = false; // b is [batch, columns, depth], else [batch, depth, columns]
   LowPrecision precision; // b stays in Float16, BFloat16 or Int8
   WeightScales scales; // of b, if it is one matrix of Int8, transposed
+  bool has_scale_input = false; // they are input 2, Float32 [columns], with zero points that are 0
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();
 };
 
 // Matrix products of input 0 in Float32 [batch, rows, depth] and input 1, a constant of low precision, with an
-// optional bias as input 2. Input 1 is packed; before that it is Int8 if its type is, else Float32.
+// optional bias as the input behind, 2 or 3. Input 1 is packed; before that it is Int8 if its type is, else Float32.
 class LowPrecisionMatMul {
  public:
   static std::optional<std::string> packed_layout(const LowPrecisionMatMulParameters& parameters, size_t i);
@@ -43,6 +44,7 @@ class LowPrecisionMatMul {
 
  private:
   size_t batch_ = 0, matrix_bytes_ = 0;
+  bool has_scale_input_ = false;
   ChannelScales scales_;
   LowPrecisionProduct product_;
 };

@@ -26,58 +26,105 @@ constexpr Integers kIntegers{};
 constexpr Bytes kBytes{};
 constexpr UnsignedBytes kUnsignedBytes{};
 
-// A vector of weights, or with 4 bits the two vectors of even and of odd ones.
+// A vector of weights, or with 4 bits the two vectors of even and of odd ones, as they are stored.
 struct Weights8 {
   static constexpr size_t kVectors = 1;
-  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector offset, Vector (&w)[1]) {
-    w[0] = hn::Sub(hn::ConvertTo(kFloats, hn::PromoteTo(kIntegers, hn::BitCast(kBytes, bytes))), offset);
-  }
-  static HWY_INLINE void store(const Vector (&w)[1], float* y) {
-    hn::StoreU(w[0], kFloats, y);
+  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[1]) {
+    w[0] = hn::ConvertTo(kFloats, hn::PromoteTo(kIntegers, hn::BitCast(kBytes, bytes)));
   }
 };
 struct Weights4 {
   static constexpr size_t kVectors = 2;
-  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector offset, Vector (&w)[2]) {
+  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[2]) {
     const auto both = hn::PromoteTo(kIntegers, bytes);
-    w[0] = hn::Sub(hn::ConvertTo(kFloats, hn::And(both, hn::Set(kIntegers, 15))), offset);
-    w[1] = hn::Sub(hn::ConvertTo(kFloats, hn::ShiftRight<4>(both)), offset);
-  }
-  static HWY_INLINE void store(const Vector (&w)[2], float* y) {
-    hn::StoreInterleaved2(w[0], w[1], kFloats, y);
+    w[0] = hn::ConvertTo(kFloats, hn::And(both, hn::Set(kIntegers, 15)));
+    w[1] = hn::ConvertTo(kFloats, hn::ShiftRight<4>(both));
   }
 };
+
+// What the integers of a group stand for, but for their scale.
+template <typename Weights>
+struct Group {
+  static constexpr bool kIsScaled = false;
+  static constexpr size_t kVectors = Weights::kVectors;
+  Vector offset;
+
+  HWY_INLINE void begin(float offset_of_group, float) {
+    offset = hn::Set(kFloats, offset_of_group);
+  }
+  HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[kVectors]) const {
+    Weights::get(bytes, w);
+    for (Vector& v : w) {
+      v = hn::Sub(v, offset);
+    }
+  }
+};
+#if HWY_MAX_BYTES == 64
+// A vector holds all that 4 bits stand for, scaled, too.
+template <>
+struct Group<Weights4> {
+  static constexpr bool kIsScaled = true;
+  static constexpr size_t kVectors = Weights4::kVectors;
+  Vector table;
+
+  HWY_INLINE void begin(float offset, float scale) {
+    table = hn::Mul(hn::Sub(hn::Iota(kFloats, 0), hn::Set(kFloats, offset)), hn::Set(kFloats, scale));
+  }
+  HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[kVectors]) const {
+    const auto both = hn::PromoteTo(kIntegers, bytes);
+    w[0] = hn::TableLookupLanes(table, hn::IndicesFromVec(kFloats, hn::And(both, hn::Set(kIntegers, 15))));
+    w[1] = hn::TableLookupLanes(table, hn::IndicesFromVec(kFloats, hn::ShiftRight<4>(both)));
+  }
+};
+#endif
 
 // kRows rows from `row` on of kColumns columns from `column` on.
 template <typename Weights, size_t kRows, size_t kColumns>
 HWY_INLINE void multiply_tile(const QuantizedProduct& p, size_t row, size_t column) {
   constexpr size_t kVectors = Weights::kVectors;
+  constexpr bool kIsScaled = Group<Weights>::kIsScaled;
   const size_t bytes = p.row_bytes(), size = bytes / p.groups;
-  Vector total[kColumns][kRows];
-  for (auto& of_column : total) {
-    for (Vector& v : of_column) {
-      v = hn::Zero(kFloats);
-    }
-  }
-  for (size_t g = 0; g < p.groups; ++g) {
-    Vector sum[kColumns][kRows], offset[kColumns];
-    for (size_t c = 0; c < kColumns; ++c) {
-      offset[c] = hn::Set(kFloats, p.offset(column + c, g));
-      for (Vector& v : sum[c]) {
+  Vector total[kColumns][kRows], of_group[kColumns][kRows];
+  const auto clear = [](auto& sums) HWY_ATTR {
+    HWY_UNROLL(4)
+    for (auto& of_column : sums) {
+      HWY_UNROLL(4)
+      for (Vector& v : of_column) {
         v = hn::Zero(kFloats);
       }
     }
+  };
+  clear(total);
+  for (size_t g = 0; g < p.groups; ++g) {
+    Group<Weights> group[kColumns];
+    HWY_UNROLL(4)
+    for (size_t c = 0; c < kColumns; ++c) {
+      group[c].begin(p.offset(column + c, g), p.scale[(column + c) * p.groups + g]);
+    }
+    if constexpr (!kIsScaled) {
+      clear(of_group);
+    }
+    auto& sum = kIsScaled ? total : of_group;
     const auto step = [&](size_t i, const auto& load_bytes, const auto& load_floats) HWY_ATTR {
       Vector x[kRows][kVectors];
+      HWY_UNROLL(4)
       for (size_t r = 0; r < kRows; ++r) {
+        HWY_UNROLL(4)
         for (size_t k = 0; k < kVectors; ++k) {
           x[r][k] = load_floats(p.x + (row + r) * p.depth + k * bytes + g * size + i);
         }
       }
+      HWY_UNROLL(4)
       for (size_t c = 0; c < kColumns; ++c) {
         Vector w[kVectors];
-        Weights::get(load_bytes(p.weight + (column + c) * bytes + g * size + i), offset[c], w);
+        const uint8_t* const from = p.weight + (column + c) * bytes + g * size + i;
+        if constexpr (kRows < 4) {
+          __builtin_prefetch(from + kColumns * bytes, 0, 2); // rows are too short for a prefetcher of the CPU to see
+        }
+        group[c].get(load_bytes(from), w);
+        HWY_UNROLL(4)
         for (size_t r = 0; r < kRows; ++r) {
+          HWY_UNROLL(4)
           for (size_t k = 0; k < kVectors; ++k) {
             sum[c][r] = hn::MulAdd(w[k], x[r][k], sum[c][r]);
           }
@@ -98,15 +145,21 @@ HWY_INLINE void multiply_tile(const QuantizedProduct& p, size_t row, size_t colu
           [rest](const uint8_t* from) HWY_ATTR { return hn::LoadN(kUnsignedBytes, from, rest); },
           [rest](const float* from) HWY_ATTR { return hn::LoadN(kFloats, from, rest); });
     }
-    for (size_t c = 0; c < kColumns; ++c) {
-      const Vector scale = hn::Set(kFloats, p.scale[(column + c) * p.groups + g]);
-      for (size_t r = 0; r < kRows; ++r) {
-        total[c][r] = hn::MulAdd(sum[c][r], scale, total[c][r]);
+    if constexpr (!kIsScaled) {
+      HWY_UNROLL(4)
+      for (size_t c = 0; c < kColumns; ++c) {
+        const Vector scale = hn::Set(kFloats, p.scale[(column + c) * p.groups + g]);
+        HWY_UNROLL(4)
+        for (size_t r = 0; r < kRows; ++r) {
+          total[c][r] = hn::MulAdd(sum[c][r], scale, total[c][r]);
+        }
       }
     }
   }
+  HWY_UNROLL(4)
   for (size_t c = 0; c < kColumns; ++c) {
     const float bias = p.bias == nullptr ? 0.0f : p.bias[column + c];
+    HWY_UNROLL(4)
     for (size_t r = 0; r < kRows; ++r) {
       const float y = hn::ReduceSum(kFloats, total[c][r]) + bias;
       p.y[(row + r) * p.columns + column + c] = y < p.min ? p.min : y > p.max ? p.max : y;
@@ -132,47 +185,101 @@ void multiply_columns(const QuantizedProduct& p, size_t begin, size_t end) {
   for (; row + 4 <= p.rows; row += 4) {
     multiply_rows<Weights, 4>(p, row, begin, end);
   }
+  for (; row + 2 <= p.rows; row += 2) {
+    multiply_rows<Weights, 2>(p, row, begin, end);
+  }
   for (; row < p.rows; ++row) {
     multiply_rows<Weights, 1>(p, row, begin, end);
   }
 }
 
-// The weights of a column as numbers.
-template <typename Weights>
-void widen_column(const QuantizedProduct& p, size_t column, float* y) {
-  constexpr size_t kVectors = Weights::kVectors;
-  const size_t bytes = p.row_bytes(), size = bytes / p.groups;
-  const uint8_t* from = p.weight + column * bytes;
-  for (size_t g = 0; g < p.groups; ++g, from += size, y += size * kVectors) {
-    const Vector scale = hn::Set(kFloats, p.scale[column * p.groups + g]);
-    const Vector offset = hn::Set(kFloats, p.offset(column, g));
-    const auto widen = [&](hn::Vec<UnsignedBytes> vector, float* to) HWY_ATTR {
-      Vector w[kVectors];
-      Weights::get(vector, offset, w);
-      for (Vector& v : w) {
-        v = hn::Mul(v, scale);
-      }
-      Weights::store(w, to);
-    };
-    size_t i = 0;
-    for (; i + kLanes <= size; i += kLanes) {
-      widen(hn::LoadU(kUnsignedBytes, from + i), y + i * kVectors);
+// Of a group of kLanes columns from `column` on, of which there are `columns`: what is subtracted from integers, and what
+// they are multiplied by. Zeros for columns that there are not.
+HWY_INLINE void group_scales(
+    const QuantizedProduct& p, size_t column, size_t columns, size_t group, Vector* offset, Vector* scale) {
+  const float* const first = p.scale + column * p.groups + group;
+  if (columns == kLanes && p.zero_point == nullptr) {
+    const auto index = hn::Mul(hn::Iota(kIntegers, 0), hn::Set(kIntegers, static_cast<int32_t>(p.groups)));
+    *offset = hn::Set(kFloats, p.offset(column, group));
+    *scale = hn::GatherIndex(kFloats, first, index);
+    return;
+  }
+  HWY_ALIGN float offsets[kLanes] = {}, scales[kLanes] = {};
+  for (size_t c = 0; c < columns; ++c) {
+    offsets[c] = p.offset(column + c, group);
+    scales[c] = first[c * p.groups];
+  }
+  *offset = hn::Load(kFloats, offsets);
+  *scale = hn::Load(kFloats, scales);
+}
+
+// Transposes a square of bytes in registers: each step shuffles its halves into one another.
+HWY_INLINE void transpose_bytes(hn::Vec<UnsignedBytes> (&v)[kLanes]) {
+  HWY_UNROLL(4)
+  for (size_t step = 1; step < kLanes; step *= 2) {
+    hn::Vec<UnsignedBytes> shuffled[kLanes];
+    HWY_UNROLL(8)
+    for (size_t i = 0; i < kLanes / 2; ++i) {
+      shuffled[2 * i] = hn::InterleaveLower(kUnsignedBytes, v[i], v[i + kLanes / 2]);
+      shuffled[2 * i + 1] = hn::InterleaveUpper(kUnsignedBytes, v[i], v[i + kLanes / 2]);
     }
-    if (i < size) {
-      HWY_ALIGN float rest[kLanes * kVectors];
-      widen(hn::LoadN(kUnsignedBytes, from + i, size - i), rest);
-      std::copy_n(rest, (size - i) * kVectors, y + i * kVectors);
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kLanes; ++i) {
+      v[i] = shuffled[i];
     }
   }
 }
 
-void widen_columns(const QuantizedProduct& p, size_t begin, size_t end, float* y) {
-  for (size_t column = begin; column < end; ++column, y += p.depth) {
-    if (p.is_4bit) {
-      widen_column<Weights4>(p, column, y);
-    } else {
-      widen_column<Weights8>(p, column, y);
+// Writes columns [column, column + width) as a panel of floats, [depth, width].
+template <typename Weights>
+void write_panel_of(const QuantizedProduct& p, size_t column, size_t width, float* to) {
+  constexpr size_t kVectors = Weights::kVectors;
+  constexpr size_t kCopied = 256; // bytes of a column, so that squares read them from the cache
+  const size_t bytes = p.row_bytes(), size = bytes / p.groups;
+  HWY_ALIGN uint8_t copy[kLanes][kCopied + HWY_MAX_BYTES] = {};
+  for (size_t first = 0; first < width; first += kLanes, column += kLanes) {
+    const size_t columns = std::min(kLanes, p.columns - std::min(p.columns, column));
+    const uint8_t* const weight = p.weight + column * bytes;
+    for (size_t begin = 0, end = 0; begin < bytes; begin = end) {
+      end = size < kCopied ? begin + kCopied / size * size : std::min(begin + kCopied, (begin / size + 1) * size);
+      end = std::min(end, bytes);
+      for (size_t c = 0; c < columns; ++c) {
+        std::copy(weight + c * bytes + begin, weight + c * bytes + end, copy[c]);
+      }
+      for (size_t i = begin; i < end;) {
+        const size_t group = i / size, group_end = std::min(end, (group + 1) * size);
+        Vector offset, scale;
+        group_scales(p, column, columns, group, &offset, &scale);
+        for (; i < group_end; i += kLanes) {
+          hn::Vec<UnsignedBytes> square[kLanes];
+          HWY_UNROLL(16)
+          for (size_t c = 0; c < kLanes; ++c) {
+            square[c] = hn::LoadU(kUnsignedBytes, copy[c] + (i - begin));
+          }
+          transpose_bytes(square);
+          const size_t count = std::min(kLanes, group_end - i);
+          float* const y = to + i * kVectors * width + first;
+          HWY_UNROLL(16)
+          for (size_t k = 0; k < kLanes; ++k) {
+            Vector w[kVectors];
+            Weights::get(square[k], w);
+            for (size_t v = 0; k < count && v < kVectors; ++v) {
+              hn::StoreU(hn::Mul(hn::Sub(w[v], offset), scale), kFloats, y + (k * kVectors + v) * width);
+            }
+          }
+        }
+        i = group_end;
+      }
     }
+  }
+}
+
+void write_panel(const void* product, size_t column, size_t width, float* to) {
+  const auto& p = *static_cast<const QuantizedProduct*>(product);
+  if (p.is_4bit) {
+    write_panel_of<Weights4>(p, column, width, to);
+  } else {
+    write_panel_of<Weights8>(p, column, width, to);
   }
 }
 
@@ -193,12 +300,12 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(multiply_quantized);
-HWY_EXPORT(widen_columns);
+HWY_EXPORT(write_panel);
 
 namespace {
 
-constexpr size_t kFewRows = 16; // up to which weights are read as they are
-constexpr size_t kBlock = 64; // columns that are widened at a time
+// Up to how many rows weights are read as they are, with one scale for each column and with several.
+constexpr size_t kFewRows = 16, kFewRowsOfGroups = 8;
 constexpr size_t kGrain = 65536; // bytes of weights, or elements
 
 // The even elements, then the odd ones.
@@ -221,15 +328,11 @@ size_t QuantizedLinear::reshape(const QuantizedLinearParameters& parameters, siz
   product_.min = parameters.min;
   product_.max = parameters.max;
   dynamic_quantization_ = parameters.dynamic_quantization;
-  few_rows_ = product_.rows <= kFewRows;
+  few_rows_ = product_.rows <= (product_.groups == 1 ? kFewRows : kFewRowsOfGroups);
   const bool prepares = dynamic_quantization_ || (few_rows_ && product_.is_4bit);
   rows_bytes_ = prepares ? round_up_to_alignment(product_.rows * product_.depth * sizeof(float)) : 0;
-  block_bytes_ = thread_bytes_ = 0;
-  if (!few_rows_) {
-    block_bytes_ = round_up_to_alignment(kBlock * product_.depth * sizeof(float));
-    thread_bytes_ = block_bytes_ + round_up_to_alignment(matrix_product_scratch(block_product(kBlock), 1));
-  }
-  return 2 * rows_bytes_ + thread_bytes_ * std::max<size_t>(num_threads, 1);
+  return 2 * rows_bytes_ +
+      (few_rows_ ? 0 : low_precision_product_scratch(in_floats(), std::max<size_t>(num_threads, 1)));
 }
 
 void QuantizedLinear::run(const KernelArguments& arguments) {
@@ -246,29 +349,22 @@ void QuantizedLinear::run(const KernelArguments& arguments) {
     parallel_for(arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply(p, begin, end); });
     return;
   }
-  const auto widen = ETX_DISPATCH(widen_columns);
-  const size_t blocks = (p.columns + kBlock - 1) / kBlock;
-  parallel_for_with_thread(arguments.pool, blocks, [&](size_t thread, size_t block) {
-    char* const scratch = static_cast<char*>(arguments.scratch) + 2 * rows_bytes_ + thread * thread_bytes_;
-    float* const weights = reinterpret_cast<float*>(scratch);
-    const size_t begin = block * kBlock, end = std::min(p.columns, begin + kBlock);
-    widen(p, begin, end, weights);
-    MatrixProduct product = block_product(end - begin);
-    product.a = p.x;
-    product.b = weights;
-    product.bias = p.bias == nullptr ? nullptr : p.bias + begin;
-    product.c = p.y + begin;
-    multiply_matrices(product, scratch + block_bytes_, nullptr);
-  });
+  LowPrecisionProduct product = in_floats();
+  product.x = p.x;
+  product.panels = &p;
+  product.bias = p.bias;
+  product.y = p.y;
+  multiply_low_precision(product, static_cast<char*>(arguments.scratch) + 2 * rows_bytes_, arguments.pool);
 }
 
-MatrixProduct QuantizedLinear::block_product(size_t columns) const {
-  MatrixProduct product;
+// The product with the weights as floats, a panel at a time.
+LowPrecisionProduct QuantizedLinear::in_floats() const {
+  LowPrecisionProduct product;
+  product.precision.type = DType::Float32;
+  product.write_panel = ETX_DISPATCH(write_panel);
   product.rows = product_.rows;
-  product.columns = columns;
-  product.depth = product.a_stride = product.b_stride = product_.depth;
-  product.b_transposed = true;
-  product.c_stride = product_.columns;
+  product.depth = product.x_stride = product_.depth;
+  product.columns = product.y_stride = product_.columns;
   product.min = product_.min;
   product.max = product_.max;
   return product;

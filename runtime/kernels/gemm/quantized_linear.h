@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include "matrix_product.h"
+#include "low_precision_product.h"
 #include "quantized_product.h"
 #include "runtime/kernels/common/arguments.h"
 
@@ -25,13 +25,13 @@ class QuantizedLinear {
   void run(const KernelArguments& arguments);
 
  private:
-  MatrixProduct block_product(size_t columns) const;
+  LowPrecisionProduct in_floats() const;
   const float* prepared(const KernelArguments& arguments) const;
 
   QuantizedProduct product_;
   bool dynamic_quantization_ = false;
   bool few_rows_ = false;
-  size_t rows_bytes_ = 0, block_bytes_ = 0, thread_bytes_ = 0; // of scratch memory
+  size_t rows_bytes_ = 0; // of scratch memory
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -66,7 +66,8 @@ Status infer_quantized_linear(const NodeContext& node, Span<TensorType> outputs)
   return set_output(outputs, DType::Float32, y);
 }
 
-Limit quantized_linear_limit(const NodeContext& node, const Cpu& cpu) {
+// Why XNNPACK does not round rows and multiply them.
+Limit dynamic_linear_limit(const NodeContext& node, const Cpu& cpu) {
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   const Shape& x = node.input(0).shape;
   const size_t groups = node.input(2).shape[1];
@@ -84,26 +85,17 @@ Limit quantized_linear_limit(const NodeContext& node, const Cpu& cpu) {
       return "XNNPACK takes constant weights, scales and biases.";
     }
   }
-  if (attributes.dynamic_quantization() && !cpu.dynamic_quantization) {
+  if (!cpu.dynamic_quantization) {
     return "This build of XNNPACK reads behind the scales of rows on this CPU.";
   }
-  if (!attributes.dynamic_quantization() && !cpu.float_by_integer) {
-    return "XNNPACK multiplies floats by integers with instructions that this CPU lacks.";
-  }
-  if (attributes.dynamic_quantization() && attributes.bits() == 8 && !xnnpack_has(Part::Sums)) {
+  if (attributes.bits() == 8 && !xnnpack_has(Part::Sums)) {
     return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
-  }
-  if (!attributes.dynamic_quantization()) {
-    const Limited by_integers = attributes.bits() == 4 ? Limited::Linear4Bit : Limited::Linear8Bit;
-    if (const Limit limit = nan_limit(by_integers, false, node.output().shape.last()); limit != nullptr) {
-      return limit;
-    }
   }
   if (groups == 1) {
     return nullptr;
   }
-  if (attributes.bits() != 4 || !attributes.dynamic_quantization()) {
-    return "XNNPACK takes groups for weights of 4 bits with dynamic quantization only.";
+  if (attributes.bits() != 4) {
+    return "XNNPACK takes groups for weights of 4 bits only.";
   }
   return x.last() / groups % kSmallestGroup == 0 ? nullptr : "XNNPACK takes groups of a multiple of 32 weights.";
 }
@@ -135,11 +127,23 @@ Status infer_choose_qparams(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, y);
 }
 
+// Whether a constant weight has 8 bits, one scale for each column and no zero points.
+bool has_int8_columns(const NodeContext& node) {
+  return node.attributes<schema::QuantizedLinear>().bits() == 8 && node.input(2).shape[1] == 1 && !node.has_input(4) &&
+      node.is_constant(1);
+}
+
+// XNNPACK, too, multiplies floats by integers, but widens those anew for every few rows.
+constexpr const char* kWeightOnly = "Our kernels widen the weights once for many rows.";
+
 Choice choose_quantized_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  if (!node.attributes<schema::QuantizedLinear>().dynamic_quantization()) {
+    return Choice::kernel(has_int8_columns(node) ? make_weight_only_linear : make_quantized_linear, kWeightOnly);
+  }
   return choose_xnnpack_or_kernel(
       node,
       options,
-      quantized_linear_limit(node, cpu),
+      dynamic_linear_limit(node, cpu),
       [](const NodeContext& in_float32, bool) { return make_xnnpack_quantized_linear(in_float32); },
       make_quantized_linear,
       "It takes these weights in Float32 only.");

@@ -35,6 +35,20 @@ QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node) {
   return parameters;
 }
 
+LowPrecisionMatMulParameters weight_only_linear_parameters(const NodeContext& node) {
+  const QuantizedLinearParameters quantized = quantized_linear_parameters(node);
+  LowPrecisionMatMulParameters parameters;
+  parameters.rows = quantized.rows;
+  parameters.depth = quantized.depth;
+  parameters.columns = quantized.columns;
+  parameters.b_transposed = true;
+  parameters.precision = {DType::Int8};
+  parameters.has_scale_input = true;
+  parameters.min = quantized.min;
+  parameters.max = quantized.max;
+  return parameters;
+}
+
 ChooseQParamsParameters choose_qparams_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::ChooseQParams>();
   const Shape& x = node.input(0).shape;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/kernels/gemm/matmul.h"
 #include "runtime/kernels/gemm/quantized_linear.h"
 #include "runtime/kernels/quantize/choose_qparams.h"
 #include "runtime/ops/common/kernel_of.h"
@@ -11,9 +12,12 @@ namespace executorch::backends::et_xnnpack {
 
 // What kernels must know of a node.
 QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node);
+LowPrecisionMatMulParameters weight_only_linear_parameters(const NodeContext& node);
 ChooseQParamsParameters choose_qparams_parameters(const NodeContext& node);
 
 inline constexpr auto make_quantized_linear = make_kernel_of<QuantizedLinear, quantized_linear_parameters>;
+// Of floats by a constant weight of Int8, packed, with one scale for each column and no zero points.
+inline constexpr auto make_weight_only_linear = make_kernel_of<LowPrecisionMatMul, weight_only_linear_parameters>;
 inline constexpr auto make_choose_qparams = make_kernel_of<ChooseQParams, choose_qparams_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -19,10 +19,10 @@ ROWS = """
 """
 
 
-def folded(text, tolerance=0.05):
+def folded(text, tolerance=0.05, shape=(3, 4)):
     graph = parse(text)
     result = fold_quantized_linear(graph)
-    x = torch.randn(3, 4)
+    x = torch.randn(shape)
     expected, actual = (interpreter.run(g, [x]) for g in (graph, result))
     torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
     return [n.op for n in result.nodes], result.nodes[-1].attributes
@@ -88,6 +88,39 @@ def test_a_scale_and_a_bias_behind_the_product():
         """
     )
     assert operators == ["QuantizedLinear", "Reshape"]
+
+
+def test_a_reshape_before_the_scale():
+    operators, _ = folded(
+        """
+        in %x: Float32[1, 3, 4]
+        const %w: Float32[2, 4] = [1, -128, 7, 3, 0, 2, -5, 127]
+        const %s: Float32[2] = [0.5, 0.25]
+        %f: Float32[3, 4] = Reshape(%x) shape=(3, 4)
+        %p: Float32[3, 2] = Linear(%f, %w)
+        %r: Float32[1, 3, 2] = Reshape(%p) shape=(1, 3, 2)
+        %y: Float32[1, 3, 2] = Binary(%r, %s) kind=Mul
+        out %y
+        """,
+        shape=(1, 3, 4),
+    )
+    assert operators == ["Reshape", "QuantizedLinear", "Reshape"]
+
+
+def test_a_reshape_that_makes_other_columns():
+    operators, _ = folded(
+        """
+        in %x: Float32[2, 4]
+        const %w: Float32[2, 4] = [1, -128, 7, 3, 0, 2, -5, 127]
+        const %s: Float32[4] = [0.5, 0.25, 1, 2]
+        %p: Float32[2, 2] = Linear(%x, %w)
+        %r: Float32[1, 4] = Reshape(%p) shape=(1, 4)
+        %y: Float32[1, 4] = Binary(%r, %s) kind=Mul
+        out %y
+        """,
+        shape=(2, 4),
+    )
+    assert operators == ["Linear", "Reshape", "Binary"]
 
 
 @pytest.mark.parametrize(

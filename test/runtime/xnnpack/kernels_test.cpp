@@ -276,7 +276,7 @@ std::vector<Named> graphs() {
       {"dynamically_quantized_images", dynamically_quantized_images(), 3},
       {"pools", pools(), 4},
       {"products", products(), 8},
-      {"quantized_products", quantized_products(), 11},
+      {"quantized_products", quantized_products(), 6},
       {"elementwise", elementwise(), 40},
       {"moves", moves(), 6},
   };

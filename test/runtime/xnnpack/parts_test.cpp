@@ -10,8 +10,7 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
-constexpr Limited kLimited[] = {
-    Limited::Linear, Limited::Conv, Limited::AvgPool, Limited::Linear8Bit, Limited::Linear4Bit};
+constexpr Limited kLimited[] = {Limited::Linear, Limited::Conv, Limited::AvgPool};
 
 TEST(XnnpackParts, AreInWhatWeBuild) {
   for (const Part part : {Part::Denormals, Part::Rounding}) {

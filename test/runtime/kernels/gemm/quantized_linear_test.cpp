@@ -97,7 +97,10 @@ constexpr Size kSizes[] = {
     {5, 130, 70, 1},
     {16, 48, 33, 6},
     {17, 64, 130, 4},
-    {40, 34, 3, 1}};
+    {40, 34, 3, 1},
+    {50, 600, 70, 1},
+    {61, 1040, 33, 2},
+    {130, 640, 150, 20}};
 
 TEST(QuantizedLinear, Sizes) {
   for (const bool is_4bit : {false, true}) {

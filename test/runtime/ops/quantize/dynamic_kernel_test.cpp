@@ -32,6 +32,33 @@ TEST(QuantizedLinearKernel, Parameters) {
   }
 }
 
+// Of weights of 8 bits with one scale for each column there are two kernels; this one packs them.
+TEST(WeightOnlyLinearKernel, Parameters) {
+  for (const size_t rows : {1, 2, 3, 6, 130}) {
+    for (const bool has_bias : {false, true}) {
+      const Tensor x = random_floats({rows, 37}), weight = iota(DType::Int8, {70, 37});
+      const Tensor scale = random_floats({70, 1}, 0.01f, 0.05f);
+      const TensorSpec y{DType::Float32, {rows, 70}};
+      std::vector<std::optional<Tensor>> inputs{x, weight, scale};
+      if (has_bias) {
+        inputs.push_back(random_floats({70}));
+      }
+      const QuantizedLinearParameters parameters{rows, 37, 70, 1, false, false, -1, 2};
+      std::vector<std::optional<Tensor>> plain_inputs = inputs;
+      plain_inputs.resize(5);
+      const Tensor expected = run_kernel(plain_case<QuantizedLinear>(parameters, plain_inputs, {y}));
+      const auto attributes = [](auto& builder) {
+        const schema::Clamp clamp(-1, 2);
+        return schema::CreateQuantizedLinear(builder, 8, false, &clamp).Union();
+      };
+      KernelCase node{
+          make_weight_only_linear, schema::Attributes::QuantizedLinear, attributes, {inputs.begin(), inputs.end()}, y};
+      node.constants = {1};
+      check_kernel(node, expected, {1e-4f, 1e-4f});
+    }
+  }
+}
+
 TEST(ChooseQParamsKernel, Parameters) {
   const Tensor x = random_floats({2, 3, 5, 7}, -1, 9);
   const std::pair<schema::QParamsKind, QParamsRule> rules[] = {
