@@ -61,8 +61,9 @@ inline FloatRows float_rows(const AttentionRows& x, size_t head, size_t first, s
   for (size_t i = 0; i < count; ++i) {
     const size_t at = begin + i * x.token;
     const int8_t* const from = static_cast<const int8_t*>(x.data) + at;
-    const Vector scale = hn::Set(kFloats, x.scale[at / x.width]);
-    const Vector zero_point = hn::Set(kFloats, x.zero_point[at / x.width]);
+    const size_t row = at / x.width;
+    const Vector scale = hn::Set(kFloats, x.scale[row]);
+    const Vector zero_point = hn::Set(kFloats, x.zero_point[row]);
     for (size_t c = 0; c < x.width; c += kLanes) {
       const Vector q = x.width - c >= kLanes ? load(from + c) : load_some(from + c, x.width - c);
       hn::StoreU(hn::Mul(hn::Sub(q, zero_point), scale), kFloats, to + i * stride + c);

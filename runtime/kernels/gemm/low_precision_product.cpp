@@ -140,22 +140,22 @@ HWY_INLINE void multiply_rows(
     constexpr size_t R = decltype(rows)::value;
     const Rows<Constant<1>, size_t> x{p.x + row * p.x_stride, {}, p.x_stride};
     multiply_tile<Weights, R, N>(p, x, row, R, column, panel);
-    row += R;
+    return R;
   };
   while (row + kRows <= end) {
-    multiply(Constant<kRows>());
+    row += multiply(Constant<kRows>());
   }
   while (row + kMiddleRows <= end) {
-    multiply(Constant<kMiddleRows>());
+    row += multiply(Constant<kMiddleRows>());
   }
   while (row + 4 <= end) {
-    multiply(Constant<4>());
+    row += multiply(Constant<4>());
   }
   while (row + 2 <= end) {
-    multiply(Constant<2>());
+    row += multiply(Constant<2>());
   }
   while (row < end) {
-    multiply(Constant<1>());
+    row += multiply(Constant<1>());
   }
 }
 
