@@ -312,8 +312,12 @@ void attend_parts(
   const bool fetches = number > 1 && (begin > 0 || most == kKeys); // a cache holds what one part has
   // Of `x` what is not there when `tokens` are taken at a time, then as much of `next`.
   const auto fetcher = [&](const AttentionRows& x, size_t tokens, const AttentionRows& next, size_t next_begin) {
-    const size_t ahead = tokens + kBytesAhead / (number * x.width * sizeof(T)) + 1;
-    if (!fetches || ahead >= most) {
+    const size_t row = number * x.width * sizeof(T);
+    if (!fetches || row == 0) {
+      return TokenFetcher();
+    }
+    const size_t ahead = tokens + kBytesAhead / row + 1;
+    if (ahead >= most) {
       return TokenFetcher();
     }
     return TokenFetcher(
