@@ -8,6 +8,7 @@
 
 #include <xnnpack.h>
 
+#include "huge_page_arena.h"
 #include "pages.h"
 #include "round_up.h"
 
@@ -26,7 +27,7 @@ constexpr size_t kPopulatedBytes = 16 << 10;
 // TLB; what little is written of it stays in small pages.
 void ask_for_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  constexpr uintptr_t kHugePageBytes = 2 << 20;
+  constexpr uintptr_t kHugePageBytes = HugePageArena::kHugePageBytes;
   const auto address = reinterpret_cast<uintptr_t>(data);
   const uintptr_t begin = round_up(address + kHugePageBytes / 2, kHugePageBytes);
   const uintptr_t end = (address + bytes) / kHugePageBytes * kHugePageBytes;

@@ -281,7 +281,7 @@ size_t rows_of_block(const LowPrecisionProduct& p, size_t panels, pthreadpool_t 
   const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
   if (threads > 1 && panels < 4 * threads) {
     const size_t share = p.rows * panels / (4 * threads) / kMinBlockRows * kMinBlockRows;
-    rows = std::min(rows, std::max(least, share));
+    rows = std::min(rows, std::max(kMinBlockRows, share));
   }
   return rows;
 }
