@@ -78,6 +78,10 @@ def _ungrouped(r: Rewriter, x: Value, queries: Value) -> Value | None:
     """The heads of key or value before each was repeated for a group of queries."""
     if x.rank < 3 or x.shape[-3] != queries.shape[-3]:
         return None
+    cast = r.producer(x, schema.Cast)
+    if cast is not None:
+        before = _ungrouped(r, r.values[cast.inputs[0]], queries)
+        return None if before is None else r.node(cast.attributes, before, shape=before.shape, dtype=x.dtype)
     reshape = r.producer(x, schema.Reshape)
     if reshape is None:
         return None

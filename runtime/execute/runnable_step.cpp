@@ -202,11 +202,9 @@ void RunnableStep::bind(const std::vector<char*>& data) {
 }
 
 BoundNode RunnableStep::bound_kernel(const PlannedGraph& graph) const {
-  const auto* const inputs = graph.blob.node(step_.nodes.front()).inputs();
-  const uint32_t first = inputs == nullptr || inputs->size() == 0 ? kNone : step_.inputs.front();
   // Kernels in Float16 are told so when they are made.
-  const bool is_other = first < graph.blob.num_values() && first != inputs->Get(0);
-  return BoundNode(graph.blob, step_.nodes.front(), is_other ? first : kNone, graph.types, graph.sizes);
+  return BoundNode(
+      graph.blob, step_.nodes.front(), {step_.inputs.data(), step_.inputs.size()}, graph.types, graph.sizes);
 }
 
 KernelArguments RunnableStep::arguments(char* arena, pthreadpool_t pool, Status* status) const {

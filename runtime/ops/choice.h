@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernel.h"
+#include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/elementwise/row.h"
 
@@ -56,7 +58,9 @@ struct Choice {
   bool float16 = false; // of Xnnpack: computes in Float16
   bool bfloat16 = false; // of Kernel: a product of operands that are rounded to BFloat16
   bool leads = false; // of Kernel: can give its output to a Tail
-  bool reads_bfloat16 = false; // of Kernel: input 0 may be BFloat16 where the node takes Float32
+  // Of Kernel: inputs that may be of one of these types of 16 bits where the node takes Float32, if they all are.
+  std::vector<uint32_t> reduced_inputs;
+  std::vector<DType> reduced_types;
 
   static Choice view(std::string reason) {
     Choice choice;
@@ -103,9 +107,10 @@ struct Choice {
     leads = true;
     return std::move(*this);
   }
-  // The same whose kernel looks at the type of input 0. REQUIRES: Kernel
-  Choice reading_bfloat16() && {
-    reads_bfloat16 = true;
+  // The same whose kernel looks at the type of these inputs, which may all be of one of `types`. REQUIRES: Kernel
+  Choice reading(std::vector<uint32_t> reduced, std::vector<DType> types) && {
+    reduced_inputs = std::move(reduced);
+    reduced_types = std::move(types);
     return std::move(*this);
   }
   // The same in Float16. REQUIRES: Xnnpack

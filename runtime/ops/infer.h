@@ -34,11 +34,14 @@ Status infer_wave(const Blob& blob, const Sizes& sizes, uint32_t wave, std::vect
 class BoundNode {
  public:
   BoundNode(const Blob& blob, size_t node, Span<const TensorType> types, const Sizes& sizes);
-  // With this value as input 0.
-  BoundNode(const Blob& blob, size_t node, uint32_t first, Span<const TensorType> types, const Sizes& sizes)
+  // With these values as operands, those of the blob but for their types.
+  BoundNode(
+      const Blob& blob, size_t node, Span<const uint32_t> operands, Span<const TensorType> types, const Sizes& sizes)
       : BoundNode(blob, node, types, sizes) {
-    if (first != kNone) {
-      inputs_.front() = &types[first];
+    for (size_t k = 0; k < inputs_.size(); ++k) {
+      if (inputs_[k] != nullptr && operands[k] < blob.num_values()) {
+        inputs_[k] = &types[operands[k]];
+      }
     }
   }
 

@@ -15,11 +15,14 @@ constexpr size_t kMaxInPlace = 1024;
 } // namespace
 
 Aliases::Aliases(
-    const Blob& blob, std::vector<Choice>& choices, const std::function<Choice(uint32_t node)>& without_view)
+    const Blob& blob,
+    const std::vector<std::vector<uint32_t>>& uncast,
+    std::vector<Choice>& choices,
+    const std::function<Choice(uint32_t node)>& without_view)
     : blob_(blob), root_(blob.num_values()), users_(blob.num_values()), readers_(blob.num_values()) {
   std::iota(root_.begin(), root_.end(), 0u);
   order_waves();
-  share_views(choices, without_view);
+  share_views(uncast, choices, without_view);
   content_ = root_;
   std::vector<uint32_t> candidates;
   for (uint32_t i = 0; i < choices.size() && candidates.size() < kMaxInPlace; ++i) {
@@ -48,7 +51,10 @@ void Aliases::order_waves() {
   }
 }
 
-void Aliases::share_views(std::vector<Choice>& choices, const std::function<Choice(uint32_t node)>& without_view) {
+void Aliases::share_views(
+    const std::vector<std::vector<uint32_t>>& uncast,
+    std::vector<Choice>& choices,
+    const std::function<Choice(uint32_t node)>& without_view) {
   std::vector<bool> is_update(blob_.num_values()); // of a state
   for (size_t s = 0; s < blob_.num_states(); ++s) {
     is_update[blob_.state(s).update()] = true;
@@ -67,6 +73,10 @@ void Aliases::share_views(std::vector<Choice>& choices, const std::function<Choi
       choices[i] = without_view(i);
     }
     for_each_input(blob_, i, [&](uint32_t id) { readers_[root_[id]].push_back(i); });
+    for (const uint32_t id : uncast[i]) {
+      users_[id].push_back(i);
+      readers_[root_[id]].push_back(i);
+    }
   }
 }
 

@@ -27,7 +27,12 @@ void for_each_input(const Blob& blob, uint32_t node, const Function& function) {
 class Aliases {
  public:
   // `choices`, by node, say what is a view or can work in place. What must not be a view gets that of `without_view`.
-  Aliases(const Blob& blob, std::vector<Choice>& choices, const std::function<Choice(uint32_t node)>& without_view);
+  // `uncast`, by node, are values that it reads beside those that the blob says.
+  Aliases(
+      const Blob& blob,
+      const std::vector<std::vector<uint32_t>>& uncast,
+      std::vector<Choice>& choices,
+      const std::function<Choice(uint32_t node)>& without_view);
 
   // By value, the one whose memory it is, and the one whose elements it has, in the same order.
   const std::vector<uint32_t>& root() const {
@@ -44,7 +49,10 @@ class Aliases {
 
  private:
   void order_waves();
-  void share_views(std::vector<Choice>& choices, const std::function<Choice(uint32_t node)>& without_view);
+  void share_views(
+      const std::vector<std::vector<uint32_t>>& uncast,
+      std::vector<Choice>& choices,
+      const std::function<Choice(uint32_t node)>& without_view);
   void find_kept();
   void work_in_place(uint32_t node);
   std::vector<bool> nodes_after(uint32_t node) const;

@@ -25,7 +25,8 @@ class Planner {
         sizes_(sizes),
         plan_(),
         can_fuse_(choose_all(options, empty)),
-        aliases_(blob, plan_.choices, [this](uint32_t node) {
+        uncast_(find_casts()),
+        aliases_(blob, uncast_, plan_.choices, [this](uint32_t node) {
           ChoiceOptions choice;
           choice.views = false;
           return choose(node, choice);
@@ -34,7 +35,6 @@ class Planner {
   }
 
   Plan run() && {
-    find_casts();
     const std::vector<Unit> units =
         fuse_elementwise_nodes(blob_, aliases_.order(), aliases_.followers(), can_fuse_, find_leaders());
     choose_float16(blob_, content(), units, plan_.choices);
@@ -65,7 +65,7 @@ class Planner {
       const bool fuses = options.fuse_elementwise && !alone;
       can_fuse.push_back(fuses && chosen.row != nullptr);
       can_lead_.push_back(fuses && chosen.leads && blob_.node(i).outputs()->size() == 1);
-      reads_bfloat16_.push_back(fuses && chosen.reads_bfloat16);
+      reads_reduced_.push_back(fuses && !chosen.reduced_inputs.empty());
     }
     return can_fuse;
   }
@@ -115,41 +115,59 @@ class Planner {
     return leaders;
   }
 
-  // Has kernels that read BFloat16 read what a Cast reads, and finds casts that nobody needs then.
-  void find_casts() {
-    read_.resize(blob_.num_nodes(), kNone);
+  // Finds, for kernels that read 16 bits, what to read instead of what a Cast makes of it: by node, one for each of its
+  // `reduced_inputs`, or nothing. Finds casts that nobody needs then, too.
+  std::vector<std::vector<uint32_t>> find_casts() {
     is_idle_.resize(blob_.num_nodes());
-    std::vector<uint32_t> cast_of(blob_.num_values(), kNone); // by value: the node that casts it from BFloat16
-    std::vector<bool> is_changed(blob_.num_values()); // by root: whether some node writes in place there
+    std::vector<uint32_t> cast_of(blob_.num_values(), kNone); // by value: the node that casts it from 16 bits
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       const schema::Node& node = blob_.node(i);
       const uint32_t output = node.outputs()->Get(0);
-      if (plan_.choices[i].in_place) {
-        is_changed[plan_.root[output]] = true;
-      }
       if (can_fuse_[i] && node.attributes_type() == schema::Attributes::Cast &&
-          types_[output].storage() == DType::Float32 && types_[node.inputs()->Get(0)].storage() == DType::BFloat16) {
+          types_[output].storage() == DType::Float32 && is_reduced_float(types_[node.inputs()->Get(0)].storage())) {
         cast_of[output] = i;
       }
     }
     std::vector<bool> is_needed = find_results(); // by value
+    std::vector<std::vector<uint32_t>> uncast;
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
-      uint32_t cast = kNone;
-      if (reads_bfloat16_[i]) {
-        const uint32_t first = blob_.node(i).inputs()->Get(0);
-        cast = cast_of[first];
-        const uint32_t before = cast == kNone ? kNone : blob_.node(cast).inputs()->Get(0);
-        cast = cast == kNone || is_changed[plan_.root[before]] ? kNone : cast;
-        read_[i] = cast == kNone ? kNone : before;
+      uncast.push_back(uncast_operands(i, cast_of));
+      const std::vector<uint32_t>& reduced = plan_.choices[i].reduced_inputs;
+      const auto* inputs = blob_.node(i).inputs();
+      for (uint32_t k = 0; inputs != nullptr && k < inputs->size(); ++k) {
+        const bool is_read = uncast.back().empty() || std::find(reduced.begin(), reduced.end(), k) == reduced.end();
+        if (is_read && inputs->Get(k) != kNone) {
+          is_needed[inputs->Get(k)] = true;
+        }
       }
-      uint32_t k = 0;
-      for_each_input(blob_, i, [&](uint32_t id) { is_needed[id] = is_needed[id] || k > 0 || cast == kNone, ++k; });
     }
     for (uint32_t id = 0; id < blob_.num_values(); ++id) {
       if (cast_of[id] != kNone && !is_needed[id]) {
         is_idle_[cast_of[id]] = true;
       }
     }
+    return uncast;
+  }
+
+  // `cast_of`, by value: the Cast that widened it. Nothing if not all come from numbers of one type that the kernel reads.
+  std::vector<uint32_t> uncast_operands(uint32_t node, const std::vector<uint32_t>& cast_of) const {
+    std::vector<uint32_t> result;
+    const Choice& choice = plan_.choices[node];
+    if (!reads_reduced_[node]) {
+      return result;
+    }
+    for (const uint32_t k : choice.reduced_inputs) {
+      const uint32_t cast = cast_of[blob_.node(node).inputs()->Get(k)];
+      if (cast == kNone) {
+        return {};
+      }
+      result.push_back(blob_.node(cast).inputs()->Get(0));
+    }
+    const DType type = types_[result.front()].storage();
+    const auto is_of_type = [&](uint32_t id) { return types_[id].storage() == type; };
+    const std::vector<DType>& types = choice.reduced_types;
+    const bool reads_type = std::find(types.begin(), types.end(), type) != types.end();
+    return reads_type && std::all_of(result.begin(), result.end(), is_of_type) ? result : std::vector<uint32_t>();
   }
 
   const std::vector<uint32_t>& content() const {
@@ -260,8 +278,9 @@ class Planner {
       if (node.inputs() != nullptr) {
         step.inputs.assign(node.inputs()->begin(), node.inputs()->end());
       }
-      if (read_[step.nodes.front()] != kNone) {
-        step.inputs.front() = read_[step.nodes.front()];
+      const std::vector<uint32_t>& uncast = uncast_[step.nodes.front()];
+      for (size_t k = 0; k < uncast.size(); ++k) {
+        step.inputs[plan_.choices[step.nodes.front()].reduced_inputs[k]] = uncast[k];
       }
       if (step.kind == Step::Kind::Kernel) {
         step.outputs.assign(node.outputs()->begin(), node.outputs()->end());
@@ -317,11 +336,11 @@ class Planner {
   const Span<const TensorType> types_;
   const Sizes& sizes_;
   Plan plan_;
-  std::vector<bool> can_lead_, reads_bfloat16_; // by node
-  const std::vector<bool> can_fuse_; // by node
-  const Aliases aliases_;
-  std::vector<uint32_t> read_; // by node: what its kernel reads instead of operand 0, or kNone
+  std::vector<bool> can_lead_, reads_reduced_; // by node
   std::vector<bool> is_idle_; // by node: a Cast that nobody needs
+  const std::vector<bool> can_fuse_; // by node
+  const std::vector<std::vector<uint32_t>> uncast_;
+  const Aliases aliases_;
   std::unordered_map<uint32_t, uint32_t> float16_; // by content: the value that has it in Float16
   std::vector<bool> has_float32_; // by content: whether a step has made it in Float32, if it is made
 };

@@ -2,6 +2,7 @@
 """A language model as users export it: prefill and decode, one delegate call each, one copy of the weights."""
 
 import copy
+import re
 
 import harness
 import pytest
@@ -136,6 +137,27 @@ def test_a_token_beyond_the_cache_fails_and_changes_nothing(model, buffer):
                 decode.execute(inputs)
 
 
+@pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16), ids=("bfloat16", "float16"))
+def test_attention_reads_a_cache_of_16_bits(dtype):
+    torch.manual_seed(0)
+    model = Decoder().eval().to(dtype)
+    manager = lower(model, "prefill", "decode")
+    for name in "prefill", "decode":
+        (module,) = (m for _, m in manager.exported_program(name).graph_module.named_children())
+        text = et_xnnpack.inspect(module.processed_bytes)
+        casts, run = (len(re.findall(found, text)) for found in (r" = Cast\(", r"\n  node \d+ Cast: "))
+        assert casts - run == 2 * Config().layers, text
+    prefill, decode, _program = load(manager.to_executorch().buffer, 3)
+    tokens, positions = torch.tensor([[3, 1, 4, 1, 5]]), torch.arange(5)
+    for _ in range(6):
+        (scores,) = (prefill if tokens.shape[1] > 1 else decode).execute((tokens, positions))
+        with torch.no_grad():
+            expected = model(tokens, positions)
+        tolerance = 16 * torch.finfo(dtype).eps
+        torch.testing.assert_close(scores, expected, rtol=tolerance, atol=tolerance)
+        tokens, positions = expected[:, -1:].argmax(-1), positions[-1:] + 1
+
+
 def test_each_method_alone_is_lowered_alike(model, manager):
     """What ExecuTorch compiles for several methods at once is what it compiles for each."""
     for name in "prefill", "decode":
@@ -144,7 +166,8 @@ def test_each_method_alone_is_lowered_alike(model, manager):
         assert together.processed_bytes == alone.processed_bytes
 
 
-def test_static_cache_of_transformers():
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16), ids=("float32", "bfloat16"))
+def test_static_cache_of_transformers(dtype):
     transformers = pytest.importorskip("transformers")
     from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
 
@@ -158,7 +181,7 @@ def test_static_cache_of_transformers():
         num_key_value_heads=2,
         max_position_embeddings=64,
     )
-    model = transformers.LlamaForCausalLM(config).eval()
+    model = transformers.LlamaForCausalLM(config).eval().to(dtype)
     cache_config = {"batch_size": 1, "max_cache_len": 16}
     model.generation_config = transformers.GenerationConfig(
         use_cache=True, cache_implementation="static", max_length=16, cache_config=cache_config
@@ -172,4 +195,6 @@ def test_static_cache_of_transformers():
     for position in range(16):
         token, place = torch.tensor([[position * 3 % 67]]), torch.tensor([position])
         (scores,) = method.execute((token, place))
-        torch.testing.assert_close(scores, eager(input_ids=token, cache_position=place), rtol=1e-4, atol=1e-4)
+        expected = eager(input_ids=token, cache_position=place)
+        tolerance = 1e-4 if dtype == torch.float32 else 8 * torch.finfo(dtype).eps
+        torch.testing.assert_close(scores, expected, rtol=tolerance, atol=tolerance)

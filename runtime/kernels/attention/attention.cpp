@@ -60,10 +60,7 @@ size_t Attention::reshape(const AttentionParameters& parameters, size_t num_thre
   problem_.causal = parameters.causal;
   problem_.start = parameters.start;
   heads_ = key.numel(0, rank - 2);
-  if (parameters.is_int8) { // scratch memory depends on it; run() has the address
-    static constexpr float kScale = 1;
-    problem_.key.scale = problem_.value.scale = &kScale;
-  }
+  problem_.key.type = problem_.value.type = parameters.type;
   mask_rows_ = 0;
   if (parameters.mask.has_value()) {
     const Shape& mask = *parameters.mask;
@@ -132,7 +129,7 @@ void Attention::run(const KernelArguments& arguments) const {
   problem.key.data = arguments.input<void>(1);
   problem.value.data = arguments.input<void>(2);
   problem.mask = arguments.input<void>(3);
-  if (problem.key.scale != nullptr) {
+  if (problem.key.type == DType::Int8) {
     problem.key.scale = arguments.input<float>(4);
     problem.key.zero_point = arguments.input<int8_t>(5);
     problem.value.scale = arguments.input<float>(6);

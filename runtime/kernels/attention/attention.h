@@ -22,7 +22,7 @@ struct AttentionParameters {
   bool causal = false; // row i sees keys 0 to start + i
   size_t start = 0;
   bool by_token = false; // axes -2 and -3 in memory are swapped, but not those of the mask
-  bool is_int8 = false; // key and value, whose last axis is not empty
+  DType type = DType::Float32; // of key and value: this, BFloat16, Float16, or Int8 with a last axis that is not empty
 };
 
 // Inputs: query, key, value, and the mask or nothing, dense; of an Int8 key and value their scale and zero point, one for

@@ -29,14 +29,14 @@ constexpr size_t kPaddedRows = round_up(kRows, kLanes);
 struct Layout {
   explicit Layout(const AttentionProblem& p, size_t rows) {
     const size_t padded_rows = round_up(rows, kRows);
-    packs_values = p.value.width % kLanes != 0 && p.value.scale == nullptr;
+    packs_values = p.value.width % kLanes != 0 && p.value.type == DType::Float32;
     value_stride = round_up(p.value.width, kLanes);
     query = 0;
     keys = query + round_up(padded_rows * p.query.width + kLanes, kAligned);
     values = keys + round_up(kKeys * p.key.width + kLanes, kAligned);
     float_keys = values + (packs_values ? kKeys * value_stride : 0);
-    float_values = float_keys + (p.key.scale == nullptr ? 0 : kTile * round_up(p.key.width, kAligned));
-    scores = float_values + (p.value.scale == nullptr ? 0 : kKeys * round_up(p.value.width, kAligned));
+    float_values = float_keys + (p.key.type == DType::Float32 ? 0 : kTile * round_up(p.key.width, kAligned));
+    scores = float_values + (p.value.type == DType::Float32 ? 0 : kKeys * round_up(p.value.width, kAligned));
     output = scores + kRows * kKeys;
     highest = output + round_up(padded_rows * value_stride, kAligned);
     total = highest + padded_rows / kRows * kPaddedRows;

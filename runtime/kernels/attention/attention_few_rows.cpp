@@ -250,7 +250,7 @@ void begin_head(const AttentionProblem& p, size_t head, size_t begin, size_t end
 }
 
 // Turns the scores of a head into weights.
-template <MaskKind kMask, typename T>
+template <typename T>
 void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, HeadPart& h) {
   PartScales keys, values;
   if constexpr (sizeof(T) == 1) {
@@ -269,7 +269,11 @@ void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, HeadPart
       const size_t query_stride = round_up(p.query.width, kAligned);
       scale_scores(h.query + r * query_stride, query_stride, keys, h.seen[r], row);
     }
-    const float top = highest_score<kMask>(row, h.seen[r], row_mask<kMask>(p, head, r, begin), kLowest);
+    float top = kLowest;
+    with_mask(p, [&](auto kind) HWY_ATTR {
+      constexpr MaskKind kMask = decltype(kind)::value;
+      top = highest_score<kMask>(row, h.seen[r], row_mask<kMask>(p, head, r, begin), kLowest);
+    });
     to[0] = top;
     to[1] = weights_of(row, h.seen[r], h.count, top == kLowest ? 0 : top);
     if constexpr (sizeof(T) == 1) {
@@ -278,8 +282,7 @@ void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, HeadPart
   }
 }
 
-// `T` is float or, of keys and values with scales, int8_t.
-template <MaskKind kMask, size_t R, typename T>
+template <size_t R, typename T>
 void attend_parts(
     const AttentionProblem& p,
     AttentionHeads heads,
@@ -332,7 +335,7 @@ void attend_parts(
     score_tile<R>(h.query, query_stride, from, key_token, key_width, count, h.scores + first, kScoreStride, fetch);
   });
   for (size_t i = 0; i < number; ++i) {
-    weigh_scores<kMask, T>(p, heads.begin + i, begin, all[i]);
+    weigh_scores<T>(p, heads.begin + i, begin, all[i]);
   }
   fetch = fetcher(p.value, kTokens, p.key, end);
   const T* const values = static_cast<const T*>(p.value.data) + p.value.offset(heads.begin, begin);
@@ -354,14 +357,9 @@ void attention_part(
     float* scratch,
     float* parts,
     size_t stride) {
-  with_mask(p, [&](auto kind) {
+  with_type(p.key, [&](auto number) {
     const auto attend = [&](auto rows) {
-      if (p.key.scale != nullptr) {
-        attend_parts<decltype(kind)::value, decltype(rows)::value, int8_t>(
-            p, heads, begin, end, scratch, parts, stride);
-      } else {
-        attend_parts<decltype(kind)::value, decltype(rows)::value, float>(p, heads, begin, end, scratch, parts, stride);
-      }
+      attend_parts<decltype(rows)::value, decltype(number)>(p, heads, begin, end, scratch, parts, stride);
     };
     switch (p.rows_per_head()) {
       case 1:

@@ -6,17 +6,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/dtype.h"
 #include "runtime/base/shape.h"
 
 namespace executorch::backends::et_xnnpack {
 
 // A row of numbers for each token and head, somewhere in a tensor.
 struct AttentionRows {
-  const void* data = nullptr; // float, or int8_t if there are scales
+  const void* data = nullptr;
+  DType type = DType::Float32; // this, BFloat16, Float16 or Int8
   size_t width = 0;
   size_t heads = 1; // of one batch
   size_t token = 0, head = 0, batch = 0; // elements from one to the next
-  // Of integers, for each row: its numbers are (integer - zero_point) * scale.
+  // Of Int8, for each row: its numbers are (integer - zero_point) * scale.
   const float* scale = nullptr;
   const int8_t* zero_point = nullptr;
 

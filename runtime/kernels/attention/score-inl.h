@@ -15,6 +15,7 @@
 
 #include "attention_problem.h"
 #include "runtime/kernels/gemm/product-inl.h"
+#include "runtime/kernels/simd/reduced_float-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,9 +28,15 @@ constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 enum class MaskKind { None, Float, Bool };
 
-// A vector of numbers that may be integers.
+// A vector of numbers of any type that keys and values have.
 HWY_INLINE Vector load(const float* from) {
   return hn::LoadU(kFloats, from);
+}
+HWY_INLINE Vector load(const hwy::bfloat16_t* from) {
+  return widen_bfloat16(hn::LoadU(kReducedFloats, reinterpret_cast<const uint16_t*>(from)));
+}
+HWY_INLINE Vector load(const hwy::float16_t* from) {
+  return widen_float16(hn::LoadU(kReducedFloats, reinterpret_cast<const uint16_t*>(from)));
 }
 HWY_INLINE Vector load(const int8_t* from) {
   const hn::Rebind<int8_t, Floats> bytes;
@@ -39,10 +46,31 @@ HWY_INLINE Vector load(const int8_t* from) {
 HWY_INLINE Vector load_some(const float* from, size_t count) {
   return hn::LoadN(kFloats, from, count);
 }
+HWY_INLINE Vector load_some(const hwy::bfloat16_t* from, size_t count) {
+  return widen_bfloat16(hn::LoadN(kReducedFloats, reinterpret_cast<const uint16_t*>(from), count));
+}
+HWY_INLINE Vector load_some(const hwy::float16_t* from, size_t count) {
+  return widen_float16(hn::LoadN(kReducedFloats, reinterpret_cast<const uint16_t*>(from), count));
+}
 HWY_INLINE Vector load_some(const int8_t* from, size_t count) {
   const hn::Rebind<int8_t, Floats> bytes;
   const hn::RebindToSigned<Floats> words;
   return hn::ConvertTo(kFloats, hn::PromoteTo(words, hn::LoadN(bytes, from, count)));
+}
+
+// Calls `run` with a number of the type that keys and values have.
+template <typename Run>
+void with_type(const AttentionRows& x, Run&& run) {
+  switch (x.type) {
+    case DType::BFloat16:
+      return run(hwy::bfloat16_t());
+    case DType::Float16:
+      return run(hwy::float16_t());
+    case DType::Int8:
+      return run(int8_t());
+    default:
+      return run(float());
+  }
 }
 
 // Rows of floats.
@@ -51,24 +79,33 @@ struct FloatRows {
   size_t stride = 0;
 };
 
-// `count` rows of head `head` from token `first` on, where they are, or written to `to` if they are integers.
+// `count` rows of head `head` from token `first` on, where they are, or written to `to` if they are no floats.
 inline FloatRows float_rows(const AttentionRows& x, size_t head, size_t first, size_t count, float* to) {
   const size_t begin = x.offset(head, first);
-  if (x.scale == nullptr) {
+  if (x.type == DType::Float32) {
     return {static_cast<const float*>(x.data) + begin, x.token};
   }
   const size_t stride = round_up(x.width, kAligned);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = begin + i * x.token;
-    const int8_t* const from = static_cast<const int8_t*>(x.data) + at;
-    const size_t row = at / x.width;
-    const Vector scale = hn::Set(kFloats, x.scale[row]);
-    const Vector zero_point = hn::Set(kFloats, x.zero_point[row]);
-    for (size_t c = 0; c < x.width; c += kLanes) {
-      const Vector q = x.width - c >= kLanes ? load(from + c) : load_some(from + c, x.width - c);
-      hn::StoreU(hn::Mul(hn::Sub(q, zero_point), scale), kFloats, to + i * stride + c);
+  with_type(x, [&](auto number) HWY_ATTR {
+    using T = decltype(number);
+    for (size_t i = 0; i < count; ++i) {
+      const size_t at = begin + i * x.token;
+      const T* const from = static_cast<const T*>(x.data) + at;
+      Vector scale = hn::Set(kFloats, 1), zero_point = hn::Zero(kFloats);
+      if constexpr (sizeof(T) == 1) {
+        const size_t row = at / x.width;
+        scale = hn::Set(kFloats, x.scale[row]);
+        zero_point = hn::Set(kFloats, x.zero_point[row]);
+      }
+      for (size_t c = 0; c < x.width; c += kLanes) {
+        Vector y = x.width - c >= kLanes ? load(from + c) : load_some(from + c, x.width - c);
+        if constexpr (sizeof(T) == 1) {
+          y = hn::Mul(hn::Sub(y, zero_point), scale);
+        }
+        hn::StoreU(y, kFloats, to + i * stride + c);
+      }
     }
-  }
+  });
   return {to, stride};
 }
 

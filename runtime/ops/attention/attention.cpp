@@ -123,6 +123,11 @@ Status infer_attention(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, y);
 }
 
+Choice choose_attention(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  Choice choice = choose_only_kernel<make_attention>(node, cpu, options);
+  return node.is_quantized() ? choice : std::move(choice).reading({1, 2}, {DType::BFloat16, DType::Float16});
+}
+
 Status infer_rotary_embedding(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(3));
   ETX_RETURN_IF_ERROR(node.check_float());
@@ -148,7 +153,7 @@ Status infer_rotary_embedding(const NodeContext& node, Span<TensorType> outputs)
 
 } // namespace
 
-const OpImpl kAttentionOp{infer_attention, choose_only_kernel<make_attention>};
+const OpImpl kAttentionOp{infer_attention, choose_attention};
 const OpImpl kRotaryEmbeddingOp{infer_rotary_embedding, choose_only_kernel<make_rotary_embedding>};
 
 } // namespace executorch::backends::et_xnnpack

@@ -18,7 +18,7 @@ AttentionParameters attention_parameters(const NodeContext& node) {
   parameters.causal = attributes.causal();
   parameters.start = static_cast<size_t>(node.sizes().resolve(attributes.start()));
   parameters.by_token = attributes.by_token();
-  parameters.is_int8 = node.input(1).dtype == DType::Int8;
+  parameters.type = node.input(1).dtype;
   return parameters;
 }
 

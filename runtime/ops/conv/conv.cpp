@@ -330,7 +330,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
     return choice;
   }
   if (choice.bfloat16) {
-    return direct ? std::move(choice).leading().reading_bfloat16() : choice;
+    return direct ? std::move(choice).leading().reading({0}, {DType::BFloat16}) : choice;
   }
   return depthwise ? std::move(choice).leading() : choice;
 }

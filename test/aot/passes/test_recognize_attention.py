@@ -120,6 +120,35 @@ def test_grouped_heads(check):
     )
 
 
+def test_grouped_heads_in_16_bits(check):
+    check(
+        recognize_attention,
+        """
+        range s0 1..16 hint 8
+        in %q: Float32[1, 6, s0, 4]
+        in %k: BFloat16[1, 2, s0, 4]
+        %a: BFloat16[1, 2, 1, s0, 4] = Reshape(%k) shape=(1, 2, 1, s0, 4)
+        %b: BFloat16[1, 2, 3, s0, 4] = Expand(%a) shape=(1, 2, 3, s0, 4)
+        %c: BFloat16[1, 6, s0, 4] = Reshape(%b) shape=(1, 6, s0, 4)
+        %d: Float32[1, 6, s0, 4] = Cast(%c) dtype=Float32
+        %y: Float32[1, 6, s0, 4] = Attention(%q, %d, %d) scale=0.5 causal=True
+        out %y
+        """,
+        """
+        range s0 1..16 hint 8
+        in %q: Float32[1, 6, s0, 4]
+        in %k: BFloat16[1, 2, s0, 4]
+        %a: BFloat16[1, 2, 1, s0, 4] = Reshape(%k) shape=(1, 2, 1, s0, 4)
+        %b: BFloat16[1, 2, s0, 4] = Reshape(%a) shape=(1, 2, s0, 4)
+        %c: Float32[1, 2, s0, 4] = Cast(%b) dtype=Float32
+        %d: BFloat16[1, 2, s0, 4] = Reshape(%a) shape=(1, 2, s0, 4)
+        %e: Float32[1, 2, s0, 4] = Cast(%d) dtype=Float32
+        %y: Float32[1, 6, s0, 4] = Attention(%q, %c, %e) scale=0.5 causal=True
+        out %y
+        """,
+    )
+
+
 FIXED = """
     in %q: Float32[2, 3, 4]
     in %k: Float32[2, 3, 4]

@@ -1,4 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/simd/reduced_float.h>
+
 #include "kernels/attention/attention_case.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -20,79 +22,65 @@ Tensor swapped(const Tensor& x) {
   return y;
 }
 
-// Floats as integers with a scale and a zero point for each row, and what they stand for.
-struct Integers {
-  Tensor values, scale, zero_point, numbers;
+// Numbers as keys and values have them, Int8 with a scale and a zero point for each row, and what they stand for.
+struct Stored {
+  Tensor values;
+  std::optional<Tensor> scale, zero_point;
+  Tensor numbers;
 };
-Integers integers_of(const Tensor& x) {
+Stored stored_in(DType type, const Tensor& x) {
+  if (type == DType::Float32) {
+    return {x, std::nullopt, std::nullopt, x};
+  }
+  if (is_reduced_float(type)) {
+    Tensor values(type, x.shape());
+    narrow(type, x.data<float>(), values.data<uint16_t>(), x.numel());
+    return {values, std::nullopt, std::nullopt, rounded(x, type)};
+  }
   Shape rows = x.shape();
   const size_t width = rows.last();
   rows[rows.rank - 1] = 1;
-  Integers y{Tensor(DType::Int8, x.shape()), Tensor(DType::Float32, rows), Tensor(DType::Int8, rows), x};
+  Stored y{Tensor(DType::Int8, x.shape()), Tensor(DType::Float32, rows), Tensor(DType::Int8, rows), x};
   for (size_t i = 0; i < x.numel(); ++i) {
     const size_t row = i / width;
     const float scale = 0.01f + 0.001f * static_cast<float>(row % 7);
     const int zero_point = static_cast<int>(row * 37 % 256) - 128;
     const int value = std::clamp(static_cast<int>(std::lround(x.data<float>()[i] / scale)) + zero_point, -128, 127);
     y.values.data<int8_t>()[i] = static_cast<int8_t>(value);
-    y.scale.data<float>()[row] = scale;
-    y.zero_point.data<int8_t>()[row] = static_cast<int8_t>(zero_point);
+    y.scale->data<float>()[row] = scale;
+    y.zero_point->data<int8_t>()[row] = static_cast<int8_t>(zero_point);
     y.numbers.data<float>()[i] = static_cast<float>(value - zero_point) * scale;
   }
   return y;
 }
 
-// With the heads of a token side by side, and with keys and values that are integers, too.
-void check_layouts(const Tensor& query, Tensor key, Tensor value, Options options) {
+// With the heads of a token side by side, too, and with keys and values of every type.
+void check_layouts(const Tensor& query, const Tensor& key, const Tensor& value, const Options& options) {
   check(query, key, value, options);
-  const auto run = [&](const Integers* keys, const Integers* values) {
-    Tensor expected = reference(make_case(query, key, value, options), options);
-    std::vector<std::optional<Tensor>> inputs{query, key, value, options.mask};
-    if (keys != nullptr) {
-      inputs = {
-          query,
-          keys->values,
-          values->values,
-          options.mask,
-          keys->scale,
-          keys->zero_point,
-          values->scale,
-          values->zero_point};
-    }
-    PlainCase plain = make_case(query, key, value, options);
+  for (const DType type : {DType::Float32, DType::BFloat16, DType::Float16, DType::Int8}) {
+    SCOPED_TRACE(name_of(type));
+    const PlainCase plain = make_case(query, key, value, options);
     AttentionParameters parameters = parameters_of(query, key, value, options);
-    parameters.is_int8 = keys != nullptr;
-    check_kernel(PlainCase{plain_kernel<Attention>(parameters), inputs, plain.outputs}, expected, {2e-5f, 2e-5f});
+    parameters.type = type;
+    const auto run = [&](const Tensor& rows, const Stored& keys, const Stored& values, const Tensor& expected) {
+      std::vector<std::optional<Tensor>> inputs{rows, keys.values, values.values, options.mask};
+      if (type == DType::Int8) {
+        inputs.insert(inputs.end(), {keys.scale, keys.zero_point, values.scale, values.zero_point});
+      }
+      const PlainCase typed{plain_kernel<Attention>(parameters), inputs, {{DType::Float32, expected.shape()}}};
+      check_kernel(typed, expected, {2e-5f, 2e-5f});
+    };
+    Stored keys = stored_in(type, key), values = stored_in(type, value);
+    run(query, keys, values, reference(make_case(query, keys.numbers, values.numbers, options), options));
+    keys = stored_in(type, swapped(key));
+    values = stored_in(type, swapped(value));
+    const PlainCase by_head = make_case(query, swapped(keys.numbers), swapped(values.numbers), options);
     parameters.by_token = true;
-    inputs[0] = swapped(query);
-    if (keys == nullptr) {
-      inputs[1] = swapped(key);
-      inputs[2] = swapped(value);
-    } else {
-      const Integers key_tokens = integers_of(swapped(key)), value_tokens = integers_of(swapped(value));
-      inputs = {
-          inputs[0],
-          key_tokens.values,
-          value_tokens.values,
-          options.mask,
-          key_tokens.scale,
-          key_tokens.zero_point,
-          value_tokens.scale,
-          value_tokens.zero_point};
-      expected =
-          reference(make_case(query, swapped(key_tokens.numbers), swapped(value_tokens.numbers), options), options);
-    }
-    for (Shape* shape : {&parameters.query, &parameters.key, &parameters.value, &plain.outputs[0].shape}) {
+    for (Shape* shape : {&parameters.query, &parameters.key, &parameters.value}) {
       std::swap((*shape)[shape->rank - 3], (*shape)[shape->rank - 2]);
     }
-    check_kernel(
-        PlainCase{plain_kernel<Attention>(parameters), inputs, plain.outputs}, swapped(expected), {2e-5f, 2e-5f});
-  };
-  run(nullptr, nullptr);
-  const Integers keys = integers_of(key), values = integers_of(value);
-  key = keys.numbers;
-  value = values.numbers;
-  run(&keys, &values);
+    run(swapped(query), keys, values, swapped(reference(by_head, options)));
+  }
 }
 
 TEST(AttentionKernel, StartsInACache) {
