@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "dtype.h"
 #include "memory.h"
 #include "status.h"
 
@@ -38,6 +39,8 @@ class ConstantSource {
   // Its elements, in the type of the operand, followed by kTailBytes readable bytes if those are single bytes. The
   // memory must be let go before the load of the whole graph ends.
   virtual StatusOr<ConstantData> load(size_t i) const = 0;
+  // The same of an operand of Float32, rounded to a type of 16 bits.
+  virtual StatusOr<ConstantData> load_reduced(size_t i, DType type) const = 0;
 
   // Memory for something packed.
   virtual StatusOr<Buffer> allocate(size_t bytes) const = 0;

@@ -33,6 +33,8 @@ class Kernel {
   virtual Status pack(const NodeContext&, size_t /*i*/, const void* /*original*/, void* /*packed*/) const {
     return {};
   }
+  // The type in which pack() takes elements: that of the operand or, where that is Float32, one of 16 bits.
+  virtual DType packed_from(const NodeContext& node, size_t i) const;
 
   // Reads and packs constant operands. Called once, before the first reshape(); kernels of several nodes may do so at
   // the same time.

@@ -24,6 +24,21 @@ void widen_bytes(DType from, const char* x, float* y, size_t count) {
   }
 }
 
+// Rounds numbers of `from`, Float32 or a type of 16 bits, to the type of 16 bits `to`. `x` may have any alignment.
+void round_bytes(DType from, const char* x, DType to, char* y, size_t count) {
+  constexpr size_t kBlock = 1024;
+  float block[kBlock];
+  for (size_t i = 0; i < count; i += kBlock) {
+    const size_t size = std::min(kBlock, count - i);
+    if (from == DType::Float32) {
+      std::memcpy(block, x + i * sizeof(float), size * sizeof(float));
+    } else {
+      widen_bytes(from, x + i * sizeof(uint16_t), block, size);
+    }
+    narrow(to, block, y + i * sizeof(uint16_t), size);
+  }
+}
+
 bool is_zero(const char* data, size_t bytes) {
   return bytes == 0 || (data[0] == 0 && std::memcmp(data, data + 1, bytes - 1) == 0);
 }
@@ -54,6 +69,23 @@ StatusOr<ConstantReader::Original> ConstantReader::load(uint32_t value) const {
   ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate_temporary(type.bytes()));
   populate(copied);
   ETX_RETURN_IF_ERROR(copy(constant, type, copied.data()));
+  const void* const data = copied.data();
+  return Original{data, std::make_shared<Buffer>(std::move(copied))};
+}
+
+StatusOr<ConstantReader::Original> ConstantReader::load_reduced(uint32_t value, DType to) const {
+  ETX_ASSIGN_OR_RETURN(const TensorType type, this->type(value));
+  const schema::Constant& constant = *blob_.value(value).constant();
+  const DType stored = stored_type(constant, type.dtype);
+  const size_t count = type.shape.numel();
+  ETX_ASSIGN_OR_RETURN(std::shared_ptr<const FreeableBuffer> buffer, borrow(constant, count * element_size(stored)));
+  if (stored == to && is_aligned(buffer->data(), to)) {
+    const void* const data = buffer->data();
+    return Original{data, std::move(buffer)};
+  }
+  ETX_ASSIGN_OR_RETURN(Buffer copied, Buffer::allocate_temporary(count * element_size(to)));
+  populate(copied);
+  round_bytes(stored, static_cast<const char*>(buffer->data()), to, copied.data(), count);
   const void* const data = copied.data();
   return Original{data, std::make_shared<Buffer>(std::move(copied))};
 }

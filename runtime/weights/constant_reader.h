@@ -35,6 +35,8 @@ class ConstantReader {
     std::shared_ptr<const void> memory;
   };
   StatusOr<Original> load(uint32_t value) const;
+  // The same of Float32, rounded to a type of 16 bits.
+  StatusOr<Original> load_reduced(uint32_t value, DType to) const;
 
   // Copies the elements of a constant of this type.
   Status copy(const schema::Constant& constant, const TensorType& type, void* to) const;

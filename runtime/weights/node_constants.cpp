@@ -22,6 +22,11 @@ StatusOr<ConstantData> NodeConstants::load(size_t i) const {
   return ConstantData{original.data, std::move(original.memory)};
 }
 
+StatusOr<ConstantData> NodeConstants::load_reduced(size_t i, DType type) const {
+  ETX_ASSIGN_OR_RETURN(ConstantReader::Original original, weights_.constants().load_reduced(value(i), type));
+  return ConstantData{original.data, std::move(original.memory)};
+}
+
 StatusOr<Buffer> NodeConstants::allocate(size_t bytes) const {
   return weights_.allocate(bytes);
 }

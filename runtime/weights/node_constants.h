@@ -15,6 +15,7 @@ class NodeConstants : public ConstantSource {
 
   std::string identity(size_t i) const override;
   StatusOr<ConstantData> load(size_t i) const override;
+  StatusOr<ConstantData> load_reduced(size_t i, DType type) const override;
   StatusOr<Buffer> allocate(size_t bytes) const override;
   StatusOr<PackedMemory> find_or_pack(const std::string& key, const Measure& measure, const Pack& pack) override;
 

@@ -51,7 +51,7 @@ Status BFloat16Conv::pack(const ConvParameters& p, size_t /*i*/, const void* ori
     taps[tap] = tap;
   }
   pack_bfloat16(
-      static_cast<const float*>(original),
+      static_cast<const uint16_t*>(original),
       p.weight[0],
       p.weight.numel(1, 4),
       {taps.data(), taps.size()},

@@ -136,7 +136,7 @@ Status LowPrecisionConv::pack(const ConvParameters& p, size_t /*i*/, const void*
         to += low_precision_panels_bytes(p.precision, columns, taps.size() * shape[3]);
       }
     }
-    from += columns * depth * unpacked_element_size(p.precision.type);
+    from += columns * depth * element_size(p.precision.type);
   }
   return {};
 }

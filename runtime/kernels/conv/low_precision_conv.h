@@ -61,6 +61,9 @@ class LowPrecisionConv {
   static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
   static size_t packed_bytes(const ConvParameters& parameters, size_t i);
   static Status pack(const ConvParameters& parameters, size_t i, const void* original, void* packed);
+  static DType packed_from(const ConvParameters& parameters) {
+    return parameters.precision.type;
+  }
 
   StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments);

@@ -27,7 +27,8 @@ double together(double products, double weights) {
 }
 
 double vectors(size_t channels, size_t lanes) {
-  return static_cast<double>((channels + lanes - 1) / lanes);
+  const size_t count = (channels + lanes - 1) / lanes;
+  return static_cast<double>(count);
 }
 
 double direct_cycles(const ConvParameters& p, size_t lanes, const Caches& caches) {

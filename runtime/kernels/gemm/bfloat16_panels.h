@@ -17,11 +17,11 @@ namespace executorch::backends::et_xnnpack {
 // Bytes of a matrix of this depth in panels. The depth is a multiple of bfloat16_tile()->depth_multiple.
 size_t bfloat16_panels_bytes(size_t columns, size_t depth);
 
-// Writes panels of a matrix with `stride` floats from one column to the next, each of `taps` runs of `run` floats, of which
+// Writes panels of a BFloat16 matrix with `stride` numbers from one column to the next, each of `taps` runs of `run`, of which
 // tap t begins at taps[t] * run. A run is `padded_run` numbers in the panels, and the depth a multiple of
 // bfloat16_tile()->depth_multiple.
 void pack_bfloat16(
-    const float* weight,
+    const uint16_t* weight,
     size_t columns,
     size_t stride,
     Span<const size_t> taps,

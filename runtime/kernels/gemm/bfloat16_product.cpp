@@ -104,30 +104,30 @@ size_t bfloat16_panels_bytes(size_t columns, size_t depth) {
 }
 
 void pack_bfloat16(
-    const float* weight,
+    const uint16_t* weight,
     size_t columns,
     size_t stride,
     Span<const size_t> taps,
     size_t run,
     size_t padded_run,
     void* panels) {
+  constexpr size_t kPiece = 32; // of a run, which stays in a cache of the first level with what is written of a panel
   uint16_t* to = static_cast<uint16_t*>(panels);
   const size_t depth = padded_depth(taps.size() * padded_run);
-  std::array<float, kBFloat16Columns> row{};
-  std::array<uint16_t, kBFloat16Columns> rounded{};
   for (size_t column = 0; column < columns; column += kBFloat16Columns) {
     const size_t count = std::min(kBFloat16Columns, columns - column), width = bfloat16_panel_width(count);
-    std::fill_n(to, depth * width, uint16_t{0});
+    if (count < width || run < padded_run || taps.size() * padded_run < depth) {
+      std::fill_n(to, depth * width, uint16_t{0});
+    }
     for (size_t t = 0; t < taps.size(); ++t) {
-      for (size_t i = 0; i < run; ++i) {
+      for (size_t i = 0; i < run; i += kPiece) {
+        const size_t end = std::min(run, i + kPiece);
         for (size_t j = 0; j < count; ++j) {
-          row[j] = weight[(column + j) * stride + taps[t] * run + i];
-        }
-        narrow(DType::BFloat16, row.data(), rounded.data(), count);
-        const size_t k = t * padded_run + i;
-        uint16_t* const pairs = to + k / 2 * 2 * width + k % 2;
-        for (size_t j = 0; j < count; ++j) {
-          pairs[2 * j] = rounded[j];
+          const uint16_t* const from = weight + (column + j) * stride + taps[t] * run;
+          for (size_t k = i; k < end; ++k) {
+            const size_t at = t * padded_run + k;
+            to[at / 2 * 2 * width + 2 * j + at % 2] = from[k];
+          }
         }
       }
     }

@@ -246,7 +246,6 @@ constexpr size_t kBlockBytes = 512 << 10;
 constexpr size_t kMinBlockRows = 96;
 constexpr size_t kMinWidenedRows = 384; // for which panels are widened anew
 constexpr size_t kMinPackedPanels = 4; // for which rows are packed
-constexpr size_t kMaxTile = 64;
 
 size_t tile() {
   return ETX_DISPATCH(panel_tile)();
@@ -284,6 +283,30 @@ size_t rows_of_block(const LowPrecisionProduct& p, size_t panels, pthreadpool_t 
     rows = std::min(rows, std::max(kMinBlockRows, share));
   }
   return rows;
+}
+
+// Runs are taken in pieces of kPiece, so that these and what is written of a panel stay in a cache of the first level.
+template <typename T>
+void pack_panels(const T* weight, size_t columns, size_t stride, Span<const size_t> taps, size_t run, T* to) {
+  constexpr size_t kPiece = 32;
+  for (size_t column = 0; column < columns; column += tile()) {
+    const size_t count = std::min(tile(), columns - column), width = count > lanes() ? tile() : lanes();
+    if (count < width) {
+      std::fill_n(to, taps.size() * run * width, T{0});
+    }
+    for (const size_t tap : taps) {
+      for (size_t k = 0; k < run; k += kPiece) {
+        const size_t piece = std::min(kPiece, run - k);
+        for (size_t i = 0; i < count; ++i) {
+          const T* const from = weight + (column + i) * stride + tap * run + k;
+          for (size_t j = 0; j < piece; ++j) {
+            to[j * width + i] = from[j];
+          }
+        }
+        to += piece * width;
+      }
+    }
+  }
 }
 
 } // namespace
@@ -327,37 +350,14 @@ void pack_low_precision(
     Span<const size_t> taps,
     size_t run,
     void* panels) {
-  const DType type = precision.type;
   if (is_in_bfloat16(precision)) {
-    pack_bfloat16(static_cast<const float*>(weight), columns, stride, taps, run, run, panels);
+    pack_bfloat16(static_cast<const uint16_t*>(weight), columns, stride, taps, run, run, panels);
     return;
   }
-  const auto each_row = [&](const auto* from, auto* to, const auto& store) {
-    std::array<std::remove_const_t<std::remove_pointer_t<decltype(from)>>, kMaxTile> row{};
-    for (size_t column = 0; column < columns; column += tile()) {
-      const size_t count = std::min(tile(), columns - column);
-      const size_t width = count > lanes() ? tile() : lanes();
-      row.fill(0);
-      for (const size_t tap : taps) {
-        for (size_t k = tap * run; k < (tap + 1) * run; ++k, to += width) {
-          for (size_t i = 0; i < count; ++i) {
-            row[i] = from[(column + i) * stride + k];
-          }
-          store(row.data(), to, width);
-        }
-      }
-    }
-  };
-  if (type == DType::Int8) {
-    each_row(
-        static_cast<const int8_t*>(weight),
-        static_cast<int8_t*>(panels),
-        [](const int8_t* row, int8_t* to, size_t width) { std::copy_n(row, width, to); });
+  if (precision.type == DType::Int8) {
+    pack_panels(static_cast<const int8_t*>(weight), columns, stride, taps, run, static_cast<int8_t*>(panels));
   } else {
-    each_row(
-        static_cast<const float*>(weight),
-        static_cast<uint16_t*>(panels),
-        [&](const float* row, uint16_t* to, size_t width) { narrow(type, row, to, width); });
+    pack_panels(static_cast<const uint16_t*>(weight), columns, stride, taps, run, static_cast<uint16_t*>(panels));
   }
 }
 

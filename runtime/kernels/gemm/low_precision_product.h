@@ -77,7 +77,7 @@ std::string low_precision_layout(LowPrecision precision);
 size_t low_precision_panels_bytes(LowPrecision precision, size_t columns, size_t depth);
 
 // Writes panels of a matrix with `stride` elements from one column to the next, each of `taps` runs of `run`
-// elements, of which tap t begins at taps[t] * run. Elements are Float32 if the type has 16 bits, else Int8.
+// elements, of which tap t begins at taps[t] * run.
 void pack_low_precision(
     LowPrecision precision,
     const void* weight,
@@ -86,11 +86,6 @@ void pack_low_precision(
     Span<const size_t> taps,
     size_t run,
     void* panels);
-
-// Bytes of an element of a weight before it is packed.
-inline size_t unpacked_element_size(DType type) {
-  return type == DType::Int8 ? sizeof(int8_t) : sizeof(float);
-}
 
 // Bytes of scratch memory that multiply_low_precision() needs for these sizes, whatever the pointers.
 size_t low_precision_product_scratch(const LowPrecisionProduct& product, size_t num_threads);

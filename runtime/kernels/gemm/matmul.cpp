@@ -42,7 +42,7 @@ Status LowPrecisionMatMul::pack(
     taps[k] = k * p.columns;
   }
   const size_t stride = p.b_transposed ? p.depth : 1, run = p.b_transposed ? p.depth : 1;
-  const size_t original_bytes = p.depth * p.columns * unpacked_element_size(p.precision.type);
+  const size_t original_bytes = p.depth * p.columns * element_size(p.precision.type);
   for (size_t i = 0; i < p.batch; ++i) {
     pack_low_precision(
         p.precision,

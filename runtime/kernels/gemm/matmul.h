@@ -38,6 +38,9 @@ class LowPrecisionMatMul {
   static std::optional<std::string> packed_layout(const LowPrecisionMatMulParameters& parameters, size_t i);
   static size_t packed_bytes(const LowPrecisionMatMulParameters& parameters, size_t i);
   static Status pack(const LowPrecisionMatMulParameters& parameters, size_t i, const void* original, void* packed);
+  static DType packed_from(const LowPrecisionMatMulParameters& parameters) {
+    return parameters.precision.type;
+  }
 
   StatusOr<size_t> reshape(const LowPrecisionMatMulParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments);

@@ -176,6 +176,11 @@ class DequantizedKernel final : public Kernel {
     return kernel_->pack(in_float32.context(), i, numbers.data(), packed);
   }
 
+  DType packed_from(const NodeContext& node, size_t i) const override {
+    const FloatNode in_float32(node, but_weight_);
+    return is_converted(node, i) ? Kernel::packed_from(node, i) : kernel_->packed_from(in_float32.context(), i);
+  }
+
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
     const FloatNode in_float32(node, but_weight_);
     ETX_ASSIGN_OR_RETURN(size_t bytes, kernel_->reshape(in_float32.context(), num_threads));

@@ -22,6 +22,8 @@ namespace executorch::backends::et_xnnpack {
 //   static std::optional<std::string> packed_layout(const Parameters&, size_t i);
 //   static size_t packed_bytes(const Parameters&, size_t i);
 //   static Status pack(const Parameters&, size_t i, const void* original, void* packed);
+// and if that takes Float32 as other elements
+//   static DType packed_from(const Parameters&);
 // if it finds the size of its result in data
 //   size_t find_size(const KernelArguments&);
 // if it can give its output to a Tail
@@ -55,6 +57,15 @@ class KernelOf final : public Kernel {
       return Plain::pack(parameters, i, original, packed);
     }
     return Kernel::pack(node, i, original, packed);
+  }
+
+  DType packed_from(const NodeContext& node, size_t i) const override {
+    if constexpr (PacksOther<Plain>::value) {
+      if (auto parameters = read(node); parameters.ok()) {
+        return Plain::packed_from(*parameters);
+      }
+    }
+    return Kernel::packed_from(node, i);
   }
 
   StatusOr<size_t> reshape(const NodeContext& node, size_t num_threads) override {
@@ -102,6 +113,11 @@ class KernelOf final : public Kernel {
   struct Packs : std::false_type {};
   template <typename T>
   struct Packs<T, std::void_t<decltype(&T::pack)>> : std::true_type {};
+
+  template <typename T, typename = void>
+  struct PacksOther : std::false_type {};
+  template <typename T>
+  struct PacksOther<T, std::void_t<decltype(&T::packed_from)>> : std::true_type {};
 
   template <typename T, typename = void>
   struct Finds : std::false_type {};

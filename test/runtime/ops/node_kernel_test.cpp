@@ -31,6 +31,9 @@ class NodeKernel final : public TestedKernel {
   Status pack(size_t i, const void* original, void* packed) const override {
     return kernel_->pack(node(), i, original, packed);
   }
+  DType packed_from(size_t i) const override {
+    return kernel_->packed_from(node(), i);
+  }
   StatusOr<size_t> reshape(size_t num_threads) override {
     return kernel_->reshape(node(), num_threads);
   }

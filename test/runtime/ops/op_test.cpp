@@ -56,6 +56,11 @@ class OperandSource : public ConstantSource {
     loaded_.push_back(data_[i]);
     return ConstantData{loaded_.back().data(), nullptr};
   }
+  StatusOr<ConstantData> load_reduced(size_t i, DType type) const override {
+    std::vector<float>& rounded = loaded_.emplace_back(data_[i].size());
+    narrow(type, data_[i].data(), rounded.data(), data_[i].size());
+    return ConstantData{rounded.data(), nullptr};
+  }
   StatusOr<Buffer> allocate(size_t bytes) const override {
     return Buffer::allocate(bytes);
   }
@@ -233,6 +238,13 @@ std::vector<float> OpCase::run_kernel() const {
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (operands_[i].type && (*context).is_constant(i) && kernel->packed_layout(*context, i).has_value()) {
       packed.emplace_back(kernel->packed_bytes(*context, i) / sizeof(float));
+      std::vector<uint16_t> reduced;
+      const DType type = kernel->packed_from(*context, i);
+      if (type != (*context).input(i).storage()) {
+        reduced.resize(data[i].size());
+        narrow(type, data[i].data(), reduced.data(), reduced.size());
+        inputs[i] = reduced.data();
+      }
       EXPECT_TRUE(kernel->pack(*context, i, inputs[i], packed.back().data()).ok());
       inputs[i] = packed.back().data();
     }

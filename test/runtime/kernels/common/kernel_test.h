@@ -89,6 +89,10 @@ class TestedKernel {
   // Nothing if constant input i is read as it is.
   virtual std::optional<size_t> packed_bytes(size_t i) const = 0;
   virtual Status pack(size_t i, const void* original, void* packed) const = 0;
+  // In what type pack() takes an input of Float32.
+  virtual DType packed_from(size_t /*i*/) const {
+    return DType::Float32;
+  }
   virtual StatusOr<size_t> reshape(size_t num_threads) = 0;
   virtual void run(const KernelArguments& arguments) = 0;
 };
@@ -113,6 +117,12 @@ class TestedPlain final : public TestedKernel {
     }
     return failure(Error::Internal, "input %zu of %p to %p is not packed", i, original, packed);
   }
+  DType packed_from(size_t /*i*/) const override {
+    if constexpr (PacksOther<Plain>::value) {
+      return Plain::packed_from(parameters_);
+    }
+    return DType::Float32;
+  }
   StatusOr<size_t> reshape(size_t num_threads) override {
     return plain_.reshape(parameters_, num_threads);
   }
@@ -131,6 +141,11 @@ class TestedPlain final : public TestedKernel {
   struct Finds : std::false_type {};
   template <typename T>
   struct Finds<T, std::void_t<decltype(&T::find_size)>> : std::true_type {};
+
+  template <typename T, typename = void>
+  struct PacksOther : std::false_type {};
+  template <typename T>
+  struct PacksOther<T, std::void_t<decltype(&T::packed_from)>> : std::true_type {};
 
   template <typename T, typename = void>
   struct Packs : std::false_type {};
