@@ -21,70 +21,18 @@ namespace HWY_NAMESPACE {
 
 using Integers = hn::RebindToSigned<Floats>;
 using Bytes = hn::Rebind<int8_t, Floats>;
-using UnsignedBytes = hn::Rebind<uint8_t, Floats>;
 constexpr Integers kIntegers{};
 constexpr Bytes kBytes{};
-constexpr UnsignedBytes kUnsignedBytes{};
 
-// A vector of weights, or with 4 bits the two vectors of even and of odd ones, as they are stored.
-struct Weights8 {
-  static constexpr size_t kVectors = 1;
-  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[1]) {
-    w[0] = hn::ConvertTo(kFloats, hn::PromoteTo(kIntegers, hn::BitCast(kBytes, bytes)));
-  }
-};
-struct Weights4 {
-  static constexpr size_t kVectors = 2;
-  static HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[2]) {
-    const auto both = hn::PromoteTo(kIntegers, bytes);
-    w[0] = hn::ConvertTo(kFloats, hn::And(both, hn::Set(kIntegers, 15)));
-    w[1] = hn::ConvertTo(kFloats, hn::ShiftRight<4>(both));
-  }
-};
-
-// What the integers of a group stand for, but for their scale.
-template <typename Weights>
-struct Group {
-  static constexpr bool kIsScaled = false;
-  static constexpr size_t kVectors = Weights::kVectors;
-  Vector offset;
-
-  HWY_INLINE void begin(float offset_of_group, float) {
-    offset = hn::Set(kFloats, offset_of_group);
-  }
-  HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[kVectors]) const {
-    Weights::get(bytes, w);
-    for (Vector& v : w) {
-      v = hn::Sub(v, offset);
-    }
-  }
-};
-#if HWY_MAX_BYTES == 64
-// A vector holds all that 4 bits stand for, scaled, too.
-template <>
-struct Group<Weights4> {
-  static constexpr bool kIsScaled = true;
-  static constexpr size_t kVectors = Weights4::kVectors;
-  Vector table;
-
-  HWY_INLINE void begin(float offset, float scale) {
-    table = hn::Mul(hn::Sub(hn::Iota(kFloats, 0), hn::Set(kFloats, offset)), hn::Set(kFloats, scale));
-  }
-  HWY_INLINE void get(hn::Vec<UnsignedBytes> bytes, Vector (&w)[kVectors]) const {
-    const auto both = hn::PromoteTo(kIntegers, bytes);
-    w[0] = hn::TableLookupLanes(table, hn::IndicesFromVec(kFloats, hn::And(both, hn::Set(kIntegers, 15))));
-    w[1] = hn::TableLookupLanes(table, hn::IndicesFromVec(kFloats, hn::ShiftRight<4>(both)));
-  }
-};
-#endif
+HWY_INLINE Vector widen(hn::Vec<Bytes> bytes) {
+  return hn::ConvertTo(kFloats, hn::PromoteTo(kIntegers, bytes));
+}
 
 // kRows rows from `row` on of kColumns columns from `column` on.
-template <typename Weights, size_t kRows, size_t kColumns>
+template <size_t kRows, size_t kColumns>
 HWY_INLINE void multiply_tile(const QuantizedProduct& p, size_t row, size_t column) {
-  constexpr size_t kVectors = Weights::kVectors;
-  constexpr bool kIsScaled = Group<Weights>::kIsScaled;
-  const size_t bytes = p.row_bytes(), size = bytes / p.groups;
-  Vector total[kColumns][kRows], of_group[kColumns][kRows];
+  const size_t size = p.depth / p.groups;
+  Vector total[kColumns][kRows], sum[kColumns][kRows];
   const auto clear = [](auto& sums) HWY_ATTR {
     HWY_UNROLL(4)
     for (auto& of_column : sums) {
@@ -96,38 +44,28 @@ HWY_INLINE void multiply_tile(const QuantizedProduct& p, size_t row, size_t colu
   };
   clear(total);
   for (size_t g = 0; g < p.groups; ++g) {
-    Group<Weights> group[kColumns];
+    Vector offset[kColumns];
     HWY_UNROLL(4)
     for (size_t c = 0; c < kColumns; ++c) {
-      group[c].begin(p.offset(column + c, g), p.scale[(column + c) * p.groups + g]);
+      offset[c] = hn::Set(kFloats, p.offset(column + c, g));
     }
-    if constexpr (!kIsScaled) {
-      clear(of_group);
-    }
-    auto& sum = kIsScaled ? total : of_group;
+    clear(sum);
     const auto step = [&](size_t i, const auto& load_bytes, const auto& load_floats) HWY_ATTR {
-      Vector x[kRows][kVectors];
+      Vector x[kRows];
       HWY_UNROLL(4)
       for (size_t r = 0; r < kRows; ++r) {
-        HWY_UNROLL(4)
-        for (size_t k = 0; k < kVectors; ++k) {
-          x[r][k] = load_floats(p.x + (row + r) * p.depth + k * bytes + g * size + i);
-        }
+        x[r] = load_floats(p.x + (row + r) * p.depth + g * size + i);
       }
       HWY_UNROLL(4)
       for (size_t c = 0; c < kColumns; ++c) {
-        Vector w[kVectors];
-        const uint8_t* const from = p.weight + (column + c) * bytes + g * size + i;
+        const int8_t* const from = p.weight + (column + c) * p.depth + g * size + i;
         if constexpr (kRows < 4) {
-          __builtin_prefetch(from + kColumns * bytes, 0, 2); // rows are too short for a prefetcher of the CPU to see
+          __builtin_prefetch(from + kColumns * p.depth, 0, 2); // rows are too short for a prefetcher of the CPU to see
         }
-        group[c].get(load_bytes(from), w);
+        const Vector w = hn::Sub(widen(load_bytes(from)), offset[c]);
         HWY_UNROLL(4)
         for (size_t r = 0; r < kRows; ++r) {
-          HWY_UNROLL(4)
-          for (size_t k = 0; k < kVectors; ++k) {
-            sum[c][r] = hn::MulAdd(w[k], x[r][k], sum[c][r]);
-          }
+          sum[c][r] = hn::MulAdd(w, x[r], sum[c][r]);
         }
       }
     };
@@ -135,24 +73,22 @@ HWY_INLINE void multiply_tile(const QuantizedProduct& p, size_t row, size_t colu
     for (; i + kLanes <= size; i += kLanes) {
       step(
           i,
-          [](const uint8_t* from) HWY_ATTR { return hn::LoadU(kUnsignedBytes, from); },
+          [](const int8_t* from) HWY_ATTR { return hn::LoadU(kBytes, from); },
           [](const float* from) HWY_ATTR { return hn::LoadU(kFloats, from); });
     }
     if (i < size) {
       const size_t rest = size - i;
       step(
           i,
-          [rest](const uint8_t* from) HWY_ATTR { return hn::LoadN(kUnsignedBytes, from, rest); },
+          [rest](const int8_t* from) HWY_ATTR { return hn::LoadN(kBytes, from, rest); },
           [rest](const float* from) HWY_ATTR { return hn::LoadN(kFloats, from, rest); });
     }
-    if constexpr (!kIsScaled) {
+    HWY_UNROLL(4)
+    for (size_t c = 0; c < kColumns; ++c) {
+      const Vector scale = hn::Set(kFloats, p.scale[(column + c) * p.groups + g]);
       HWY_UNROLL(4)
-      for (size_t c = 0; c < kColumns; ++c) {
-        const Vector scale = hn::Set(kFloats, p.scale[(column + c) * p.groups + g]);
-        HWY_UNROLL(4)
-        for (size_t r = 0; r < kRows; ++r) {
-          total[c][r] = hn::MulAdd(sum[c][r], scale, total[c][r]);
-        }
+      for (size_t r = 0; r < kRows; ++r) {
+        total[c][r] = hn::MulAdd(sum[c][r], scale, total[c][r]);
       }
     }
   }
@@ -167,29 +103,29 @@ HWY_INLINE void multiply_tile(const QuantizedProduct& p, size_t row, size_t colu
   }
 }
 
-template <typename Weights, size_t kRows>
+template <size_t kRows>
 HWY_INLINE void multiply_rows(const QuantizedProduct& p, size_t row, size_t begin, size_t end) {
   constexpr size_t kColumns = 4; // hide the latency of sums
   size_t column = begin;
   for (; column + kColumns <= end; column += kColumns) {
-    multiply_tile<Weights, kRows, kColumns>(p, row, column);
+    multiply_tile<kRows, kColumns>(p, row, column);
   }
   for (; column < end; ++column) {
-    multiply_tile<Weights, kRows, 1>(p, row, column);
+    multiply_tile<kRows, 1>(p, row, column);
   }
 }
 
-template <typename Weights>
-void multiply_columns(const QuantizedProduct& p, size_t begin, size_t end) {
+// Columns [begin, end) of the result.
+void multiply_quantized(const QuantizedProduct& p, size_t begin, size_t end) {
   size_t row = 0;
   for (; row + 4 <= p.rows; row += 4) {
-    multiply_rows<Weights, 4>(p, row, begin, end);
+    multiply_rows<4>(p, row, begin, end);
   }
   for (; row + 2 <= p.rows; row += 2) {
-    multiply_rows<Weights, 2>(p, row, begin, end);
+    multiply_rows<2>(p, row, begin, end);
   }
   for (; row < p.rows; ++row) {
-    multiply_rows<Weights, 1>(p, row, begin, end);
+    multiply_rows<1>(p, row, begin, end);
   }
 }
 
@@ -214,14 +150,14 @@ HWY_INLINE void group_scales(
 }
 
 // Transposes a square of bytes in registers: each step shuffles its halves into one another.
-HWY_INLINE void transpose_bytes(hn::Vec<UnsignedBytes> (&v)[kLanes]) {
+HWY_INLINE void transpose_bytes(hn::Vec<Bytes> (&v)[kLanes]) {
   HWY_UNROLL(4)
   for (size_t step = 1; step < kLanes; step *= 2) {
-    hn::Vec<UnsignedBytes> shuffled[kLanes];
+    hn::Vec<Bytes> shuffled[kLanes];
     HWY_UNROLL(8)
     for (size_t i = 0; i < kLanes / 2; ++i) {
-      shuffled[2 * i] = hn::InterleaveLower(kUnsignedBytes, v[i], v[i + kLanes / 2]);
-      shuffled[2 * i + 1] = hn::InterleaveUpper(kUnsignedBytes, v[i], v[i + kLanes / 2]);
+      shuffled[2 * i] = hn::InterleaveLower(kBytes, v[i], v[i + kLanes / 2]);
+      shuffled[2 * i + 1] = hn::InterleaveUpper(kBytes, v[i], v[i + kLanes / 2]);
     }
     HWY_UNROLL(16)
     for (size_t i = 0; i < kLanes; ++i) {
@@ -231,64 +167,43 @@ HWY_INLINE void transpose_bytes(hn::Vec<UnsignedBytes> (&v)[kLanes]) {
 }
 
 // Writes columns [column, column + width) as a panel of floats, [depth, width].
-template <typename Weights>
-void write_panel_of(const QuantizedProduct& p, size_t column, size_t width, float* to) {
-  constexpr size_t kVectors = Weights::kVectors;
-  constexpr size_t kCopied = 256; // bytes of a column, so that squares read them from the cache
-  const size_t bytes = p.row_bytes(), size = bytes / p.groups;
-  HWY_ALIGN uint8_t copy[kLanes][kCopied + HWY_MAX_BYTES] = {};
+void write_panel(const void* product, size_t column, size_t width, float* to) {
+  constexpr size_t kCopied = 256; // numbers of a column, so that squares read them from the cache
+  const auto& p = *static_cast<const QuantizedProduct*>(product);
+  const size_t size = p.depth / p.groups;
+  HWY_ALIGN int8_t copy[kLanes][kCopied + HWY_MAX_BYTES] = {};
   for (size_t first = 0; first < width; first += kLanes, column += kLanes) {
     const size_t columns = std::min(kLanes, p.columns - std::min(p.columns, column));
-    const uint8_t* const weight = p.weight + column * bytes;
-    for (size_t begin = 0, end = 0; begin < bytes; begin = end) {
+    const int8_t* const weight = p.weight + column * p.depth;
+    for (size_t begin = 0, end = 0; begin < p.depth; begin = end) {
       end = size < kCopied ? begin + kCopied / size * size : std::min(begin + kCopied, (begin / size + 1) * size);
-      end = std::min(end, bytes);
+      end = std::min(end, p.depth);
       for (size_t c = 0; c < columns; ++c) {
-        std::copy(weight + c * bytes + begin, weight + c * bytes + end, copy[c]);
+        std::copy(weight + c * p.depth + begin, weight + c * p.depth + end, copy[c]);
       }
       for (size_t i = begin; i < end;) {
         const size_t group = i / size, group_end = std::min(end, (group + 1) * size);
         Vector offset, scale;
         group_scales(p, column, columns, group, &offset, &scale);
         for (; i < group_end; i += kLanes) {
-          hn::Vec<UnsignedBytes> square[kLanes];
+          hn::Vec<Bytes> square[kLanes];
           HWY_UNROLL(16)
           for (size_t c = 0; c < kLanes; ++c) {
-            square[c] = hn::LoadU(kUnsignedBytes, copy[c] + (i - begin));
+            square[c] = hn::LoadU(kBytes, copy[c] + (i - begin));
           }
           transpose_bytes(square);
           const size_t count = std::min(kLanes, group_end - i);
-          float* const y = to + i * kVectors * width + first;
+          float* const y = to + i * width + first;
           HWY_UNROLL(16)
           for (size_t k = 0; k < kLanes; ++k) {
-            Vector w[kVectors];
-            Weights::get(square[k], w);
-            for (size_t v = 0; k < count && v < kVectors; ++v) {
-              hn::StoreU(hn::Mul(hn::Sub(w[v], offset), scale), kFloats, y + (k * kVectors + v) * width);
+            if (k < count) {
+              hn::StoreU(hn::Mul(hn::Sub(widen(square[k]), offset), scale), kFloats, y + k * width);
             }
           }
         }
         i = group_end;
       }
     }
-  }
-}
-
-void write_panel(const void* product, size_t column, size_t width, float* to) {
-  const auto& p = *static_cast<const QuantizedProduct*>(product);
-  if (p.is_4bit) {
-    write_panel_of<Weights4>(p, column, width, to);
-  } else {
-    write_panel_of<Weights8>(p, column, width, to);
-  }
-}
-
-// Columns [begin, end) of the result.
-void multiply_quantized(const QuantizedProduct& p, size_t begin, size_t end) {
-  if (p.is_4bit) {
-    multiply_columns<Weights4>(p, begin, end);
-  } else {
-    multiply_columns<Weights8>(p, begin, end);
   }
 }
 
@@ -308,14 +223,6 @@ namespace {
 constexpr size_t kFewRows = 16, kFewRowsOfGroups = 8;
 constexpr size_t kGrain = 65536; // bytes of weights, or elements
 
-// The even elements, then the odd ones.
-void split(const float* from, float* x, size_t count) {
-  for (size_t i = 0; i < count / 2; ++i) {
-    x[i] = from[2 * i];
-    x[count / 2 + i] = from[2 * i + 1];
-  }
-}
-
 } // namespace
 
 size_t QuantizedLinear::reshape(const QuantizedLinearParameters& parameters, size_t num_threads) {
@@ -324,28 +231,25 @@ size_t QuantizedLinear::reshape(const QuantizedLinearParameters& parameters, siz
   product_.depth = parameters.depth;
   product_.columns = parameters.columns;
   product_.groups = parameters.groups;
-  product_.is_4bit = parameters.is_4bit;
   product_.min = parameters.min;
   product_.max = parameters.max;
   dynamic_quantization_ = parameters.dynamic_quantization;
   few_rows_ = product_.rows <= (product_.groups == 1 ? kFewRows : kFewRowsOfGroups);
-  const bool prepares = dynamic_quantization_ || (few_rows_ && product_.is_4bit);
-  rows_bytes_ = prepares ? round_up_to_alignment(product_.rows * product_.depth * sizeof(float)) : 0;
-  return 2 * rows_bytes_ +
-      (few_rows_ ? 0 : low_precision_product_scratch(in_floats(), std::max<size_t>(num_threads, 1)));
+  rows_bytes_ = dynamic_quantization_ ? round_up_to_alignment(product_.rows * product_.depth * sizeof(float)) : 0;
+  return rows_bytes_ + (few_rows_ ? 0 : low_precision_product_scratch(in_floats(), std::max<size_t>(num_threads, 1)));
 }
 
 void QuantizedLinear::run(const KernelArguments& arguments) {
   QuantizedProduct p = product_;
   p.x = prepared(arguments);
-  p.weight = arguments.input<uint8_t>(1);
+  p.weight = arguments.input<int8_t>(1);
   p.scale = arguments.input<float>(2);
   p.bias = arguments.input<float>(3);
   p.zero_point = arguments.input<int32_t>(4);
   p.y = arguments.output<float>(0);
   if (few_rows_) {
     const auto multiply = ETX_DISPATCH(multiply_quantized);
-    const size_t grain = kGrain / (p.row_bytes() * p.rows + 1) + 4;
+    const size_t grain = kGrain / (p.depth * p.rows + 1) + 4;
     parallel_for(arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply(p, begin, end); });
     return;
   }
@@ -354,7 +258,7 @@ void QuantizedLinear::run(const KernelArguments& arguments) {
   product.panels = &p;
   product.bias = p.bias;
   product.y = p.y;
-  multiply_low_precision(product, static_cast<char*>(arguments.scratch) + 2 * rows_bytes_, arguments.pool);
+  multiply_low_precision(product, static_cast<char*>(arguments.scratch) + rows_bytes_, arguments.pool);
 }
 
 // The product with the weights as floats, a panel at a time.
@@ -373,25 +277,17 @@ LowPrecisionProduct QuantizedLinear::in_floats() const {
 // The rows of x as the product takes them.
 const float* QuantizedLinear::prepared(const KernelArguments& arguments) const {
   const size_t depth = product_.depth;
-  const float* x = arguments.input<float>(0);
-  char* scratch = static_cast<char*>(arguments.scratch);
-  const auto each_row = [&](void (*function)(const float*, float*, size_t)) {
-    float* const y = reinterpret_cast<float*>(scratch);
-    parallel_for(arguments.pool, product_.rows, kGrain / depth + 1, [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
-        function(x + row * depth, y + row * depth, depth);
-      }
-    });
-    x = y;
-    scratch += rows_bytes_;
-  };
-  if (dynamic_quantization_) {
-    each_row(fake_quantize_to_int8);
+  const float* const x = arguments.input<float>(0);
+  if (!dynamic_quantization_) {
+    return x;
   }
-  if (few_rows_ && product_.is_4bit) {
-    each_row(split);
-  }
-  return x;
+  float* const y = static_cast<float*>(arguments.scratch);
+  parallel_for(arguments.pool, product_.rows, kGrain / depth + 1, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      fake_quantize_to_int8(x + row * depth, y + row * depth, depth);
+    }
+  });
+  return y;
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -6,12 +6,11 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A matrix product with quantized weights of 8 or 4 bits. With 4 bits the size of a group is even.
+// A matrix product with quantized weights of 8 bits.
 struct QuantizedProduct {
-  const float* x = nullptr; // [rows, depth]; with 4 bits of each row the even elements, then the odd ones
+  const float* x = nullptr; // [rows, depth]
   size_t rows = 0, depth = 0;
-  const uint8_t* weight = nullptr; // [columns, row_bytes()]
-  bool is_4bit = false;
+  const int8_t* weight = nullptr; // [columns, depth]
   const float* scale = nullptr; // [columns, groups]
   const int32_t* zero_point = nullptr; // [columns, groups]; null: 0
   size_t groups = 1;
@@ -20,13 +19,9 @@ struct QuantizedProduct {
   size_t columns = 0;
   float min = 0, max = 0;
 
-  size_t row_bytes() const {
-    return is_4bit ? depth / 2 : depth;
-  }
   // What is subtracted from the stored integers of a group.
   float offset(size_t column, size_t group) const {
-    const float zero = zero_point == nullptr ? 0 : static_cast<float>(zero_point[column * groups + group]);
-    return is_4bit ? zero + 8 : zero;
+    return zero_point == nullptr ? 0 : static_cast<float>(zero_point[column * groups + group]);
   }
 };
 

@@ -137,15 +137,17 @@ bool has_int8_columns(const NodeContext& node) {
 constexpr const char* kWeightOnly = "Our kernels widen the weights once for many rows.";
 
 Choice choose_quantized_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
-  if (!node.attributes<schema::QuantizedLinear>().dynamic_quantization()) {
-    return Choice::kernel(has_int8_columns(node) ? make_weight_only_linear : make_quantized_linear, kWeightOnly);
+  const auto& attributes = node.attributes<schema::QuantizedLinear>();
+  const auto make = attributes.bits() == 4 ? make_int4_linear : make_quantized_linear;
+  if (!attributes.dynamic_quantization()) {
+    return Choice::kernel(has_int8_columns(node) ? make_weight_only_linear : make, kWeightOnly);
   }
   return choose_xnnpack_or_kernel(
       node,
       options,
       dynamic_linear_limit(node, cpu),
       [](const NodeContext& in_float32, bool) { return make_xnnpack_quantized_linear(in_float32); },
-      make_quantized_linear,
+      make,
       "It takes these weights in Float32 only.");
 }
 

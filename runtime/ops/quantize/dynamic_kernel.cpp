@@ -28,11 +28,15 @@ QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node) {
   parameters.depth = x.last();
   parameters.columns = node.input(1).shape[0];
   parameters.groups = node.input(2).shape[1];
-  parameters.is_4bit = attributes.bits() == 4;
   parameters.dynamic_quantization = attributes.dynamic_quantization();
   parameters.min = clamp_min(attributes.clamp());
   parameters.max = clamp_max(attributes.clamp());
   return parameters;
+}
+
+Int4LinearParameters int4_linear_parameters(const NodeContext& node) {
+  const auto is_packed = [&node](size_t i) { return node.has_input(i) && node.is_constant(i); };
+  return {quantized_linear_parameters(node), is_packed(1), is_packed(2), is_packed(4)};
 }
 
 LowPrecisionMatMulParameters weight_only_linear_parameters(const NodeContext& node) {

@@ -1,4 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <runtime/kernels/gemm/int4_linear.h>
 #include <runtime/kernels/gemm/quantized_linear.h>
 
 #include <algorithm>
@@ -80,18 +81,35 @@ void check_product(bool is_4bit, const Size& s, const Options& options) {
   }
   // Large enough numbers are added that single ones cancel.
   const float tolerance = 2e-5f * static_cast<float>(is_4bit ? s.depth : 10 * s.depth) + 1e-4f;
-  QuantizedLinearParameters parameters{
-      s.rows, s.depth, s.columns, s.groups, is_4bit, options.dynamic_quantization, -kInfinity, kInfinity};
+  QuantizedLinearParameters parameters{s.rows, s.depth, s.columns, s.groups, options.dynamic_quantization};
   if (options.clamps) {
     parameters.min = -1;
     parameters.max = 2;
   }
-  check_kernel(plain_case<QuantizedLinear>(parameters, inputs, {y.type}), y, {tolerance * 0.1f, 1e-4f});
+  if (!is_4bit) {
+    check_kernel(plain_case<QuantizedLinear>(parameters, inputs, {y.type}), y, {tolerance * 0.1f, 1e-4f});
+    return;
+  }
+  for (const std::vector<size_t>& constants : std::vector<std::vector<size_t>>{{}, {1, 2, 4}, {2}, {1, 4}}) {
+    SCOPED_TRACE(std::to_string(constants.size()) + " constants");
+    Int4LinearParameters int4{parameters};
+    std::vector<size_t> present;
+    for (const size_t i : constants) {
+      if (i < inputs.size()) {
+        present.push_back(i);
+        (i == 1 ? int4.packed_weight : i == 2 ? int4.packed_scale : int4.packed_zero_point) = true;
+      }
+    }
+    check_kernel(plain_case<Int4Linear>(int4, inputs, {y.type}, present), y, {tolerance * 0.1f, 1e-4f});
+  }
 }
 
 constexpr Size kSizes[] = {
     {1, 64, 9, 1},
     {1, 64, 8, 2},
+    {1, 24, 200, 12},
+    {2, 256, 100, 8},
+    {7, 60, 129, 5},
     {3, 22, 5, 1},
     {4, 96, 7, 3},
     {5, 130, 70, 1},
@@ -99,6 +117,7 @@ constexpr Size kSizes[] = {
     {17, 64, 130, 4},
     {40, 34, 3, 1},
     {50, 600, 70, 1},
+    {66, 100, 40, 5},
     {61, 1040, 33, 2},
     {130, 640, 150, 20}};
 

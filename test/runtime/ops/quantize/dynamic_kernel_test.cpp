@@ -18,16 +18,24 @@ TEST(QuantizedLinearKernel, Parameters) {
       const Tensor scale = random_floats({5, 3}, 0.01f, 0.05f), zero_point = iota(DType::Int32, {5, 3});
       const TensorSpec y{DType::Float32, {2, 3, 5}};
       const std::vector<std::optional<Tensor>> inputs{x, weight, scale, bias, zero_point};
-      const QuantizedLinearParameters parameters{6, 12, 5, 3, is_4bit, dynamic_quantization, -1, 2};
-      const Tensor expected = run_kernel(plain_case<QuantizedLinear>(parameters, inputs, {y}));
+      const QuantizedLinearParameters parameters{6, 12, 5, 3, dynamic_quantization, -1, 2};
+      const PlainCase plain = is_4bit ? plain_case<Int4Linear>(Int4LinearParameters{parameters}, inputs, {y})
+                                      : plain_case<QuantizedLinear>(parameters, inputs, {y});
+      const Tensor expected = run_kernel(plain);
       const auto attributes = [=](auto& builder) {
         const schema::Clamp clamp(-1, 2);
         return schema::CreateQuantizedLinear(builder, is_4bit ? 4 : 8, dynamic_quantization, &clamp).Union();
       };
-      check_kernel(
-          {make_quantized_linear, schema::Attributes::QuantizedLinear, attributes, {inputs.begin(), inputs.end()}, y},
-          expected,
-          {1e-4f, 1e-4f});
+      KernelCase node{
+          is_4bit ? make_int4_linear : make_quantized_linear,
+          schema::Attributes::QuantizedLinear,
+          attributes,
+          {inputs.begin(), inputs.end()},
+          y};
+      for (const std::vector<size_t>& constants : std::vector<std::vector<size_t>>{{}, {1, 2, 3, 4}, {2, 3}, {1, 4}}) {
+        node.constants = constants;
+        check_kernel(node, expected, {1e-4f, 1e-4f});
+      }
     }
   }
 }
@@ -43,7 +51,7 @@ TEST(WeightOnlyLinearKernel, Parameters) {
       if (has_bias) {
         inputs.push_back(random_floats({70}));
       }
-      const QuantizedLinearParameters parameters{rows, 37, 70, 1, false, false, -1, 2};
+      const QuantizedLinearParameters parameters{rows, 37, 70, 1, false, -1, 2};
       std::vector<std::optional<Tensor>> plain_inputs = inputs;
       plain_inputs.resize(5);
       const Tensor expected = run_kernel(plain_case<QuantizedLinear>(parameters, plain_inputs, {y}));

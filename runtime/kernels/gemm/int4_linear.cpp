@@ -1,0 +1,430 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "int4_linear.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/memory.h"
+#include "runtime/kernels/quantize/choose_qparams.h"
+#include "runtime/kernels/simd/isa.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/gemm/int4_linear.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/gemm/product-inl.h"
+#include "runtime/kernels/simd/reduced_float-inl.h"
+#include "runtime/kernels/simd/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+static_assert(Int4Product::kColumns % kLanes == 0, "a block of columns is made of whole vectors");
+
+using WordVector = hn::Vec<Words>;
+constexpr size_t kHalf = Int4Product::kBlock / 2;
+
+// Takes the weights of blocks apart.
+#if HWY_MAX_BYTES == 64
+// A vector of BFloat16 holds all that 4 bits stand for, twice, so that of an index only these 4 count. Each half of a block
+// gives its lowest one at once.
+class Numbers {
+ public:
+  HWY_INLINE Numbers() {
+    const Vector numbers = hn::Sub(hn::Iota(kFloats, 0), hn::Set(kFloats, 8));
+    const WordVector bits = hn::ShiftRight<16>(hn::BitCast(kWords, numbers));
+    table_ = hn::OrderedTruncate2To(Halves(), bits, bits);
+  }
+
+  // Weights k and k + 4 of each block, of which weight k is in the lowest bits now.
+  HWY_INLINE void get(WordVector bits, Vector& first, Vector& second) const {
+    const auto both = hn::BitCast(kWords, hn::TableLookupLanes(table_, hn::Indices512<uint16_t>{bits.raw}));
+    first = hn::BitCast(kFloats, hn::ShiftLeft<16>(both));
+    second = hn::BitCast(kFloats, hn::And(both, hn::Set(kWords, 0xFFFF0000u)));
+  }
+
+ private:
+  using Halves = hn::Repartition<uint16_t, Floats>;
+  hn::Vec<Halves> table_;
+};
+#else
+class Numbers {
+ public:
+  HWY_INLINE void get(WordVector bits, Vector& first, Vector& second) const {
+    first = number(bits);
+    second = number(hn::ShiftRight<16>(bits));
+  }
+
+ private:
+  static HWY_INLINE Vector number(WordVector bits) {
+    const auto integer = hn::BitCast(hn::RebindToSigned<Floats>(), hn::And(bits, hn::Set(kWords, 15)));
+    return hn::Sub(hn::ConvertTo(kFloats, integer), hn::Set(kFloats, 8));
+  }
+};
+#endif
+
+// R rows from `row` on of V vectors of columns from `column` on, which begin at `weight` in a panel of `width` columns.
+template <size_t R, size_t V, bool kHasZeroPoint>
+HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, const uint32_t* weight, size_t width) {
+  const size_t blocks = p.blocks_of_group(), stride = p.padded_columns(), depth = p.padded_depth();
+  const Numbers numbers;
+  const float* x = p.x + row * depth;
+  Vector total[R][V];
+  HWY_UNROLL(4)
+  for (auto& of_row : total) {
+    HWY_UNROLL(4)
+    for (Vector& v : of_row) {
+      v = hn::Zero(kFloats);
+    }
+  }
+  for (size_t g = 0; g < p.groups; ++g) {
+    Vector sum[R][V], zero_point[V];
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < V; ++v) {
+      HWY_UNROLL(4)
+      for (size_t r = 0; r < R; ++r) {
+        sum[r][v] = hn::Zero(kFloats);
+      }
+      if constexpr (kHasZeroPoint) {
+        const float* const from = p.zero_point + g * stride + column + v * kLanes;
+        zero_point[v] = hn::Sub(hn::LoadU(kFloats, from), hn::Set(kFloats, 8));
+      }
+    }
+    for (size_t b = 0; b < blocks; ++b, weight += width, x += Int4Product::kBlock) {
+      WordVector bits[V];
+      HWY_UNROLL(4)
+      for (size_t v = 0; v < V; ++v) {
+        bits[v] = hn::LoadU(kWords, weight + v * kLanes);
+      }
+      HWY_UNROLL(4)
+      for (size_t k = 0; k < kHalf; ++k) {
+        Vector w[2][V];
+        HWY_UNROLL(4)
+        for (size_t v = 0; v < V; ++v) {
+          numbers.get(bits[v], w[0][v], w[1][v]);
+          bits[v] = hn::ShiftRight<4>(bits[v]);
+          if constexpr (kHasZeroPoint) {
+            w[0][v] = hn::Sub(w[0][v], zero_point[v]);
+            w[1][v] = hn::Sub(w[1][v], zero_point[v]);
+          }
+        }
+        HWY_UNROLL(4)
+        for (size_t r = 0; r < R; ++r) {
+          HWY_UNROLL(2)
+          for (size_t half = 0; half < 2; ++half) {
+            const Vector each = hn::Set(kFloats, x[r * depth + half * kHalf + k]);
+            HWY_UNROLL(4)
+            for (size_t v = 0; v < V; ++v) {
+              sum[r][v] = hn::MulAdd(w[half][v], each, sum[r][v]);
+            }
+          }
+        }
+      }
+    }
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < V; ++v) {
+      const Vector scale = hn::LoadU(kFloats, p.scale + g * stride + column + v * kLanes);
+      HWY_UNROLL(4)
+      for (size_t r = 0; r < R; ++r) {
+        total[r][v] = hn::MulAdd(sum[r][v], scale, total[r][v]);
+      }
+    }
+  }
+  const Vector min = hn::Set(kFloats, p.min), max = hn::Set(kFloats, p.max);
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < V; ++v) {
+    const size_t first = column + v * kLanes;
+    if (first >= p.columns) {
+      break;
+    }
+    const size_t count = std::min(kLanes, p.columns - first);
+    const Vector bias = p.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, p.bias + first, count);
+    HWY_UNROLL(4)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector y = clamped(hn::Add(total[r][v], bias), min, max);
+      hn::StoreN(y, kFloats, p.y + (row + r) * p.columns + first, count);
+    }
+  }
+}
+
+template <size_t R, bool kHasZeroPoint>
+HWY_INLINE void multiply_rows(const Int4Product& p, size_t row, size_t panel) {
+  constexpr size_t V = R == 4 && kRows < 8 ? 2 : 4; // sums and weights that fit the registers
+  const uint32_t* const weight = p.panel(panel);
+  const size_t width = p.panel_width(panel), begin = panel * Int4Product::kPanel;
+  size_t c = 0;
+  for (; c + V * kLanes <= width; c += V * kLanes) {
+    multiply_tile<R, V, kHasZeroPoint>(p, row, begin + c, weight + c, width);
+  }
+  for (; c < width; c += kLanes) {
+    multiply_tile<R, 1, kHasZeroPoint>(p, row, begin + c, weight + c, width);
+  }
+}
+
+template <bool kHasZeroPoint>
+void multiply_panels(const Int4Product& p, size_t begin, size_t end) {
+  for (size_t panel = begin; panel < end; ++panel) {
+    size_t row = 0;
+    for (; row + 4 <= p.rows; row += 4) {
+      multiply_rows<4, kHasZeroPoint>(p, row, panel);
+    }
+    for (; row + 2 <= p.rows; row += 2) {
+      multiply_rows<2, kHasZeroPoint>(p, row, panel);
+    }
+    for (; row < p.rows; ++row) {
+      multiply_rows<1, kHasZeroPoint>(p, row, panel);
+    }
+  }
+}
+
+void multiply_int4(const Int4Product& p, size_t begin, size_t end) {
+  if (p.zero_point == nullptr) {
+    multiply_panels<false>(p, begin, end);
+  } else {
+    multiply_panels<true>(p, begin, end);
+  }
+}
+
+// Writes columns [column, column + width) as a panel of floats, [depth, width].
+void write_int4_panel(const void* product, size_t column, size_t width, float* to) {
+  const auto& p = *static_cast<const Int4Product*>(product);
+  const size_t blocks = p.blocks_of_group(), stride = p.padded_columns();
+  const Numbers numbers;
+  for (size_t c = 0; c < width; c += kLanes, column += kLanes) {
+    float* y = to + c;
+    if (column >= stride) {
+      for (size_t k = 0; k < p.groups * p.group_size; ++k, y += width) {
+        hn::StoreU(hn::Zero(kFloats), kFloats, y);
+      }
+      continue;
+    }
+    const size_t panel = column / Int4Product::kPanel, panel_width = p.panel_width(panel);
+    const uint32_t* weight = p.panel(panel) + column % Int4Product::kPanel;
+    for (size_t g = 0; g < p.groups; ++g) {
+      const Vector scale = hn::LoadU(kFloats, p.scale + g * stride + column);
+      Vector zero_point = hn::Zero(kFloats);
+      if (p.zero_point != nullptr) {
+        zero_point = hn::Sub(hn::LoadU(kFloats, p.zero_point + g * stride + column), hn::Set(kFloats, 8));
+      }
+      for (size_t b = 0; b < blocks; ++b, weight += panel_width) {
+        WordVector bits = hn::LoadU(kWords, weight);
+        const size_t count = std::min(Int4Product::kBlock, p.group_size - b * Int4Product::kBlock);
+        Vector w[Int4Product::kBlock];
+        HWY_UNROLL(4)
+        for (size_t k = 0; k < kHalf; ++k) {
+          numbers.get(bits, w[k], w[k + kHalf]);
+          bits = hn::ShiftRight<4>(bits);
+        }
+        HWY_UNROLL(8)
+        for (size_t k = 0; k < Int4Product::kBlock; ++k) {
+          if (k < count) {
+            hn::StoreU(hn::Mul(hn::Sub(w[k], zero_point), scale), kFloats, y + k * width);
+          }
+        }
+        y += count * width;
+      }
+    }
+  }
+}
+
+// Up to how many rows weights are multiplied as they are packed.
+size_t few_int4_rows() {
+  return HWY_MAX_BYTES == 64 ? 64 : 12;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(multiply_int4);
+HWY_EXPORT(write_int4_panel);
+HWY_EXPORT(few_int4_rows);
+
+namespace {
+
+constexpr size_t kGrain = 65536; // bytes of weights, or elements
+
+Int4Product product_of(const Int4LinearParameters& p) {
+  Int4Product product;
+  product.rows = p.rows;
+  product.groups = p.groups;
+  product.group_size = p.depth / p.groups;
+  product.columns = p.columns;
+  product.min = p.min;
+  product.max = p.max;
+  return product;
+}
+
+bool is_packed(const Int4LinearParameters& p, size_t i) {
+  return i == 1 ? p.packed_weight : i == 2 ? p.packed_scale : p.packed_zero_point;
+}
+
+void pack_weight(const Int4Product& p, const uint8_t* weight, uint32_t* panels) {
+  constexpr size_t kPiece = 32; // blocks that stay in a cache of the first level with what is written of a panel
+  const size_t group_bytes = p.group_size / 2, blocks = p.blocks_of_group();
+  for (size_t column = 0; column < p.columns; column += Int4Product::kPanel) {
+    const size_t width = p.panel_width(column / Int4Product::kPanel);
+    const size_t count = std::min(width, p.columns - column);
+    std::fill_n(panels, p.blocks() * width, 0u);
+    for (size_t g = 0; g < p.groups; ++g) {
+      for (size_t first = 0; first < blocks; first += kPiece) {
+        const size_t last = std::min(blocks, first + kPiece);
+        for (size_t c = 0; c < count; ++c) {
+          const uint8_t* const from = weight + ((column + c) * p.groups + g) * group_bytes;
+          for (size_t b = first; b < last; ++b) {
+            const size_t bytes = std::min(sizeof(uint32_t), group_bytes - b * sizeof(uint32_t));
+            std::memcpy(panels + (g * blocks + b) * width + c, from + b * sizeof(uint32_t), bytes);
+          }
+        }
+      }
+    }
+    panels += p.blocks() * width;
+  }
+}
+
+// [columns, groups] -> [groups, padded_columns()], with zeros behind.
+template <typename T>
+void pack_groups(const Int4Product& p, const T* from, float added, float* to) {
+  for (size_t g = 0; g < p.groups; ++g, to += p.padded_columns()) {
+    for (size_t c = 0; c < p.columns; ++c) {
+      to[c] = static_cast<float>(from[c * p.groups + g]) + added;
+    }
+    std::fill(to + p.columns, to + p.padded_columns(), 0.0f);
+  }
+}
+
+} // namespace
+
+std::optional<std::string> Int4Linear::packed_layout(const Int4LinearParameters& p, size_t i) {
+  if (i == 1) {
+    return "Int4 panels of " + std::to_string(Int4Product::kPanel) + ", groups of " +
+        std::to_string(p.depth / p.groups);
+  }
+  if (i == 2 || i == 4) {
+    return "groups of columns, in multiples of " + std::to_string(Int4Product::kColumns);
+  }
+  return std::nullopt;
+}
+
+size_t Int4Linear::packed_bytes(const Int4LinearParameters& p, size_t i) {
+  const Int4Product product = product_of(p);
+  return product.padded_columns() * (i == 1 ? product.blocks() * sizeof(uint32_t) : product.groups * sizeof(float));
+}
+
+Status Int4Linear::pack(const Int4LinearParameters& p, size_t i, const void* original, void* packed) {
+  const Int4Product product = product_of(p);
+  if (i == 1) {
+    pack_weight(product, static_cast<const uint8_t*>(original), static_cast<uint32_t*>(packed));
+  } else if (i == 2) {
+    pack_groups(product, static_cast<const float*>(original), 0, static_cast<float*>(packed));
+  } else {
+    pack_groups(product, static_cast<const int32_t*>(original), 8, static_cast<float*>(packed));
+  }
+  return {};
+}
+
+size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_threads) {
+  parameters_ = parameters;
+  product_ = product_of(parameters);
+  few_rows_ = parameters.rows <= ETX_DISPATCH(few_int4_rows)();
+  const bool pads = few_rows_ && product_.padded_depth() != parameters.depth;
+  const size_t depth = std::max(parameters.depth, product_.padded_depth());
+  rows_bytes_ =
+      pads || parameters.dynamic_quantization ? round_up_to_alignment(parameters.rows * depth * sizeof(float)) : 0;
+  product_bytes_ = few_rows_ ? 0 : low_precision_product_scratch(in_floats(), std::max<size_t>(num_threads, 1));
+  size_t bytes = 2 * rows_bytes_ + round_up_to_alignment(product_bytes_);
+  for (const size_t i : {1, 2, 4}) {
+    bytes += is_packed(parameters, i) ? 0 : round_up_to_alignment(packed_bytes(parameters, i));
+  }
+  return bytes;
+}
+
+void Int4Linear::run(const KernelArguments& arguments) {
+  Int4Product p = product_;
+  p.x = prepared(arguments);
+  p.panels = static_cast<const uint32_t*>(packed(arguments, 1));
+  p.scale = static_cast<const float*>(packed(arguments, 2));
+  p.zero_point = static_cast<const float*>(packed(arguments, 4));
+  p.bias = arguments.input<float>(3);
+  p.y = arguments.output<float>(0);
+  if (few_rows_) {
+    const auto multiply = ETX_DISPATCH(multiply_int4);
+    const size_t panels = (p.columns + Int4Product::kPanel - 1) / Int4Product::kPanel;
+    const size_t grain = kGrain / (Int4Product::kPanel * p.blocks() * sizeof(uint32_t) * p.rows + 1) + 1;
+    parallel_for(arguments.pool, panels, grain, [&](size_t begin, size_t end) { multiply(p, begin, end); });
+    return;
+  }
+  LowPrecisionProduct product = in_floats();
+  product.x = p.x;
+  product.panels = &p;
+  product.bias = p.bias;
+  product.y = p.y;
+  multiply_low_precision(product, static_cast<char*>(arguments.scratch) + 2 * rows_bytes_, arguments.pool);
+}
+
+const void* Int4Linear::packed(const KernelArguments& arguments, size_t i) const {
+  const void* const input = arguments.input<void>(i);
+  if (input == nullptr || is_packed(parameters_, i)) {
+    return input;
+  }
+  char* to = static_cast<char*>(arguments.scratch) + 2 * rows_bytes_ + round_up_to_alignment(product_bytes_);
+  for (const size_t before : {1, 2}) {
+    if (before < i && !is_packed(parameters_, before)) {
+      to += round_up_to_alignment(packed_bytes(parameters_, before));
+    }
+  }
+  (void)pack(parameters_, i, input, to);
+  return to;
+}
+
+// The product with the weights as floats, a panel at a time.
+LowPrecisionProduct Int4Linear::in_floats() const {
+  LowPrecisionProduct product;
+  product.precision.type = DType::Float32;
+  product.write_panel = ETX_DISPATCH(write_int4_panel);
+  product.rows = parameters_.rows;
+  product.depth = product.x_stride = parameters_.depth;
+  product.columns = product.y_stride = parameters_.columns;
+  product.min = parameters_.min;
+  product.max = parameters_.max;
+  return product;
+}
+
+// The rows of x as the product takes them.
+const float* Int4Linear::prepared(const KernelArguments& arguments) const {
+  const size_t depth = parameters_.depth;
+  const float* x = arguments.input<float>(0);
+  char* scratch = static_cast<char*>(arguments.scratch);
+  const auto each_row = [&](size_t y_stride, const auto& function) {
+    float* const y = reinterpret_cast<float*>(scratch);
+    parallel_for(arguments.pool, parameters_.rows, kGrain / depth + 1, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) {
+        function(x + row * depth, y + row * y_stride);
+      }
+    });
+    x = y;
+    scratch += rows_bytes_;
+  };
+  if (parameters_.dynamic_quantization) {
+    each_row(depth, [depth](const float* from, float* to) { fake_quantize_to_int8(from, to, depth); });
+  }
+  if (few_rows_ && product_.padded_depth() != depth) {
+    each_row(product_.padded_depth(), [this](const float* from, float* to) {
+      const size_t size = product_.group_size, padded = product_.blocks_of_group() * Int4Product::kBlock;
+      for (size_t g = 0; g < product_.groups; ++g) {
+        std::copy_n(from + g * size, size, to + g * padded);
+        std::fill(to + g * padded + size, to + (g + 1) * padded, 0.0f);
+      }
+    });
+  }
+  return x;
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

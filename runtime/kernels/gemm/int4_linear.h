@@ -1,0 +1,45 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "int4_product.h"
+#include "low_precision_product.h"
+#include "quantized_linear.h"
+#include "runtime/base/status.h"
+#include "runtime/kernels/common/arguments.h"
+
+namespace executorch::backends::et_xnnpack {
+
+struct Int4LinearParameters : QuantizedLinearParameters {
+  bool packed_weight = false, packed_scale = false, packed_zero_point = false; // they are constants
+};
+
+// The product of Float32 with weights of 4 bits, packed so that a vector holds the same weights of neighbouring columns.
+// Inputs as those of QuantizedLinear but the weight: UInt8 [columns, depth / 2], of which the low four bits come first and
+// stand for themselves - 8. The size of a group is even. What is no constant is packed in each run().
+class Int4Linear {
+ public:
+  // Of inputs 1, 2 and 4.
+  static std::optional<std::string> packed_layout(const Int4LinearParameters& parameters, size_t i);
+  static size_t packed_bytes(const Int4LinearParameters& parameters, size_t i);
+  static Status pack(const Int4LinearParameters& parameters, size_t i, const void* original, void* packed);
+
+  size_t reshape(const Int4LinearParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  LowPrecisionProduct in_floats() const;
+  const float* prepared(const KernelArguments& arguments) const;
+  // Input `i` as it is packed; null if it is absent.
+  const void* packed(const KernelArguments& arguments, size_t i) const;
+
+  Int4LinearParameters parameters_;
+  Int4Product product_;
+  bool few_rows_ = false;
+  // In bytes of scratch memory.
+  size_t rows_bytes_ = 0, product_bytes_ = 0;
+};
+
+} // namespace executorch::backends::et_xnnpack
