@@ -18,6 +18,7 @@ from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
 from .merge_duplicates import merge_duplicates
 from .merge_slice_scatters import merge_slice_scatters
+from .narrow_tables import narrow_tables
 from .recognize_activations import recognize_activations
 from .recognize_attention import recognize_attention
 from .recognize_layer_norm import recognize_layer_norm
@@ -56,6 +57,7 @@ PIPELINE = [
     fuse_pad,
     fuse_clamp,
     fold_quantization,  # with as few operators as possible between quantize and dequantize
+    narrow_tables,  # behind what computes with constants
     merge_duplicates,  # folding and moving made constants
     copy_outputs,  # last: others remove copies and merge outputs
 ]
