@@ -238,6 +238,7 @@ TEST_P(ProfiledMemoryFailureTest, WhileLoadingAndRunning) {
     load_until_it_succeeds([] {});
     fail_each_allocation_of_a_call();
   }
+  tracer_ = nullptr;
 }
 
 // Calls with other sizes than the one before.
