@@ -65,7 +65,9 @@ class Planner {
       const bool fuses = options.fuse_elementwise && !alone;
       can_fuse.push_back(fuses && chosen.row != nullptr);
       can_lead_.push_back(fuses && chosen.leads && blob_.node(i).outputs()->size() == 1);
-      reads_reduced_.push_back(fuses && !chosen.reduced_inputs.empty());
+      if (!fuses) {
+        plan_.choices.back().reduced_inputs.clear();
+      }
     }
     return can_fuse;
   }
@@ -153,7 +155,7 @@ class Planner {
   std::vector<uint32_t> uncast_operands(uint32_t node, const std::vector<uint32_t>& cast_of) const {
     std::vector<uint32_t> result;
     const Choice& choice = plan_.choices[node];
-    if (!reads_reduced_[node]) {
+    if (choice.reduced_inputs.empty()) {
       return result;
     }
     for (const uint32_t k : choice.reduced_inputs) {
@@ -336,7 +338,7 @@ class Planner {
   const Span<const TensorType> types_;
   const Sizes& sizes_;
   Plan plan_;
-  std::vector<bool> can_lead_, reads_reduced_; // by node
+  std::vector<bool> can_lead_; // by node
   std::vector<bool> is_idle_; // by node: a Cast that nobody needs
   const std::vector<bool> can_fuse_; // by node
   const std::vector<std::vector<uint32_t>> uncast_;

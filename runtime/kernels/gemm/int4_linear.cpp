@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "runtime/base/memory.h"
-#include "runtime/kernels/quantize/choose_qparams.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -90,7 +89,7 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
       }
       if constexpr (kHasZeroPoint) {
         const float* const from = p.zero_point + g * stride + column + v * kLanes;
-        zero_point[v] = hn::Sub(hn::LoadU(kFloats, from), hn::Set(kFloats, 8));
+        zero_point[v] = hn::LoadU(kFloats, from);
       }
     }
     for (size_t b = 0; b < blocks; ++b, weight += width, x += Int4Product::kBlock) {
@@ -207,7 +206,7 @@ void write_int4_panel(const void* product, size_t column, size_t width, float* t
       const Vector scale = hn::LoadU(kFloats, p.scale + g * stride + column);
       Vector zero_point = hn::Zero(kFloats);
       if (p.zero_point != nullptr) {
-        zero_point = hn::Sub(hn::LoadU(kFloats, p.zero_point + g * stride + column), hn::Set(kFloats, 8));
+        zero_point = hn::LoadU(kFloats, p.zero_point + g * stride + column);
       }
       for (size_t b = 0; b < blocks; ++b, weight += panel_width) {
         WordVector bits = hn::LoadU(kWords, weight);
@@ -261,8 +260,8 @@ Int4Product product_of(const Int4LinearParameters& p) {
   return product;
 }
 
-bool is_packed(const Int4LinearParameters& p, size_t i) {
-  return i == 1 ? p.packed_weight : i == 2 ? p.packed_scale : p.packed_zero_point;
+bool packs_each_time(const Int4LinearParameters& p, size_t i) {
+  return i == 1 ? p.packs_weight : i == 2 ? p.packs_scale : p.packs_zero_point;
 }
 
 void pack_weight(const Int4Product& p, const uint8_t* weight, uint32_t* panels) {
@@ -290,10 +289,10 @@ void pack_weight(const Int4Product& p, const uint8_t* weight, uint32_t* panels) 
 
 // [columns, groups] -> [groups, padded_columns()], with zeros behind.
 template <typename T>
-void pack_groups(const Int4Product& p, const T* from, float added, float* to) {
+void pack_groups(const Int4Product& p, const T* from, float* to) {
   for (size_t g = 0; g < p.groups; ++g, to += p.padded_columns()) {
     for (size_t c = 0; c < p.columns; ++c) {
-      to[c] = static_cast<float>(from[c * p.groups + g]) + added;
+      to[c] = static_cast<float>(from[c * p.groups + g]);
     }
     std::fill(to + p.columns, to + p.padded_columns(), 0.0f);
   }
@@ -322,9 +321,9 @@ Status Int4Linear::pack(const Int4LinearParameters& p, size_t i, const void* ori
   if (i == 1) {
     pack_weight(product, static_cast<const uint8_t*>(original), static_cast<uint32_t*>(packed));
   } else if (i == 2) {
-    pack_groups(product, static_cast<const float*>(original), 0, static_cast<float*>(packed));
+    pack_groups(product, static_cast<const float*>(original), static_cast<float*>(packed));
   } else {
-    pack_groups(product, static_cast<const int32_t*>(original), 8, static_cast<float*>(packed));
+    pack_groups(product, static_cast<const int32_t*>(original), static_cast<float*>(packed));
   }
   return {};
 }
@@ -337,10 +336,13 @@ size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_th
   const size_t depth = std::max(parameters.depth, product_.padded_depth());
   rows_bytes_ =
       pads || parameters.dynamic_quantization ? round_up_to_alignment(parameters.rows * depth * sizeof(float)) : 0;
-  product_bytes_ = few_rows_ ? 0 : low_precision_product_scratch(in_floats(), std::max<size_t>(num_threads, 1));
+  product_bytes_ = few_rows_
+      ? 0
+      : low_precision_product_scratch(
+            product_in_floats(parameters, ETX_DISPATCH(write_int4_panel)), std::max<size_t>(num_threads, 1));
   size_t bytes = 2 * rows_bytes_ + round_up_to_alignment(product_bytes_);
   for (const size_t i : {1, 2, 4}) {
-    bytes += is_packed(parameters, i) ? 0 : round_up_to_alignment(packed_bytes(parameters, i));
+    bytes += packs_each_time(parameters, i) ? round_up_to_alignment(packed_bytes(parameters, i)) : 0;
   }
   return bytes;
 }
@@ -360,7 +362,7 @@ void Int4Linear::run(const KernelArguments& arguments) {
     parallel_for(arguments.pool, panels, grain, [&](size_t begin, size_t end) { multiply(p, begin, end); });
     return;
   }
-  LowPrecisionProduct product = in_floats();
+  LowPrecisionProduct product = product_in_floats(parameters_, ETX_DISPATCH(write_int4_panel));
   product.x = p.x;
   product.panels = &p;
   product.bias = p.bias;
@@ -370,12 +372,12 @@ void Int4Linear::run(const KernelArguments& arguments) {
 
 const void* Int4Linear::packed(const KernelArguments& arguments, size_t i) const {
   const void* const input = arguments.input<void>(i);
-  if (input == nullptr || is_packed(parameters_, i)) {
+  if (!packs_each_time(parameters_, i)) {
     return input;
   }
   char* to = static_cast<char*>(arguments.scratch) + 2 * rows_bytes_ + round_up_to_alignment(product_bytes_);
   for (const size_t before : {1, 2}) {
-    if (before < i && !is_packed(parameters_, before)) {
+    if (before < i && packs_each_time(parameters_, before)) {
       to += round_up_to_alignment(packed_bytes(parameters_, before));
     }
   }
@@ -383,45 +385,25 @@ const void* Int4Linear::packed(const KernelArguments& arguments, size_t i) const
   return to;
 }
 
-// The product with the weights as floats, a panel at a time.
-LowPrecisionProduct Int4Linear::in_floats() const {
-  LowPrecisionProduct product;
-  product.precision.type = DType::Float32;
-  product.write_panel = ETX_DISPATCH(write_int4_panel);
-  product.rows = parameters_.rows;
-  product.depth = product.x_stride = parameters_.depth;
-  product.columns = product.y_stride = parameters_.columns;
-  product.min = parameters_.min;
-  product.max = parameters_.max;
-  return product;
-}
-
 // The rows of x as the product takes them.
 const float* Int4Linear::prepared(const KernelArguments& arguments) const {
   const size_t depth = parameters_.depth;
   const float* x = arguments.input<float>(0);
   char* scratch = static_cast<char*>(arguments.scratch);
-  const auto each_row = [&](size_t y_stride, const auto& function) {
-    float* const y = reinterpret_cast<float*>(scratch);
-    parallel_for(arguments.pool, parameters_.rows, kGrain / depth + 1, [&](size_t begin, size_t end) {
-      for (size_t row = begin; row < end; ++row) {
-        function(x + row * depth, y + row * y_stride);
-      }
-    });
-    x = y;
-    scratch += rows_bytes_;
-  };
   if (parameters_.dynamic_quantization) {
-    each_row(depth, [depth](const float* from, float* to) { fake_quantize_to_int8(from, to, depth); });
+    float* const rounded = reinterpret_cast<float*>(scratch);
+    fake_quantize_rows(x, rounded, parameters_.rows, depth, arguments.pool);
+    x = rounded;
+    scratch += rows_bytes_;
   }
   if (few_rows_ && product_.padded_depth() != depth) {
-    each_row(product_.padded_depth(), [this](const float* from, float* to) {
-      const size_t size = product_.group_size, padded = product_.blocks_of_group() * Int4Product::kBlock;
-      for (size_t g = 0; g < product_.groups; ++g) {
-        std::copy_n(from + g * size, size, to + g * padded);
-        std::fill(to + g * padded + size, to + (g + 1) * padded, 0.0f);
-      }
-    });
+    const size_t size = product_.group_size, padded = product_.blocks_of_group() * Int4Product::kBlock;
+    float* const y = reinterpret_cast<float*>(scratch);
+    for (size_t i = 0; i < parameters_.rows * product_.groups; ++i) {
+      std::copy_n(x + i * size, size, y + i * padded);
+      std::fill(y + i * padded + size, y + (i + 1) * padded, 0.0f);
+    }
+    x = y;
   }
   return x;
 }

@@ -13,12 +13,12 @@
 namespace executorch::backends::et_xnnpack {
 
 struct Int4LinearParameters : QuantizedLinearParameters {
-  bool packed_weight = false, packed_scale = false, packed_zero_point = false; // they are constants
+  bool packs_weight = false, packs_scale = false, packs_zero_point = false; // in each run(): they are no constants
 };
 
 // The product of Float32 with weights of 4 bits, packed so that a vector holds the same weights of neighbouring columns.
 // Inputs as those of QuantizedLinear but the weight: UInt8 [columns, depth / 2], of which the low four bits come first and
-// stand for themselves - 8. The size of a group is even. What is no constant is packed in each run().
+// stand for themselves - 8. The size of a group is even.
 class Int4Linear {
  public:
   // Of inputs 1, 2 and 4.
@@ -30,7 +30,6 @@ class Int4Linear {
   void run(const KernelArguments& arguments);
 
  private:
-  LowPrecisionProduct in_floats() const;
   const float* prepared(const KernelArguments& arguments) const;
   // Input `i` as it is packed; null if it is absent.
   const void* packed(const KernelArguments& arguments, size_t i) const;

@@ -19,7 +19,7 @@ struct Int4Product {
   size_t rows = 0;
   const uint32_t* panels = nullptr;
   const float* scale = nullptr; // [groups, padded_columns()]
-  const float* zero_point = nullptr; // likewise, and 8 more; null: all are 8
+  const float* zero_point = nullptr; // likewise; null: all are 0
   size_t groups = 1, group_size = 0;
   const float* bias = nullptr; // null: 0
   float* y = nullptr; // [rows, columns]

@@ -225,7 +225,29 @@ constexpr size_t kGrain = 65536; // bytes of weights, or elements
 
 } // namespace
 
+LowPrecisionProduct product_in_floats(
+    const QuantizedLinearParameters& parameters, decltype(LowPrecisionProduct::write_panel) write_panel) {
+  LowPrecisionProduct product;
+  product.precision.type = DType::Float32;
+  product.write_panel = write_panel;
+  product.rows = parameters.rows;
+  product.depth = product.x_stride = parameters.depth;
+  product.columns = product.y_stride = parameters.columns;
+  product.min = parameters.min;
+  product.max = parameters.max;
+  return product;
+}
+
+void fake_quantize_rows(const float* x, float* y, size_t rows, size_t depth, pthreadpool_t pool) {
+  parallel_for(pool, rows, kGrain / depth + 1, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      fake_quantize_to_int8(x + row * depth, y + row * depth, depth);
+    }
+  });
+}
+
 size_t QuantizedLinear::reshape(const QuantizedLinearParameters& parameters, size_t num_threads) {
+  parameters_ = parameters;
   product_ = {};
   product_.rows = parameters.rows;
   product_.depth = parameters.depth;
@@ -233,15 +255,21 @@ size_t QuantizedLinear::reshape(const QuantizedLinearParameters& parameters, siz
   product_.groups = parameters.groups;
   product_.min = parameters.min;
   product_.max = parameters.max;
-  dynamic_quantization_ = parameters.dynamic_quantization;
   few_rows_ = product_.rows <= (product_.groups == 1 ? kFewRows : kFewRowsOfGroups);
-  rows_bytes_ = dynamic_quantization_ ? round_up_to_alignment(product_.rows * product_.depth * sizeof(float)) : 0;
-  return rows_bytes_ + (few_rows_ ? 0 : low_precision_product_scratch(in_floats(), std::max<size_t>(num_threads, 1)));
+  rows_bytes_ =
+      parameters.dynamic_quantization ? round_up_to_alignment(product_.rows * product_.depth * sizeof(float)) : 0;
+  const LowPrecisionProduct in_floats = product_in_floats(parameters, ETX_DISPATCH(write_panel));
+  return rows_bytes_ + (few_rows_ ? 0 : low_precision_product_scratch(in_floats, std::max<size_t>(num_threads, 1)));
 }
 
 void QuantizedLinear::run(const KernelArguments& arguments) {
   QuantizedProduct p = product_;
-  p.x = prepared(arguments);
+  p.x = arguments.input<float>(0);
+  if (parameters_.dynamic_quantization) {
+    float* const rounded = static_cast<float*>(arguments.scratch);
+    fake_quantize_rows(p.x, rounded, p.rows, p.depth, arguments.pool);
+    p.x = rounded;
+  }
   p.weight = arguments.input<int8_t>(1);
   p.scale = arguments.input<float>(2);
   p.bias = arguments.input<float>(3);
@@ -253,41 +281,12 @@ void QuantizedLinear::run(const KernelArguments& arguments) {
     parallel_for(arguments.pool, p.columns, grain / 4 * 4, [&](size_t begin, size_t end) { multiply(p, begin, end); });
     return;
   }
-  LowPrecisionProduct product = in_floats();
+  LowPrecisionProduct product = product_in_floats(parameters_, ETX_DISPATCH(write_panel));
   product.x = p.x;
   product.panels = &p;
   product.bias = p.bias;
   product.y = p.y;
   multiply_low_precision(product, static_cast<char*>(arguments.scratch) + rows_bytes_, arguments.pool);
-}
-
-// The product with the weights as floats, a panel at a time.
-LowPrecisionProduct QuantizedLinear::in_floats() const {
-  LowPrecisionProduct product;
-  product.precision.type = DType::Float32;
-  product.write_panel = ETX_DISPATCH(write_panel);
-  product.rows = product_.rows;
-  product.depth = product.x_stride = product_.depth;
-  product.columns = product.y_stride = product_.columns;
-  product.min = product_.min;
-  product.max = product_.max;
-  return product;
-}
-
-// The rows of x as the product takes them.
-const float* QuantizedLinear::prepared(const KernelArguments& arguments) const {
-  const size_t depth = product_.depth;
-  const float* const x = arguments.input<float>(0);
-  if (!dynamic_quantization_) {
-    return x;
-  }
-  float* const y = static_cast<float*>(arguments.scratch);
-  parallel_for(arguments.pool, product_.rows, kGrain / depth + 1, [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row) {
-      fake_quantize_to_int8(x + row * depth, y + row * depth, depth);
-    }
-  });
-  return y;
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -15,6 +15,13 @@ struct QuantizedLinearParameters {
   float max = std::numeric_limits<float>::infinity();
 };
 
+// The product with weights that write_panel() makes floats, a panel at a time.
+LowPrecisionProduct product_in_floats(
+    const QuantizedLinearParameters& parameters, decltype(LowPrecisionProduct::write_panel) write_panel);
+
+// Rounds each of `rows` rows as dynamic quantization does, and back.
+void fake_quantize_rows(const float* x, float* y, size_t rows, size_t depth, pthreadpool_t pool);
+
 // Inputs 0, x, Float32 [rows, depth]; 1, the weight, Int8 [columns, depth]; 2, scales, Float32 [columns,
 // groups]; 3, an optional bias, Float32 [columns]; 4, optional zero points, Int32 [columns, groups]. Output 0 is Float32
 // [rows, columns].
@@ -24,11 +31,8 @@ class QuantizedLinear {
   void run(const KernelArguments& arguments);
 
  private:
-  LowPrecisionProduct in_floats() const;
-  const float* prepared(const KernelArguments& arguments) const;
-
+  QuantizedLinearParameters parameters_;
   QuantizedProduct product_;
-  bool dynamic_quantization_ = false;
   bool few_rows_ = false;
   size_t rows_bytes_ = 0; // of scratch memory
 };

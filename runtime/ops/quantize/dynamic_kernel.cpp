@@ -35,8 +35,8 @@ QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node) {
 }
 
 Int4LinearParameters int4_linear_parameters(const NodeContext& node) {
-  const auto is_packed = [&node](size_t i) { return node.has_input(i) && node.is_constant(i); };
-  return {quantized_linear_parameters(node), is_packed(1), is_packed(2), is_packed(4)};
+  const auto packs = [&node](size_t i) { return node.has_input(i) && !node.is_constant(i); };
+  return {quantized_linear_parameters(node), packs(1), packs(2), packs(4)};
 }
 
 LowPrecisionMatMulParameters weight_only_linear_parameters(const NodeContext& node) {

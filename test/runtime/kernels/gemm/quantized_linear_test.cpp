@@ -92,12 +92,12 @@ void check_product(bool is_4bit, const Size& s, const Options& options) {
   }
   for (const std::vector<size_t>& constants : std::vector<std::vector<size_t>>{{}, {1, 2, 4}, {2}, {1, 4}}) {
     SCOPED_TRACE(std::to_string(constants.size()) + " constants");
-    Int4LinearParameters int4{parameters};
+    Int4LinearParameters int4{parameters, true, true, options.has_zero_point};
     std::vector<size_t> present;
     for (const size_t i : constants) {
       if (i < inputs.size()) {
         present.push_back(i);
-        (i == 1 ? int4.packed_weight : i == 2 ? int4.packed_scale : int4.packed_zero_point) = true;
+        (i == 1 ? int4.packs_weight : i == 2 ? int4.packs_scale : int4.packs_zero_point) = false;
       }
     }
     check_kernel(plain_case<Int4Linear>(int4, inputs, {y.type}, present), y, {tolerance * 0.1f, 1e-4f});

@@ -19,8 +19,9 @@ TEST(QuantizedLinearKernel, Parameters) {
       const TensorSpec y{DType::Float32, {2, 3, 5}};
       const std::vector<std::optional<Tensor>> inputs{x, weight, scale, bias, zero_point};
       const QuantizedLinearParameters parameters{6, 12, 5, 3, dynamic_quantization, -1, 2};
-      const PlainCase plain = is_4bit ? plain_case<Int4Linear>(Int4LinearParameters{parameters}, inputs, {y})
-                                      : plain_case<QuantizedLinear>(parameters, inputs, {y});
+      const PlainCase plain = is_4bit
+          ? plain_case<Int4Linear>(Int4LinearParameters{parameters, true, true, true}, inputs, {y})
+          : plain_case<QuantizedLinear>(parameters, inputs, {y});
       const Tensor expected = run_kernel(plain);
       const auto attributes = [=](auto& builder) {
         const schema::Clamp clamp(-1, 2);
