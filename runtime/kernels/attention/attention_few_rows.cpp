@@ -53,11 +53,11 @@ constexpr size_t kTileKeys = kLanes / (R == 3 ? 4 : R);
 
 // scores[r * to_stride + i] = products of query row r and key i, for `count` keys, 1 to kTileKeys<R>. REQUIRES: zeros
 // behind the queries
-template <size_t R, typename T>
+template <size_t R, typename Reader>
 HWY_INLINE void score_tile(
     const float* query,
     size_t query_stride,
-    const T* keys,
+    const typename Reader::Element* keys,
     size_t stride,
     size_t width,
     size_t count,
@@ -84,10 +84,10 @@ HWY_INLINE void score_tile(
   Vector key[kTogether];
   const size_t whole = count == kTogether ? width / kLanes * kLanes : 0;
   for (size_t c = 0; c < whole; c += kLanes) {
-    fetch(kTogether * kLanes * sizeof(T));
+    fetch(kTogether * kLanes * sizeof(*keys));
     HWY_UNROLL(16)
     for (size_t i = 0; i < kTogether; ++i) {
-      key[i] = load(keys + i * stride + c);
+      key[i] = Reader().load(keys + i * stride + c);
     }
     add(c, key);
   }
@@ -95,7 +95,7 @@ HWY_INLINE void score_tile(
     const size_t rest = std::min(kLanes, width - c);
     HWY_UNROLL(16)
     for (size_t i = 0; i < kTogether; ++i) {
-      key[i] = i < count ? load_some(keys + i * stride + c, rest) : hn::Zero(f);
+      key[i] = i < count ? Reader().load(keys + i * stride + c, rest) : hn::Zero(f);
     }
     add(c, key);
   }
@@ -157,10 +157,10 @@ float scale_weights(const PartScales& values, size_t count, float* weights) {
 
 // to[r * to_stride + j] = sum over k of weights[r * kScoreStride + k] * values[k * stride + j] for N vectors, or
 // with kPartial for `rest` columns, less surplus[r], or if that is null in addition to what is there.
-template <size_t R, size_t N, bool kPartial, typename T>
+template <size_t R, size_t N, bool kPartial, typename Reader>
 HWY_INLINE void weigh_columns(
     const float* weights,
-    const T* values,
+    const typename Reader::Element* values,
     size_t stride,
     size_t count,
     size_t rest,
@@ -177,10 +177,10 @@ HWY_INLINE void weigh_columns(
   }
   for (size_t k = 0; k < count; ++k, values += stride) {
     Vector v[N];
-    fetch(N * kLanes * sizeof(T));
+    fetch(N * kLanes * sizeof(*values));
     HWY_UNROLL(4)
     for (size_t n = 0; n < N; ++n) {
-      v[n] = kPartial ? load_some(values, rest) : load(values + n * kLanes);
+      v[n] = kPartial ? Reader().load(values, rest) : Reader().load(values + n * kLanes);
     }
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
@@ -198,10 +198,10 @@ HWY_INLINE void weigh_columns(
   }
 }
 
-template <size_t R, typename T>
+template <size_t R, typename Reader>
 void weigh_values(
     const float* weights,
-    const T* values,
+    const typename Reader::Element* values,
     const AttentionRows& rows,
     size_t count,
     const float* surplus,
@@ -213,13 +213,13 @@ void weigh_values(
   const size_t width = rows.width, stride = rows.token;
   size_t c = 0;
   for (; c + N * kLanes <= width; c += N * kLanes) {
-    weigh_columns<R, N, false>(weights, values + c, stride, count, 0, surplus, to + c, to_stride, fetch);
+    weigh_columns<R, N, false, Reader>(weights, values + c, stride, count, 0, surplus, to + c, to_stride, fetch);
   }
   for (; c + kLanes <= width; c += kLanes) {
-    weigh_columns<R, 1, false>(weights, values + c, stride, count, 0, surplus, to + c, to_stride, fetch);
+    weigh_columns<R, 1, false, Reader>(weights, values + c, stride, count, 0, surplus, to + c, to_stride, fetch);
   }
   if (c < width) {
-    weigh_columns<R, 1, true>(weights, values + c, stride, count, width - c, surplus, to + c, to_stride, fetch);
+    weigh_columns<R, 1, true, Reader>(weights, values + c, stride, count, width - c, surplus, to + c, to_stride, fetch);
   }
 }
 
@@ -282,7 +282,7 @@ void weigh_scores(const AttentionProblem& p, size_t head, size_t begin, HeadPart
   }
 }
 
-template <size_t R, typename T>
+template <size_t R, typename Reader>
 void attend_parts(
     const AttentionProblem& p,
     AttentionHeads heads,
@@ -291,6 +291,7 @@ void attend_parts(
     float* scratch,
     float* parts,
     size_t stride) {
+  using T = typename Reader::Element;
   const size_t query_stride = round_up(p.query.width, kAligned);
   const size_t number = heads.end - heads.begin;
   HeadPart all[AttentionFewRows::kMaxHeads];
@@ -332,7 +333,8 @@ void attend_parts(
   const size_t key_token = p.key.token, key_head = p.key.head, key_width = p.key.width;
   for_each(kTileKeys<R>, [&](const HeadPart& h, size_t i, size_t first, size_t count) HWY_ATTR {
     const T* const from = keys + i * key_head + first * key_token;
-    score_tile<R>(h.query, query_stride, from, key_token, key_width, count, h.scores + first, kScoreStride, fetch);
+    score_tile<R, Reader>(
+        h.query, query_stride, from, key_token, key_width, count, h.scores + first, kScoreStride, fetch);
   });
   for (size_t i = 0; i < number; ++i) {
     weigh_scores<T>(p, heads.begin + i, begin, all[i]);
@@ -342,7 +344,7 @@ void attend_parts(
   const size_t row = part_row(p);
   for_each(number > 1 ? kTokens : kKeys, [&](const HeadPart& h, size_t i, size_t first, size_t count) HWY_ATTR {
     const size_t offset = i * p.value.head + first * p.value.token;
-    weigh_values<R>(
+    weigh_values<R, Reader>(
         h.scores + first, values + offset, p.value, count, first == 0 ? h.surplus : nullptr, h.part, row, fetch);
   });
 }
@@ -357,9 +359,9 @@ void attention_part(
     float* scratch,
     float* parts,
     size_t stride) {
-  with_type(p.key, [&](auto number) {
+  with_type(p.key, [&](auto reader) {
     const auto attend = [&](auto rows) {
-      attend_parts<decltype(rows)::value, decltype(number)>(p, heads, begin, end, scratch, parts, stride);
+      attend_parts<decltype(rows)::value, decltype(reader)>(p, heads, begin, end, scratch, parts, stride);
     };
     switch (p.rows_per_head()) {
       case 1:

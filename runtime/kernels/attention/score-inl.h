@@ -14,8 +14,8 @@
 #include <type_traits>
 
 #include "attention_problem.h"
+#include "runtime/kernels/gemm/low_precision_weight-inl.h"
 #include "runtime/kernels/gemm/product-inl.h"
-#include "runtime/kernels/simd/reduced_float-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,49 +28,10 @@ constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 enum class MaskKind { None, Float, Bool };
 
-// A vector of numbers of any type that keys and values have.
-HWY_INLINE Vector load(const float* from) {
-  return hn::LoadU(kFloats, from);
-}
-HWY_INLINE Vector load(const hwy::bfloat16_t* from) {
-  return widen_bfloat16(hn::LoadU(kReducedFloats, reinterpret_cast<const uint16_t*>(from)));
-}
-HWY_INLINE Vector load(const hwy::float16_t* from) {
-  return widen_float16(hn::LoadU(kReducedFloats, reinterpret_cast<const uint16_t*>(from)));
-}
-HWY_INLINE Vector load(const int8_t* from) {
-  const hn::Rebind<int8_t, Floats> bytes;
-  const hn::RebindToSigned<Floats> words;
-  return hn::ConvertTo(kFloats, hn::PromoteTo(words, hn::LoadU(bytes, from)));
-}
-HWY_INLINE Vector load_some(const float* from, size_t count) {
-  return hn::LoadN(kFloats, from, count);
-}
-HWY_INLINE Vector load_some(const hwy::bfloat16_t* from, size_t count) {
-  return widen_bfloat16(hn::LoadN(kReducedFloats, reinterpret_cast<const uint16_t*>(from), count));
-}
-HWY_INLINE Vector load_some(const hwy::float16_t* from, size_t count) {
-  return widen_float16(hn::LoadN(kReducedFloats, reinterpret_cast<const uint16_t*>(from), count));
-}
-HWY_INLINE Vector load_some(const int8_t* from, size_t count) {
-  const hn::Rebind<int8_t, Floats> bytes;
-  const hn::RebindToSigned<Floats> words;
-  return hn::ConvertTo(kFloats, hn::PromoteTo(words, hn::LoadN(bytes, from, count)));
-}
-
-// Calls `run` with a number of the type that keys and values have.
+// Calls `run` with what reads numbers of the type that keys and values have, as integers if these are.
 template <typename Run>
-void with_type(const AttentionRows& x, Run&& run) {
-  switch (x.type) {
-    case DType::BFloat16:
-      return run(hwy::bfloat16_t());
-    case DType::Float16:
-      return run(hwy::float16_t());
-    case DType::Int8:
-      return run(int8_t());
-    default:
-      return run(float());
-  }
+void with_type(const AttentionRows& x, const Run& run) {
+  with_weights(x.type, /*zero_points=*/nullptr, run);
 }
 
 // Rows of floats.
@@ -86,8 +47,8 @@ inline FloatRows float_rows(const AttentionRows& x, size_t head, size_t first, s
     return {static_cast<const float*>(x.data) + begin, x.token};
   }
   const size_t stride = round_up(x.width, kAligned);
-  with_type(x, [&](auto number) HWY_ATTR {
-    using T = decltype(number);
+  with_type(x, [&](auto reader) HWY_ATTR {
+    using T = typename decltype(reader)::Element;
     for (size_t i = 0; i < count; ++i) {
       const size_t at = begin + i * x.token;
       const T* const from = static_cast<const T*>(x.data) + at;
@@ -98,7 +59,7 @@ inline FloatRows float_rows(const AttentionRows& x, size_t head, size_t first, s
         zero_point = hn::Set(kFloats, x.zero_point[row]);
       }
       for (size_t c = 0; c < x.width; c += kLanes) {
-        Vector y = x.width - c >= kLanes ? load(from + c) : load_some(from + c, x.width - c);
+        Vector y = x.width - c >= kLanes ? reader.load(from + c) : reader.load(from + c, x.width - c);
         if constexpr (sizeof(T) == 1) {
           y = hn::Mul(hn::Sub(y, zero_point), scale);
         }
