@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fixed_point_product.h"
 #include "runtime/base/memory.h"
 #include "runtime/kernels/simd/isa.h"
 
@@ -21,7 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-static_assert(Int4Product::kColumns % kLanes == 0, "a block of columns is made of whole vectors");
+static_assert(ColumnPanels::kColumns % kLanes == 0, "a block of columns is made of whole vectors");
 
 using WordVector = hn::Vec<Words>;
 constexpr size_t kHalf = Int4Product::kBlock / 2;
@@ -68,9 +69,10 @@ class Numbers {
 // R rows from `row` on of V vectors of columns from `column` on, which begin at `weight` in a panel of `width` columns.
 template <size_t R, size_t V, bool kHasZeroPoint>
 HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, const uint32_t* weight, size_t width) {
-  const size_t blocks = p.blocks_of_group(), stride = p.padded_columns(), depth = p.padded_depth();
+  const size_t blocks = p.blocks_of_group(), depth = p.padded_depth();
   const Numbers numbers;
   const float* x = p.x + row * depth;
+  size_t of_group = p.columns.of_group(p.groups, 0, column);
   Vector total[R][V];
   HWY_UNROLL(4)
   for (auto& of_row : total) {
@@ -79,7 +81,7 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
       v = hn::Zero(kFloats);
     }
   }
-  for (size_t g = 0; g < p.groups; ++g) {
+  for (size_t g = 0; g < p.groups; ++g, of_group += width) {
     Vector sum[R][V], zero_point[V];
     HWY_UNROLL(4)
     for (size_t v = 0; v < V; ++v) {
@@ -88,8 +90,7 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
         sum[r][v] = hn::Zero(kFloats);
       }
       if constexpr (kHasZeroPoint) {
-        const float* const from = p.zero_point + g * stride + column + v * kLanes;
-        zero_point[v] = hn::LoadU(kFloats, from);
+        zero_point[v] = hn::LoadU(kFloats, p.zero_point + of_group + v * kLanes);
       }
     }
     for (size_t b = 0; b < blocks; ++b, weight += width, x += Int4Product::kBlock) {
@@ -125,7 +126,7 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
     }
     HWY_UNROLL(4)
     for (size_t v = 0; v < V; ++v) {
-      const Vector scale = hn::LoadU(kFloats, p.scale + g * stride + column + v * kLanes);
+      const Vector scale = hn::LoadU(kFloats, p.scale + of_group + v * kLanes);
       HWY_UNROLL(4)
       for (size_t r = 0; r < R; ++r) {
         total[r][v] = hn::MulAdd(sum[r][v], scale, total[r][v]);
@@ -136,15 +137,15 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
   HWY_UNROLL(4)
   for (size_t v = 0; v < V; ++v) {
     const size_t first = column + v * kLanes;
-    if (first >= p.columns) {
+    if (first >= p.columns.count) {
       break;
     }
-    const size_t count = std::min(kLanes, p.columns - first);
+    const size_t count = std::min(kLanes, p.columns.count - first);
     const Vector bias = p.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, p.bias + first, count);
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
       const Vector y = clamped(hn::Add(total[r][v], bias), min, max);
-      hn::StoreN(y, kFloats, p.y + (row + r) * p.columns + first, count);
+      hn::StoreN(y, kFloats, p.y + (row + r) * p.columns.count + first, count);
     }
   }
 }
@@ -153,7 +154,7 @@ template <size_t R, bool kHasZeroPoint>
 HWY_INLINE void multiply_rows(const Int4Product& p, size_t row, size_t panel) {
   constexpr size_t V = R == 4 && kRows < 8 ? 2 : 4; // sums and weights that fit the registers
   const uint32_t* const weight = p.panel(panel);
-  const size_t width = p.panel_width(panel), begin = panel * Int4Product::kPanel;
+  const size_t width = p.columns.width(panel), begin = panel * ColumnPanels::kPanel;
   size_t c = 0;
   for (; c + V * kLanes <= width; c += V * kLanes) {
     multiply_tile<R, V, kHasZeroPoint>(p, row, begin + c, weight + c, width);
@@ -190,23 +191,24 @@ void multiply_int4(const Int4Product& p, size_t begin, size_t end) {
 // Writes columns [column, column + width) as a panel of floats, [depth, width].
 void write_int4_panel(const void* product, size_t column, size_t width, float* to) {
   const auto& p = *static_cast<const Int4Product*>(product);
-  const size_t blocks = p.blocks_of_group(), stride = p.padded_columns();
+  const size_t blocks = p.blocks_of_group();
   const Numbers numbers;
   for (size_t c = 0; c < width; c += kLanes, column += kLanes) {
     float* y = to + c;
-    if (column >= stride) {
+    if (column >= p.columns.padded()) {
       for (size_t k = 0; k < p.groups * p.group_size; ++k, y += width) {
         hn::StoreU(hn::Zero(kFloats), kFloats, y);
       }
       continue;
     }
-    const size_t panel = column / Int4Product::kPanel, panel_width = p.panel_width(panel);
-    const uint32_t* weight = p.panel(panel) + column % Int4Product::kPanel;
+    const size_t panel = column / ColumnPanels::kPanel, panel_width = p.columns.width(panel);
+    const uint32_t* weight = p.panel(panel) + column % ColumnPanels::kPanel;
     for (size_t g = 0; g < p.groups; ++g) {
-      const Vector scale = hn::LoadU(kFloats, p.scale + g * stride + column);
+      const size_t of_group = p.columns.of_group(p.groups, g, column);
+      const Vector scale = hn::LoadU(kFloats, p.scale + of_group);
       Vector zero_point = hn::Zero(kFloats);
       if (p.zero_point != nullptr) {
-        zero_point = hn::LoadU(kFloats, p.zero_point + g * stride + column);
+        zero_point = hn::LoadU(kFloats, p.zero_point + of_group);
       }
       for (size_t b = 0; b < blocks; ++b, weight += panel_width) {
         WordVector bits = hn::LoadU(kWords, weight);
@@ -254,7 +256,19 @@ Int4Product product_of(const Int4LinearParameters& p) {
   product.rows = p.rows;
   product.groups = p.groups;
   product.group_size = p.depth / p.groups;
-  product.columns = p.columns;
+  product.columns = {p.columns};
+  product.min = p.min;
+  product.max = p.max;
+  return product;
+}
+
+FixedPointProduct in_fixed_point(const Int4LinearParameters& p) {
+  FixedPointProduct product;
+  product.rows = p.rows;
+  product.x_stride = p.depth;
+  product.columns = {p.columns};
+  product.depth = {p.groups, p.depth / p.groups};
+  product.bits = 4;
   product.min = p.min;
   product.max = p.max;
   return product;
@@ -267,9 +281,9 @@ bool packs_each_time(const Int4LinearParameters& p, size_t i) {
 void pack_weight(const Int4Product& p, const uint8_t* weight, uint32_t* panels) {
   constexpr size_t kPiece = 32; // blocks that stay in a cache of the first level with what is written of a panel
   const size_t group_bytes = p.group_size / 2, blocks = p.blocks_of_group();
-  for (size_t column = 0; column < p.columns; column += Int4Product::kPanel) {
-    const size_t width = p.panel_width(column / Int4Product::kPanel);
-    const size_t count = std::min(width, p.columns - column);
+  for (size_t column = 0; column < p.columns.count; column += ColumnPanels::kPanel) {
+    const size_t width = p.columns.width(column / ColumnPanels::kPanel);
+    const size_t count = std::min(width, p.columns.count - column);
     std::fill_n(panels, p.blocks() * width, 0u);
     for (size_t g = 0; g < p.groups; ++g) {
       for (size_t first = 0; first < blocks; first += kPiece) {
@@ -287,14 +301,14 @@ void pack_weight(const Int4Product& p, const uint8_t* weight, uint32_t* panels) 
   }
 }
 
-// [columns, groups] -> [groups, padded_columns()], with zeros behind.
+// [columns, groups] -> panel by panel [groups, width], with zeros for columns that there are not.
 template <typename T>
 void pack_groups(const Int4Product& p, const T* from, float* to) {
-  for (size_t g = 0; g < p.groups; ++g, to += p.padded_columns()) {
-    for (size_t c = 0; c < p.columns; ++c) {
-      to[c] = static_cast<float>(from[c * p.groups + g]);
+  const size_t columns = p.columns.count;
+  for (size_t g = 0; g < p.groups; ++g) {
+    for (size_t c = 0; c < p.columns.padded(); ++c) {
+      to[p.columns.of_group(p.groups, g, c)] = c < columns ? static_cast<float>(from[c * p.groups + g]) : 0.0f;
     }
-    std::fill(to + p.columns, to + p.padded_columns(), 0.0f);
   }
 }
 
@@ -302,18 +316,18 @@ void pack_groups(const Int4Product& p, const T* from, float* to) {
 
 std::optional<std::string> Int4Linear::packed_layout(const Int4LinearParameters& p, size_t i) {
   if (i == 1) {
-    return "Int4 panels of " + std::to_string(Int4Product::kPanel) + ", groups of " +
+    return "Int4 panels of " + std::to_string(ColumnPanels::kPanel) + ", groups of " +
         std::to_string(p.depth / p.groups);
   }
   if (i == 2 || i == 4) {
-    return "groups of columns, in multiples of " + std::to_string(Int4Product::kColumns);
+    return "groups of panels of " + std::to_string(ColumnPanels::kPanel);
   }
   return std::nullopt;
 }
 
 size_t Int4Linear::packed_bytes(const Int4LinearParameters& p, size_t i) {
   const Int4Product product = product_of(p);
-  return product.padded_columns() * (i == 1 ? product.blocks() * sizeof(uint32_t) : product.groups * sizeof(float));
+  return product.columns.padded() * (i == 1 ? product.blocks() * sizeof(uint32_t) : product.groups * sizeof(float));
 }
 
 Status Int4Linear::pack(const Int4LinearParameters& p, size_t i, const void* original, void* packed) {
@@ -340,6 +354,10 @@ size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_th
       ? 0
       : low_precision_product_scratch(
             product_in_floats(parameters, ETX_DISPATCH(write_int4_panel)), std::max<size_t>(num_threads, 1));
+  fixed_point_ = has_fixed_point_product();
+  if (fixed_point_) {
+    product_bytes_ = std::max(product_bytes_, fixed_point_product_scratch(in_fixed_point(parameters)));
+  }
   size_t bytes = 2 * rows_bytes_ + round_up_to_alignment(product_bytes_);
   for (const size_t i : {1, 2, 4}) {
     bytes += packs_each_time(parameters, i) ? round_up_to_alignment(packed_bytes(parameters, i)) : 0;
@@ -348,18 +366,31 @@ size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_th
 }
 
 void Int4Linear::run(const KernelArguments& arguments) {
+  char* const scratch = static_cast<char*>(arguments.scratch) + 2 * rows_bytes_;
   Int4Product p = product_;
-  p.x = prepared(arguments);
+  p.x = rounded(arguments);
   p.panels = static_cast<const uint32_t*>(packed(arguments, 1));
   p.scale = static_cast<const float*>(packed(arguments, 2));
   p.zero_point = static_cast<const float*>(packed(arguments, 4));
   p.bias = arguments.input<float>(3);
   p.y = arguments.output<float>(0);
+  if (fixed_point_) {
+    FixedPointProduct product = in_fixed_point(parameters_);
+    product.x = p.x;
+    product.panels = reinterpret_cast<const uint8_t*>(p.panels);
+    product.scale = p.scale;
+    product.zero_point = p.zero_point;
+    product.bias = p.bias;
+    product.y = p.y;
+    if (multiply_fixed_point(product, scratch, arguments.pool)) {
+      return;
+    }
+  }
   if (few_rows_) {
+    p.x = padded(p.x, arguments);
     const auto multiply = ETX_DISPATCH(multiply_int4);
-    const size_t panels = (p.columns + Int4Product::kPanel - 1) / Int4Product::kPanel;
-    const size_t grain = kGrain / (Int4Product::kPanel * p.blocks() * sizeof(uint32_t) * p.rows + 1) + 1;
-    parallel_for(arguments.pool, panels, grain, [&](size_t begin, size_t end) { multiply(p, begin, end); });
+    const size_t grain = kGrain / (ColumnPanels::kPanel * p.blocks() * sizeof(uint32_t) * p.rows + 1) + 1;
+    parallel_for(arguments.pool, p.columns.panels(), grain, [&](size_t begin, size_t end) { multiply(p, begin, end); });
     return;
   }
   LowPrecisionProduct product = product_in_floats(parameters_, ETX_DISPATCH(write_int4_panel));
@@ -367,7 +398,7 @@ void Int4Linear::run(const KernelArguments& arguments) {
   product.panels = &p;
   product.bias = p.bias;
   product.y = p.y;
-  multiply_low_precision(product, static_cast<char*>(arguments.scratch) + 2 * rows_bytes_, arguments.pool);
+  multiply_low_precision(product, scratch, arguments.pool);
 }
 
 const void* Int4Linear::packed(const KernelArguments& arguments, size_t i) const {
@@ -385,27 +416,27 @@ const void* Int4Linear::packed(const KernelArguments& arguments, size_t i) const
   return to;
 }
 
-// The rows of x as the product takes them.
-const float* Int4Linear::prepared(const KernelArguments& arguments) const {
-  const size_t depth = parameters_.depth;
-  const float* x = arguments.input<float>(0);
-  char* scratch = static_cast<char*>(arguments.scratch);
-  if (parameters_.dynamic_quantization) {
-    float* const rounded = reinterpret_cast<float*>(scratch);
-    fake_quantize_rows(x, rounded, parameters_.rows, depth, arguments.pool);
-    x = rounded;
-    scratch += rows_bytes_;
+const float* Int4Linear::rounded(const KernelArguments& arguments) const {
+  const float* const x = arguments.input<float>(0);
+  if (!parameters_.dynamic_quantization) {
+    return x;
   }
-  if (few_rows_ && product_.padded_depth() != depth) {
-    const size_t size = product_.group_size, padded = product_.blocks_of_group() * Int4Product::kBlock;
-    float* const y = reinterpret_cast<float*>(scratch);
-    for (size_t i = 0; i < parameters_.rows * product_.groups; ++i) {
-      std::copy_n(x + i * size, size, y + i * padded);
-      std::fill(y + i * padded + size, y + (i + 1) * padded, 0.0f);
-    }
-    x = y;
+  float* const y = static_cast<float*>(arguments.scratch);
+  fake_quantize_rows(x, y, parameters_.rows, parameters_.depth, arguments.pool);
+  return y;
+}
+
+const float* Int4Linear::padded(const float* x, const KernelArguments& arguments) const {
+  if (product_.padded_depth() == parameters_.depth) {
+    return x;
   }
-  return x;
+  float* const y = reinterpret_cast<float*>(static_cast<char*>(arguments.scratch) + rows_bytes_);
+  const size_t size = product_.group_size, padded_size = product_.blocks_of_group() * Int4Product::kBlock;
+  for (size_t i = 0; i < parameters_.rows * product_.groups; ++i) {
+    std::copy_n(x + i * size, size, y + i * padded_size);
+    std::fill(y + i * padded_size + size, y + (i + 1) * padded_size, 0.0f);
+  }
+  return y;
 }
 
 } // namespace executorch::backends::et_xnnpack

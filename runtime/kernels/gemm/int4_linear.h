@@ -30,13 +30,16 @@ class Int4Linear {
   void run(const KernelArguments& arguments);
 
  private:
-  const float* prepared(const KernelArguments& arguments) const;
+  // The rows of x, rounded by dynamic quantization if they are to be.
+  const float* rounded(const KernelArguments& arguments) const;
+  // The same with each group filled up to whole blocks.
+  const float* padded(const float* x, const KernelArguments& arguments) const;
   // Input `i` as it is packed; null if it is absent.
   const void* packed(const KernelArguments& arguments, size_t i) const;
 
   Int4LinearParameters parameters_;
   Int4Product product_;
-  bool few_rows_ = false;
+  bool few_rows_ = false, fixed_point_ = false;
   // In bytes of scratch memory.
   size_t rows_bytes_ = 0, product_bytes_ = 0;
 };

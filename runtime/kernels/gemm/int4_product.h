@@ -1,29 +1,27 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/base/round_up.h"
+#include "column_panels.h"
 
 namespace executorch::backends::et_xnnpack {
 
-// A matrix product with weights of 4 bits in panels of kPanel columns, the last one of a multiple of kColumns. A panel has
-// for each group its blocks of 8 weights, for each block 32 bits of each column: the first weight in the lowest four.
-// What is missing of a block is multiplied by zeros in x.
+// A matrix product with weights of 4 bits. A panel has for each group its blocks of 8 weights, for each block 32 bits of
+// each column: the first weight in the lowest four. What is missing of a block is multiplied by zeros in x.
 struct Int4Product {
-  static constexpr size_t kPanel = 64, kColumns = 16, kBlock = 8;
+  static constexpr size_t kBlock = 8;
 
   const float* x = nullptr; // [rows, padded_depth()]
   size_t rows = 0;
   const uint32_t* panels = nullptr;
-  const float* scale = nullptr; // [groups, padded_columns()]
+  const float* scale = nullptr; // panel by panel, [groups, width]
   const float* zero_point = nullptr; // likewise; null: all are 0
   size_t groups = 1, group_size = 0;
   const float* bias = nullptr; // null: 0
   float* y = nullptr; // [rows, columns]
-  size_t columns = 0;
+  ColumnPanels columns;
   float min = 0, max = 0;
 
   size_t blocks_of_group() const {
@@ -35,14 +33,8 @@ struct Int4Product {
   size_t padded_depth() const {
     return blocks() * kBlock;
   }
-  size_t padded_columns() const {
-    return round_up(columns, kColumns);
-  }
-  size_t panel_width(size_t panel) const {
-    return std::min(kPanel, padded_columns() - panel * kPanel);
-  }
   const uint32_t* panel(size_t i) const {
-    return panels + i * kPanel * blocks();
+    return panels + i * ColumnPanels::kPanel * blocks();
   }
 };
 

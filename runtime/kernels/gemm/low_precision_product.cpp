@@ -6,6 +6,8 @@
 
 #include "bfloat16_panels.h"
 #include "bfloat16_product.h"
+#include "fixed_point_product.h"
+#include "int8_product.h"
 #include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/common/parallel.h"
@@ -258,6 +260,10 @@ bool is_in_bfloat16(LowPrecision precision) {
   return precision.rounds_x && precision.type == DType::BFloat16 && has_bfloat16_product();
 }
 
+bool is_in_fixed_point(LowPrecision precision) {
+  return precision.fixed_point && precision.type == DType::Int8 && has_fixed_point_product();
+}
+
 size_t widened_bytes(const LowPrecisionProduct& p) {
   const bool widens = p.rows >= kManyRows || p.write_panel != nullptr;
   return widens ? round_up_to_alignment(p.depth * tile() * sizeof(float)) : 0;
@@ -331,6 +337,9 @@ std::string low_precision_layout(LowPrecision precision) {
   if (is_in_bfloat16(precision)) {
     return bfloat16_layout();
   }
+  if (is_in_fixed_point(precision)) {
+    return int8_layout();
+  }
   return std::string(name_of(precision.type)) + " panels of " + std::to_string(tile()) + " and " +
       std::to_string(lanes());
 }
@@ -338,6 +347,9 @@ std::string low_precision_layout(LowPrecision precision) {
 size_t low_precision_panels_bytes(LowPrecision precision, size_t columns, size_t depth) {
   if (is_in_bfloat16(precision)) {
     return bfloat16_panels_bytes(columns, depth);
+  }
+  if (is_in_fixed_point(precision)) {
+    return int8_panels_bytes(columns, depth);
   }
   return (columns + lanes() - 1) / lanes() * lanes() * depth * element_size(precision.type);
 }
@@ -354,7 +366,9 @@ void pack_low_precision(
     pack_bfloat16(static_cast<const uint16_t*>(weight), columns, stride, taps, run, run, panels);
     return;
   }
-  if (precision.type == DType::Int8) {
+  if (is_in_fixed_point(precision)) {
+    pack_int8(static_cast<const int8_t*>(weight), columns, run, panels);
+  } else if (precision.type == DType::Int8) {
     pack_panels(static_cast<const int8_t*>(weight), columns, stride, taps, run, static_cast<int8_t*>(panels));
   } else {
     pack_panels(static_cast<const uint16_t*>(weight), columns, stride, taps, run, static_cast<uint16_t*>(panels));
@@ -362,7 +376,13 @@ void pack_low_precision(
 }
 
 size_t low_precision_product_scratch(const LowPrecisionProduct& p, size_t num_threads) {
-  return is_in_bfloat16(p.precision) ? bfloat16_product_scratch(p) : widened_bytes(p) * num_threads + packed_bytes(p);
+  if (is_in_bfloat16(p.precision)) {
+    return bfloat16_product_scratch(p);
+  }
+  if (is_in_fixed_point(p.precision)) {
+    return int8_product_scratch(p, num_threads);
+  }
+  return widened_bytes(p) * num_threads + packed_bytes(p);
 }
 
 void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
@@ -371,6 +391,10 @@ void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthread
   }
   if (is_in_bfloat16(p.precision)) {
     multiply_bfloat16(p, scratch, pool);
+    return;
+  }
+  if (is_in_fixed_point(p.precision)) {
+    multiply_int8(p, scratch, pool);
     return;
   }
   if (packed_bytes(p) > 0 && p.packed_rows == nullptr) {

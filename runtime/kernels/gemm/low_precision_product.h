@@ -50,6 +50,8 @@ struct LowPrecision {
   DType type = DType::Float16; // of the weight
   // Of a weight of BFloat16: x may be rounded to it. It is where the CPU has instructions that multiply both.
   bool rounds_x = false;
+  // Of a weight of Int8, of one matrix: x may be converted to fixed point. It is where the CPU has instructions for that.
+  bool fixed_point = false;
 };
 
 // y[i][j] = clamp(bias[j] + sum over k of x[i][k] * w[j][k]) with a weight in panels of columns.

@@ -31,6 +31,7 @@ LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& 
   parameters.columns = weight.shape[0];
   parameters.b_transposed = true;
   parameters.precision = precision_of(node);
+  parameters.precision.fixed_point = true;
   parameters.scales = weight_scales(weight);
   parameters.min = clamp_min(clamp);
   parameters.max = clamp_max(clamp);

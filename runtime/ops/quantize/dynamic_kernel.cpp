@@ -46,7 +46,7 @@ LowPrecisionMatMulParameters weight_only_linear_parameters(const NodeContext& no
   parameters.depth = quantized.depth;
   parameters.columns = quantized.columns;
   parameters.b_transposed = true;
-  parameters.precision = {DType::Int8};
+  parameters.precision = {DType::Int8, /*rounds_x=*/false, /*fixed_point=*/true};
   parameters.has_scale_input = true;
   parameters.min = quantized.min;
   parameters.max = quantized.max;

@@ -97,8 +97,8 @@ MakeKernel chosen(const OpImpl& op) {
   };
 }
 
-void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance) {
-  check_kernel(without_node(kernel_case), expected, tolerance);
+void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance, Isas isas) {
+  check_kernel(without_node(kernel_case), expected, tolerance, isas);
 }
 void check_kernel(const KernelCase& kernel_case, const NodeTensor& expected, Tolerance tolerance) {
   check_kernel(kernel_case, expected.stored(), tolerance);

@@ -47,7 +47,8 @@ struct KernelCase {
   std::vector<size_t> constants = {}; // inputs that are
 };
 
-void check_kernel(const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance = {});
+void check_kernel(
+    const KernelCase& kernel_case, const Tensor& expected, Tolerance tolerance = {}, Isas isas = Isas::Vectors);
 void check_kernel(const KernelCase& kernel_case, const NodeTensor& expected, Tolerance tolerance = {});
 Tensor run_kernel(const KernelCase& kernel_case, size_t threads = 0);
 Status try_kernel(const KernelCase& kernel_case);

@@ -144,7 +144,11 @@ TEST(LowPrecisionMatMul, RowsOfIntegers) {
         p.b_transposed = true;
         p.precision.type = DType::Int8;
         p.scales = {{scales.data(), one_scale ? 1u : 5u}, {zero_points.data(), one_scale ? 1u : 5u}};
-        check_kernel(plain_case<LowPrecisionMatMul>(p, {x, w, bias}, {y.type}, {1}), y, {1e-2f, 1e-6f});
+        for (const bool fixed_point : {false, true}) {
+          p.precision.fixed_point = fixed_point;
+          const PlainCase product = plain_case<LowPrecisionMatMul>(p, {x, w, bias}, {y.type}, {1});
+          check_kernel(product, y, {1e-2f, 1e-6f}, Isas::WithVnni);
+        }
       }
     }
   }

@@ -1,0 +1,114 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "int8_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "fixed_point_product.h"
+#include "low_precision_product.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+FixedPointProduct in_fixed_point(const LowPrecisionProduct& p) {
+  FixedPointProduct product;
+  product.x = p.x;
+  product.x_stride = p.x_stride;
+  product.rows = p.rows;
+  product.depth = {1, p.depth};
+  product.columns = {p.columns};
+  product.panels = static_cast<const uint8_t*>(p.panels);
+  product.scale = p.scale;
+  product.zero_point = p.zero_point;
+  product.bias = p.bias;
+  product.y = p.y;
+  product.min = p.min;
+  product.max = p.max;
+  return product;
+}
+
+// Columns [column, column + width) of a FixedPointProduct, as LowPrecisionProduct has it.
+void write_panel(const void* product, size_t column, size_t width, float* to) {
+  const auto& p = *static_cast<const FixedPointProduct*>(product);
+  const size_t depth = p.depth.group_size;
+  for (size_t c = 0; c < width; ++c, ++column) {
+    if (column >= p.columns.count) {
+      for (size_t k = 0; k < depth; ++k) {
+        to[k * width + c] = 0;
+      }
+      continue;
+    }
+    const size_t panel = column / ColumnPanels::kPanel, step = p.columns.width(panel) * sizeof(uint32_t);
+    const uint8_t* const from =
+        p.panels + panel * ColumnPanels::kPanel * p.column_bytes() + column % ColumnPanels::kPanel * sizeof(uint32_t);
+    const float zero = 128 + (p.zero_point == nullptr ? 0 : p.zero_point[column]);
+    for (size_t k = 0; k < depth; ++k) {
+      const size_t eight = k / FixedPointDepth::kEight, i = k % FixedPointDepth::kEight;
+      to[k * width + c] = static_cast<float>(from[(2 * eight + i % 2) * step + i / 2]) - zero;
+    }
+  }
+}
+
+LowPrecisionProduct in_floats(LowPrecisionProduct p, const FixedPointProduct& panels) {
+  p.precision = {DType::Float32};
+  p.panels = &panels;
+  p.write_panel = write_panel;
+  return p;
+}
+
+// Bytes 0, 2, 4 and 6.
+uint32_t even_bytes(uint64_t bytes) {
+  bytes &= 0x00FF00FF00FF00FF;
+  bytes = (bytes | bytes >> 8) & 0x0000FFFF0000FFFF;
+  return static_cast<uint32_t>(bytes | bytes >> 16);
+}
+
+} // namespace
+
+std::string int8_layout() {
+  return "Int8 panels of " + std::to_string(ColumnPanels::kPanel) + ", eight by eight";
+}
+
+size_t int8_panels_bytes(size_t columns, size_t depth) {
+  return ColumnPanels{columns}.padded() * round_up(depth, FixedPointDepth::kEight);
+}
+
+void pack_int8(const int8_t* weight, size_t columns, size_t depth, void* panels) {
+  constexpr size_t kPiece = 16; // eights, which stay in a cache of the first level with what is written of a panel
+  const ColumnPanels all{columns};
+  const size_t eights = round_up(depth, FixedPointDepth::kEight) / FixedPointDepth::kEight;
+  auto* to = static_cast<uint32_t*>(panels);
+  for (size_t panel = 0; panel < all.panels(); ++panel) {
+    const size_t width = all.width(panel), begin = panel * ColumnPanels::kPanel;
+    for (size_t first = 0; first < eights; first += kPiece) {
+      for (size_t c = 0; c < width; ++c) {
+        for (size_t i = first; i < std::min(eights, first + kPiece); ++i) {
+          uint64_t eight = 0;
+          if (begin + c < columns) {
+            const size_t k = i * FixedPointDepth::kEight;
+            std::memcpy(&eight, weight + (begin + c) * depth + k, std::min(depth - k, FixedPointDepth::kEight));
+          }
+          eight ^= 0x8080808080808080; // 128 more than it is
+          to[2 * i * width + c] = even_bytes(eight);
+          to[(2 * i + 1) * width + c] = even_bytes(eight >> 8);
+        }
+      }
+    }
+    to += 2 * eights * width;
+  }
+}
+
+size_t int8_product_scratch(const LowPrecisionProduct& p, size_t num_threads) {
+  const FixedPointProduct product = in_fixed_point(p);
+  return std::max(
+      fixed_point_product_scratch(product), low_precision_product_scratch(in_floats(p, product), num_threads));
+}
+
+void multiply_int8(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
+  const FixedPointProduct product = in_fixed_point(p);
+  if (!multiply_fixed_point(product, scratch, pool)) {
+    multiply_low_precision(in_floats(p, product), scratch, pool);
+  }
+}
+
+} // namespace executorch::backends::et_xnnpack
