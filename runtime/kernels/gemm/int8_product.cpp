@@ -44,7 +44,8 @@ void write_panel(const void* product, size_t column, size_t width, float* to) {
     const float zero = 128 + (p.zero_point == nullptr ? 0 : p.zero_point[column]);
     for (size_t k = 0; k < depth; ++k) {
       const size_t eight = k / FixedPointDepth::kEight, i = k % FixedPointDepth::kEight;
-      to[k * width + c] = static_cast<float>(from[(2 * eight + i % 2) * step + i / 2]) - zero;
+      const uint8_t weight = from[(2 * eight + i % 2) * step + i / 2];
+      to[k * width + c] = static_cast<float>(weight) - zero;
     }
   }
 }
