@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 
+#include <cpuinfo.h>
+
 #define ETX_WITH_VNNI
 #include "runtime/kernels/simd/isa.h"
 
@@ -14,22 +16,20 @@
 #include <hwy/highway.h>
 
 #include "runtime/kernels/common/parallel.h"
-#include "runtime/kernels/simd/vector-inl.h"
+#include "runtime/kernels/gemm/fixed_point-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if ETX_HAS_DOT
+ETX_DOT_BEGIN
 
 static_assert(ColumnPanels::kColumns % kLanes == 0, "a panel is made of whole vectors");
 
-using Integers = hn::RebindToSigned<Floats>;
-using Bytes = hn::Repartition<uint8_t, Floats>;
-using Digits = hn::RebindToSigned<Bytes>;
-constexpr Integers kIntegers{};
-constexpr Bytes kBytes{};
-constexpr Digits kDigits{};
+HWY_INLINE hn::Vec<Bytes> load_bytes(const uint8_t* from) {
+  return hn::LoadU(kBytes, reinterpret_cast<const hn::TFromD<decltype(kBytes)>*>(from));
+}
 
 // How weights are read, those of eights that stand at even places first.
 struct Int4Weights {
@@ -37,19 +37,18 @@ struct Int4Weights {
   static constexpr int32_t kOffset = 8;
 
   static HWY_INLINE void load(const uint8_t* from, size_t, hn::Vec<Bytes>& even, hn::Vec<Bytes>& odd) {
-    const auto low = hn::Set(kBytes, 15);
-    const auto both = hn::LoadU(kBytes, from);
+    const auto low = hn::Set(kBytes, 15), both = load_bytes(from);
     even = hn::And(both, low);
     odd = hn::And(hn::BitCast(kBytes, hn::ShiftRight<4>(hn::BitCast(kIntegers, both))), low);
   }
 };
 struct Int8Weights {
   static constexpr size_t kBits = 8;
-  static constexpr int32_t kOffset = 128;
+  static constexpr int32_t kOffset = FixedPointProduct::kInt8Offset;
 
   static HWY_INLINE void load(const uint8_t* from, size_t width, hn::Vec<Bytes>& even, hn::Vec<Bytes>& odd) {
-    even = hn::LoadU(kBytes, from);
-    odd = hn::LoadU(kBytes, from + width * sizeof(int32_t));
+    even = load_bytes(from);
+    odd = load_bytes(from + width * sizeof(int32_t));
   }
 };
 
@@ -72,17 +71,21 @@ HWY_NOINLINE void multiply_tile(
   const size_t stride = rows.stride(), blocks = p.depth.blocks(), step = width * Weights::kBits;
   const size_t columns = p.columns.count;
   const int8_t* x = rows.digit + row * stride;
-  hn::Mask<Floats> present[V];
+  size_t present[V];
   Vector total[R][V];
   HWY_UNROLL(4)
   for (size_t v = 0; v < V; ++v) {
     const size_t first = column + v * kLanes;
-    present[v] = hn::FirstN(kFloats, columns - std::min(columns, first));
+    present[v] = std::min(kLanes, columns - std::min(columns, first));
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
       total[r][v] = hn::Zero(kFloats);
     }
   }
+  const auto load = [&present](const float* from, size_t v) HWY_ATTR {
+    return present[v] == kLanes ? hn::LoadU(kFloats, from + v * kLanes)
+                                : hn::LoadN(kFloats, from + v * kLanes, present[v]);
+  };
   size_t block = row * blocks, of_group = p.columns.of_group(p.depth.groups, 0, column);
   for (size_t g = 0; g < p.depth.groups; ++g, of_group += width) {
     for (size_t rest = p.depth.padded_group(); rest > 0; ++block) {
@@ -117,7 +120,7 @@ HWY_NOINLINE void multiply_tile(
               const auto each = hn::BitCast(kDigits, hn::Set(kIntegers, four));
               HWY_UNROLL(4)
               for (size_t v = 0; v < V; ++v) {
-                sum[r][v][d] = hn::SumOfMulQuadAccumulate(kIntegers, w[half][v], each, sum[r][v][d]);
+                sum[r][v][d] = dot(w[half][v], each, sum[r][v][d]);
               }
             }
           }
@@ -125,13 +128,13 @@ HWY_NOINLINE void multiply_tile(
       }
       HWY_UNROLL(4)
       for (size_t v = 0; v < V; ++v) {
-        const Vector scale = hn::MaskedLoad(present[v], kFloats, p.scale + of_group + v * kLanes);
+        const Vector scale = load(p.scale + of_group, v);
         HWY_UNROLL(4)
         for (size_t r = 0; r < R; ++r) {
           const size_t of_row = block + r * blocks;
           Vector number = number_of(sum[r][v]);
           if (p.zero_point != nullptr) {
-            const Vector zero_point = hn::MaskedLoad(present[v], kFloats, p.zero_point + of_group + v * kLanes);
+            const Vector zero_point = load(p.zero_point + of_group, v);
             number = hn::NegMulAdd(zero_point, hn::Set(kFloats, rows.sum[of_row]), number);
           }
           total[r][v] = hn::MulAdd(number, hn::Mul(scale, hn::Set(kFloats, rows.unit[of_row])), total[r][v]);
@@ -142,15 +145,19 @@ HWY_NOINLINE void multiply_tile(
   const Vector min = hn::Set(kFloats, p.min), max = hn::Set(kFloats, p.max);
   HWY_UNROLL(4)
   for (size_t v = 0; v < V; ++v) {
-    const size_t first = column + v * kLanes;
     Vector bias = hn::Zero(kFloats);
     if (p.bias != nullptr) {
-      bias = hn::MaskedLoad(present[v], kFloats, p.bias + first);
+      bias = load(p.bias + column, v);
     }
     HWY_UNROLL(4)
     for (size_t r = 0; r < R; ++r) {
       const Vector y = clamped(hn::Add(total[r][v], bias), min, max);
-      hn::BlendedStore(y, present[v], kFloats, p.y + (row + r) * columns + first);
+      float* const to = p.y + (row + r) * columns + column + v * kLanes;
+      if (present[v] == kLanes) {
+        hn::StoreU(y, kFloats, to);
+      } else {
+        hn::StoreN(y, kFloats, to, present[v]);
+      }
     }
   }
 }
@@ -193,15 +200,21 @@ void multiply_fixed_point_panel(
   }
 }
 
-bool has_vnni() {
+ETX_DOT_END
+
+bool has_dot() {
+#if HWY_ARCH_X86
   return true;
+#else
+  return cpuinfo_initialize() && cpuinfo_has_arm_neon_dot();
+#endif
 }
 
 #else
 
 void multiply_fixed_point_panel(const FixedPointProduct&, const FixedPointRows&, size_t, size_t, size_t) {}
 
-bool has_vnni() {
+bool has_dot() {
   return false;
 }
 
@@ -215,7 +228,7 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(multiply_fixed_point_panel);
-HWY_EXPORT(has_vnni);
+HWY_EXPORT(has_dot);
 
 namespace {
 
@@ -244,7 +257,7 @@ bool convert(const FixedPointProduct& p, const FixedPointRows& rows, pthreadpool
 } // namespace
 
 bool has_fixed_point_product() {
-  return ETX_DISPATCH(has_vnni)();
+  return ETX_DISPATCH(has_dot)();
 }
 
 size_t fixed_point_product_scratch(const FixedPointProduct& p) {

@@ -18,8 +18,14 @@ namespace executorch::backends::et_xnnpack {
 //
 // A panel has eight by eight weights of all its columns, filled up with anything where a group ends. 4 bits: for each
 // column 32 bits, the first weight in the lowest four, each 8 more than it is. 8 bits: for each column weights 0, 2, 4
-// and 6 of the eight, then for each column the others, each 128 more than it is.
+// and 6 of the eight, then for each column the others, each kInt8Offset more than it is.
 struct FixedPointProduct {
+#if defined(__x86_64__)
+  static constexpr uint8_t kInt8Offset = 128; // its instructions take unsigned weights
+#else
+  static constexpr uint8_t kInt8Offset = 0;
+#endif
+
   const float* x = nullptr;
   size_t x_stride = 0; // floats from a row to the next
   size_t rows = 0;
@@ -40,7 +46,7 @@ struct FixedPointProduct {
   }
 };
 
-// Whether the CPU has instructions that multiply bytes and sum up in 32 bits.
+// Whether the CPU has instructions that multiply bytes and sum up in 32 bits: AVX512-VNNI, or SDOT of ARM.
 bool has_fixed_point_product();
 
 // Bytes of scratch memory that multiply_fixed_point() needs for these sizes.

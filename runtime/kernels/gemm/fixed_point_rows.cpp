@@ -14,20 +14,14 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "runtime/kernels/simd/vector-inl.h"
+#include "runtime/kernels/gemm/fixed_point-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
-
-using Integers = hn::RebindToSigned<Floats>;
-using Bytes = hn::Repartition<uint8_t, Floats>;
-using Digits = hn::RebindToSigned<Bytes>;
-constexpr Integers kIntegers{};
-constexpr Bytes kBytes{};
-constexpr Digits kDigits{};
+#if ETX_HAS_DOT
+ETX_DOT_BEGIN
 
 // What digits can hold, as a float that is no larger, and the power of two above it.
 struct Range {
@@ -51,21 +45,36 @@ HWY_INLINE int unit_exponent(float max, const Range& range) {
   return max * power_of_two(-exponent) > range.largest ? exponent + 1 : exponent;
 }
 
-// The digits of each eight integers in the order of FixedPointRows.
-HWY_INLINE hn::Vec<Digits> digits_of(hn::Vec<Integers> integers) {
+// Vectors of whole eights.
+constexpr size_t kVectors = kLanes < FixedPointDepth::kEight ? FixedPointDepth::kEight / kLanes : 1;
+constexpr size_t kStep = kVectors * kLanes;
+
+// Of each eight those at even places first.
+HWY_INLINE void order_eights(hn::Vec<Integers> (&v)[kVectors]) {
+#if HWY_MAX_BYTES == 64
   HWY_ALIGN static constexpr int32_t kEvenFirst[16] = {0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
+  v[0] = hn::TableLookupLanes(v[0], hn::SetTableIndices(kIntegers, kEvenFirst));
+#else
+  static_assert(kVectors == 2, "vectors of four");
+  const auto even = hn::ConcatEven(kIntegers, v[1], v[0]);
+  v[1] = hn::ConcatOdd(kIntegers, v[1], v[0]);
+  v[0] = even;
+#endif
+}
+
+// The digits of each four integers.
+HWY_INLINE hn::Vec<Digits> digits_of(hn::Vec<Integers> integers) {
   HWY_ALIGN static constexpr int8_t kByDigit[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
   const auto halves = hn::Set(kIntegers, static_cast<int32_t>(0x80808080)); // a digit of 128 or more carries
   const auto bytes = hn::Xor(hn::Add(integers, halves), halves);
-  const auto even_first = hn::TableLookupLanes(bytes, hn::SetTableIndices(kIntegers, kEvenFirst));
-  return hn::TableLookupBytes(hn::BitCast(kDigits, even_first), hn::LoadDup128(kDigits, kByDigit));
+  return hn::TableLookupBytes(hn::BitCast(kDigits, bytes), hn::LoadDup128(kDigits, kByDigit));
 }
 
 // `count` numbers, filled up with zeros to a multiple of eight. May write room for eight more.
 bool convert_block(
     const float* x, size_t count, size_t digits, int8_t* to, int32_t* digit_sum, float* unit, float* sum) {
   const auto load = [x, count](size_t i) HWY_ATTR {
-    return i + kLanes <= count ? hn::LoadU(kFloats, x + i) : hn::LoadN(kFloats, x + i, count - i);
+    return i + kLanes <= count ? hn::LoadU(kFloats, x + i) : hn::LoadN(kFloats, x + i, count - std::min(count, i));
   };
   Vector largest = hn::Zero(kFloats);
   for (size_t i = 0; i < count; i += kLanes) {
@@ -79,20 +88,31 @@ bool convert_block(
   const Vector factor = hn::Set(kFloats, power_of_two(-exponent));
   Vector lost = hn::Zero(kFloats), all = hn::Zero(kFloats);
   auto sums = hn::Zero(kIntegers);
-  for (size_t i = 0; i < count; i += kLanes) {
-    const Vector scaled = hn::Mul(load(i), factor);
-    const auto integers = hn::NearestInt(scaled);
-    lost = hn::Add(lost, hn::AbsDiff(scaled, hn::ConvertTo(kFloats, integers)));
-    all = hn::Add(all, hn::Abs(scaled));
-    const auto of_all = digits_of(integers);
-    hn::StoreU(of_all, kDigits, to + i * FixedPointRows::kMaxDigits);
-    sums = hn::SumOfMulQuadAccumulate(kIntegers, hn::Set(kBytes, 1), of_all, sums);
+  for (size_t i = 0; i < count; i += kStep) {
+    hn::Vec<Integers> integers[kVectors];
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const Vector scaled = hn::Mul(load(i + v * kLanes), factor);
+      integers[v] = hn::NearestInt(scaled);
+      lost = hn::Add(lost, hn::AbsDiff(scaled, hn::ConvertTo(kFloats, integers[v])));
+      all = hn::Add(all, hn::Abs(scaled));
+    }
+    order_eights(integers);
+    HWY_UNROLL(2)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const auto of_vector = digits_of(integers[v]);
+      hn::StoreU(of_vector, kDigits, to + (i + v * kLanes) * FixedPointRows::kMaxDigits);
+      sums = dot(hn::Set(kBytes, 1), of_vector, sums);
+    }
   }
   HWY_ALIGN int32_t of_lanes[kLanes];
   hn::Store(sums, kIntegers, of_lanes);
   double total = 0, weight = 1;
   for (size_t d = 0; d < FixedPointRows::kMaxDigits; ++d, weight *= 256) {
-    digit_sum[d] = of_lanes[d] + of_lanes[4 + d] + of_lanes[8 + d] + of_lanes[12 + d];
+    digit_sum[d] = 0;
+    for (size_t lane = d; lane < kLanes; lane += FixedPointRows::kMaxDigits) {
+      digit_sum[d] += of_lanes[lane];
+    }
     total += digit_sum[d] * weight;
   }
   *unit = power_of_two(exponent);
@@ -119,6 +139,7 @@ bool convert_row(const float* x, const FixedPointRows& rows, size_t row) {
   return true;
 }
 
+ETX_DOT_END
 #else
 
 bool convert_row(const float*, const FixedPointRows&, size_t) {

@@ -41,10 +41,11 @@ void write_panel(const void* product, size_t column, size_t width, float* to) {
     const size_t panel = column / ColumnPanels::kPanel, step = p.columns.width(panel) * sizeof(uint32_t);
     const uint8_t* const from =
         p.panels + panel * ColumnPanels::kPanel * p.column_bytes() + column % ColumnPanels::kPanel * sizeof(uint32_t);
-    const float zero = 128 + (p.zero_point == nullptr ? 0 : p.zero_point[column]);
+    const float zero = p.zero_point == nullptr ? 0 : p.zero_point[column];
     for (size_t k = 0; k < depth; ++k) {
       const size_t eight = k / FixedPointDepth::kEight, i = k % FixedPointDepth::kEight;
-      const uint8_t weight = from[(2 * eight + i % 2) * step + i / 2];
+      const auto weight =
+          static_cast<int8_t>(from[(2 * eight + i % 2) * step + i / 2] - FixedPointProduct::kInt8Offset);
       to[k * width + c] = static_cast<float>(weight) - zero;
     }
   }
@@ -89,7 +90,7 @@ void pack_int8(const int8_t* weight, size_t columns, size_t depth, void* panels)
             const size_t k = i * FixedPointDepth::kEight;
             std::memcpy(&eight, weight + (begin + c) * depth + k, std::min(depth - k, FixedPointDepth::kEight));
           }
-          eight ^= 0x8080808080808080; // 128 more than it is
+          eight ^= FixedPointProduct::kInt8Offset * uint64_t{0x0101010101010101};
           to[2 * i * width + c] = even_bytes(eight);
           to[(2 * i + 1) * width + c] = even_bytes(eight >> 8);
         }
