@@ -28,6 +28,8 @@ PROGRAMS = (
     "minilm dynamic",
     "minilm 8da4w_32",
     "llama_4l_token 8da4w_32",
+    "llama_4l_token weight_8",
+    "llama_4l_token weight_4",
 )
 #: A linear layer, some rows of which are NaN because a number in them is NaN or infinite. For comparison only.
 SPECIAL_PROGRAMS = ("special_rows 8da4w_32",)
