@@ -137,7 +137,7 @@ HWY_NOINLINE void multiply_tile(
             const Vector zero_point = load(p.zero_point + of_group, v);
             number = hn::NegMulAdd(zero_point, hn::Set(kFloats, rows.sum[of_row]), number);
           }
-          total[r][v] = hn::MulAdd(number, hn::Mul(scale, hn::Set(kFloats, rows.unit[of_row])), total[r][v]);
+          total[r][v] = hn::MulAdd(hn::Mul(number, hn::Set(kFloats, rows.unit[of_row])), scale, total[r][v]);
         }
       }
     }

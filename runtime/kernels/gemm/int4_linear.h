@@ -16,7 +16,8 @@ struct Int4LinearParameters : QuantizedLinearParameters {
   bool packs_weight = false, packs_scale = false, packs_zero_point = false; // in each run(): they are no constants
 };
 
-// The product of Float32 with weights of 4 bits, packed so that a vector holds the same weights of neighbouring columns.
+// The product of Float32 with weights of 4 bits, packed so that a vector holds the same weights of neighbouring columns. It
+// is computed in fixed point where the CPU and the numbers allow it.
 // Inputs as those of QuantizedLinear but the weight: UInt8 [columns, depth / 2], of which the low four bits come first and
 // stand for themselves - 8. The size of a group is even.
 class Int4Linear {

@@ -226,7 +226,8 @@ double error(const std::vector<double>& y, const std::vector<double>& expected) 
 TEST_F(FixedPoint, ProductsAreAsExactAsThoseOfFloats) {
   for (const Weight& weight : weights()) {
     for (const size_t rows : {1, 2, 3, 4, 5, 50}) {
-      for (const char* const kind : {"normal", "positive", "six powers of ten", "one in 100 is 300 times as large"}) {
+      for (const char* const kind :
+           {"normal", "positive", "six powers of ten", "one in 100 is 300 times as large", "tiny"}) {
         Tensor x = floats({rows, weight.depth}, normal_numbers(rows * weight.depth));
         for (size_t i = 0; i < x.numel(); ++i) {
           float& number = x.data<float>()[i];
@@ -236,6 +237,9 @@ TEST_F(FixedPoint, ProductsAreAsExactAsThoseOfFloats) {
               break;
             case 's':
               number = std::exp(6.9f * number / 3);
+              break;
+            case 't':
+              number *= 1e-29f;
               break;
             case 'o':
               number *= i % 100 == 17 ? 300 : 1;
