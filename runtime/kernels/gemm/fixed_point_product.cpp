@@ -44,7 +44,7 @@ struct Int4Weights {
 };
 struct Int8Weights {
   static constexpr size_t kBits = 8;
-  static constexpr int32_t kOffset = FixedPointProduct::kInt8Offset;
+  static constexpr int32_t kOffset = PanelProduct::kInt8Offset;
 
   static HWY_INLINE void load(const uint8_t* from, size_t width, hn::Vec<Bytes>& even, hn::Vec<Bytes>& odd) {
     even = load_bytes(from);
@@ -62,12 +62,7 @@ HWY_INLINE Vector number_of(const hn::Vec<Integers> (&digit)[D]) {
 // R rows from `row` on of V vectors of columns from `column` on, whose weights begin at `weight` in a panel of `width`.
 template <typename Weights, size_t R, size_t V, size_t D>
 HWY_NOINLINE void multiply_tile(
-    const FixedPointProduct& p,
-    const FixedPointRows& rows,
-    size_t row,
-    size_t column,
-    const uint8_t* weight,
-    size_t width) {
+    const PanelProduct& p, const FixedPointRows& rows, size_t row, size_t column, const uint8_t* weight, size_t width) {
   const size_t stride = rows.stride(), blocks = p.depth.blocks(), step = width * Weights::kBits;
   const size_t columns = p.columns.count;
   const int8_t* x = rows.digit + row * stride;
@@ -163,8 +158,8 @@ HWY_NOINLINE void multiply_tile(
 }
 
 template <typename Weights, size_t R, size_t V, size_t D>
-HWY_INLINE void multiply_rows(const FixedPointProduct& p, const FixedPointRows& rows, size_t row, size_t panel) {
-  const uint8_t* weight = p.panels + panel * ColumnPanels::kPanel * p.column_bytes();
+HWY_INLINE void multiply_rows(const PanelProduct& p, const FixedPointRows& rows, size_t row, size_t panel) {
+  const uint8_t* const weight = p.panel(panel);
   const size_t width = p.columns.width(panel), begin = panel * ColumnPanels::kPanel;
   size_t c = 0;
   for (; c + V * kLanes <= width; c += V * kLanes) {
@@ -177,7 +172,7 @@ HWY_INLINE void multiply_rows(const FixedPointProduct& p, const FixedPointRows& 
 
 // The tiles are the largest ones whose sums fit the registers.
 template <typename Weights, size_t D>
-void multiply_panel(const FixedPointProduct& p, const FixedPointRows& rows, size_t row, size_t end, size_t panel) {
+void multiply_panel(const PanelProduct& p, const FixedPointRows& rows, size_t row, size_t end, size_t panel) {
   constexpr size_t kRows = D == 3 ? 3 : 2;
   for (; row + kRows <= end && row + 4 != end; row += kRows) {
     multiply_rows<Weights, kRows, 2, D>(p, rows, row, panel);
@@ -191,7 +186,7 @@ void multiply_panel(const FixedPointProduct& p, const FixedPointRows& rows, size
 }
 
 void multiply_fixed_point_panel(
-    const FixedPointProduct& p, const FixedPointRows& rows, size_t row, size_t end, size_t panel) {
+    const PanelProduct& p, const FixedPointRows& rows, size_t row, size_t end, size_t panel) {
   const bool is_4bit = p.bits == 4;
   if (rows.digits == 3) {
     (is_4bit ? multiply_panel<Int4Weights, 3> : multiply_panel<Int8Weights, 3>)(p, rows, row, end, panel);
@@ -212,7 +207,7 @@ bool has_dot() {
 
 #else
 
-void multiply_fixed_point_panel(const FixedPointProduct&, const FixedPointRows&, size_t, size_t, size_t) {}
+void multiply_fixed_point_panel(const PanelProduct&, const FixedPointRows&, size_t, size_t, size_t) {}
 
 bool has_dot() {
   return false;
@@ -236,13 +231,13 @@ constexpr size_t kGrain = 65536; // weights that are multiplied, or numbers that
 // As many rows at a time as stay in a cache while all panels meet them.
 constexpr size_t kBlockBytes = 512 << 10, kMinBlockRows = 48;
 
-size_t rows_of_block(const FixedPointProduct& p, const FixedPointRows& rows) {
+size_t rows_of_block(const PanelProduct& p, const FixedPointRows& rows) {
   const size_t fitting = kBlockBytes / rows.stride() / kMinBlockRows * kMinBlockRows;
   const size_t block = std::max(kMinBlockRows, fitting);
   return p.rows <= 2 * block ? p.rows : block;
 }
 
-bool convert(const FixedPointProduct& p, const FixedPointRows& rows, pthreadpool_t pool) {
+bool convert(const PanelProduct& p, const FixedPointRows& rows, pthreadpool_t pool) {
   std::atomic<bool> fit{true};
   parallel_for(pool, p.rows, kGrain / (p.depth.padded() + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end && fit.load(std::memory_order_relaxed); ++row) {
@@ -260,11 +255,14 @@ bool has_fixed_point_product() {
   return ETX_DISPATCH(has_dot)();
 }
 
-size_t fixed_point_product_scratch(const FixedPointProduct& p) {
+size_t fixed_point_product_scratch(const PanelProduct& p) {
   return fixed_point_rows_bytes(p.depth, p.rows);
 }
 
-bool multiply_fixed_point(const FixedPointProduct& p, void* scratch, pthreadpool_t pool) {
+bool multiply_fixed_point(const PanelProduct& p, void* scratch, pthreadpool_t pool) {
+  if (p.rows == 0) {
+    return true;
+  }
   FixedPointRows rows = place_fixed_point_rows(p.depth, p.rows, scratch);
   for (rows.digits = 3; !convert(p, rows, pool); ++rows.digits) {
     if (rows.digits == FixedPointRows::kMaxDigits) {
@@ -274,7 +272,7 @@ bool multiply_fixed_point(const FixedPointProduct& p, void* scratch, pthreadpool
   const auto multiply = ETX_DISPATCH(multiply_fixed_point_panel);
   const size_t panels = p.columns.panels();
   const size_t block = rows_of_block(p, rows);
-  const size_t count = (p.rows + std::max<size_t>(block, 1) - 1) / std::max<size_t>(block, 1) * panels;
+  const size_t count = (p.rows + block - 1) / block * panels;
   const size_t grain = kGrain / (ColumnPanels::kPanel * p.depth.padded() * block + 1) + 1;
   parallel_for(pool, count, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

@@ -18,6 +18,9 @@ struct FixedPointDepth {
   size_t padded_group() const {
     return round_up(group_size, kEight);
   }
+  size_t eights_of_group() const {
+    return padded_group() / kEight;
+  }
   size_t blocks_of_group() const {
     return (group_size + kBlock - 1) / kBlock;
   }

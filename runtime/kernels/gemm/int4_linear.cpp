@@ -25,9 +25,13 @@ namespace HWY_NAMESPACE {
 static_assert(ColumnPanels::kColumns % kLanes == 0, "a block of columns is made of whole vectors");
 
 using WordVector = hn::Vec<Words>;
-constexpr size_t kHalf = Int4Product::kBlock / 2;
+constexpr size_t kHalf = FixedPointDepth::kEight / 2;
 
-// Takes the weights of blocks apart.
+HWY_INLINE const uint32_t* words_of_panel(const PanelProduct& p, size_t panel) {
+  return reinterpret_cast<const uint32_t*>(p.panel(panel));
+}
+
+// Takes the weights of eights apart.
 #if HWY_MAX_BYTES == 64
 // A vector of BFloat16 holds all that 4 bits stand for, twice, so that of an index only these 4 count. Each half of a block
 // gives its lowest one at once.
@@ -68,11 +72,11 @@ class Numbers {
 
 // R rows from `row` on of V vectors of columns from `column` on, which begin at `weight` in a panel of `width` columns.
 template <size_t R, size_t V, bool kHasZeroPoint>
-HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, const uint32_t* weight, size_t width) {
-  const size_t blocks = p.blocks_of_group(), depth = p.padded_depth();
+HWY_INLINE void multiply_tile(const PanelProduct& p, size_t row, size_t column, const uint32_t* weight, size_t width) {
+  const size_t eights = p.depth.eights_of_group(), stride = p.x_stride;
   const Numbers numbers;
-  const float* x = p.x + row * depth;
-  size_t of_group = p.columns.of_group(p.groups, 0, column);
+  const float* x = p.x + row * stride;
+  size_t of_group = p.columns.of_group(p.depth.groups, 0, column);
   Vector total[R][V];
   HWY_UNROLL(4)
   for (auto& of_row : total) {
@@ -81,7 +85,7 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
       v = hn::Zero(kFloats);
     }
   }
-  for (size_t g = 0; g < p.groups; ++g, of_group += width) {
+  for (size_t g = 0; g < p.depth.groups; ++g, of_group += width) {
     Vector sum[R][V], zero_point[V];
     HWY_UNROLL(4)
     for (size_t v = 0; v < V; ++v) {
@@ -93,7 +97,7 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
         zero_point[v] = hn::LoadU(kFloats, p.zero_point + of_group + v * kLanes);
       }
     }
-    for (size_t b = 0; b < blocks; ++b, weight += width, x += Int4Product::kBlock) {
+    for (size_t i = 0; i < eights; ++i, weight += width, x += FixedPointDepth::kEight) {
       WordVector bits[V];
       HWY_UNROLL(4)
       for (size_t v = 0; v < V; ++v) {
@@ -115,7 +119,7 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
         for (size_t r = 0; r < R; ++r) {
           HWY_UNROLL(2)
           for (size_t half = 0; half < 2; ++half) {
-            const Vector each = hn::Set(kFloats, x[r * depth + half * kHalf + k]);
+            const Vector each = hn::Set(kFloats, x[r * stride + half * kHalf + k]);
             HWY_UNROLL(4)
             for (size_t v = 0; v < V; ++v) {
               sum[r][v] = hn::MulAdd(w[half][v], each, sum[r][v]);
@@ -151,9 +155,9 @@ HWY_INLINE void multiply_tile(const Int4Product& p, size_t row, size_t column, c
 }
 
 template <size_t R, bool kHasZeroPoint>
-HWY_INLINE void multiply_rows(const Int4Product& p, size_t row, size_t panel) {
+HWY_INLINE void multiply_rows(const PanelProduct& p, size_t row, size_t panel) {
   constexpr size_t V = R == 4 && kRows < 8 ? 2 : 4; // sums and weights that fit the registers
-  const uint32_t* const weight = p.panel(panel);
+  const uint32_t* const weight = words_of_panel(p, panel);
   const size_t width = p.columns.width(panel), begin = panel * ColumnPanels::kPanel;
   size_t c = 0;
   for (; c + V * kLanes <= width; c += V * kLanes) {
@@ -165,7 +169,7 @@ HWY_INLINE void multiply_rows(const Int4Product& p, size_t row, size_t panel) {
 }
 
 template <bool kHasZeroPoint>
-void multiply_panels(const Int4Product& p, size_t begin, size_t end) {
+void multiply_panels(const PanelProduct& p, size_t begin, size_t end) {
   for (size_t panel = begin; panel < end; ++panel) {
     size_t row = 0;
     for (; row + 4 <= p.rows; row += 4) {
@@ -180,7 +184,7 @@ void multiply_panels(const Int4Product& p, size_t begin, size_t end) {
   }
 }
 
-void multiply_int4(const Int4Product& p, size_t begin, size_t end) {
+void multiply_int4(const PanelProduct& p, size_t begin, size_t end) {
   if (p.zero_point == nullptr) {
     multiply_panels<false>(p, begin, end);
   } else {
@@ -190,37 +194,37 @@ void multiply_int4(const Int4Product& p, size_t begin, size_t end) {
 
 // Writes columns [column, column + width) as a panel of floats, [depth, width].
 void write_int4_panel(const void* product, size_t column, size_t width, float* to) {
-  const auto& p = *static_cast<const Int4Product*>(product);
-  const size_t blocks = p.blocks_of_group();
+  const auto& p = *static_cast<const PanelProduct*>(product);
+  const size_t group_size = p.depth.group_size;
   const Numbers numbers;
   for (size_t c = 0; c < width; c += kLanes, column += kLanes) {
     float* y = to + c;
     if (column >= p.columns.padded()) {
-      for (size_t k = 0; k < p.groups * p.group_size; ++k, y += width) {
+      for (size_t k = 0; k < p.depth.groups * group_size; ++k, y += width) {
         hn::StoreU(hn::Zero(kFloats), kFloats, y);
       }
       continue;
     }
     const size_t panel = column / ColumnPanels::kPanel, panel_width = p.columns.width(panel);
-    const uint32_t* weight = p.panel(panel) + column % ColumnPanels::kPanel;
-    for (size_t g = 0; g < p.groups; ++g) {
-      const size_t of_group = p.columns.of_group(p.groups, g, column);
+    const uint32_t* weight = words_of_panel(p, panel) + column % ColumnPanels::kPanel;
+    for (size_t g = 0; g < p.depth.groups; ++g) {
+      const size_t of_group = p.columns.of_group(p.depth.groups, g, column);
       const Vector scale = hn::LoadU(kFloats, p.scale + of_group);
       Vector zero_point = hn::Zero(kFloats);
       if (p.zero_point != nullptr) {
         zero_point = hn::LoadU(kFloats, p.zero_point + of_group);
       }
-      for (size_t b = 0; b < blocks; ++b, weight += panel_width) {
+      for (size_t first = 0; first < group_size; first += FixedPointDepth::kEight, weight += panel_width) {
         WordVector bits = hn::LoadU(kWords, weight);
-        const size_t count = std::min(Int4Product::kBlock, p.group_size - b * Int4Product::kBlock);
-        Vector w[Int4Product::kBlock];
+        const size_t count = std::min(FixedPointDepth::kEight, group_size - first);
+        Vector w[FixedPointDepth::kEight];
         HWY_UNROLL(4)
         for (size_t k = 0; k < kHalf; ++k) {
           numbers.get(bits, w[k], w[k + kHalf]);
           bits = hn::ShiftRight<4>(bits);
         }
         HWY_UNROLL(8)
-        for (size_t k = 0; k < Int4Product::kBlock; ++k) {
+        for (size_t k = 0; k < FixedPointDepth::kEight; ++k) {
           if (k < count) {
             hn::StoreU(hn::Mul(hn::Sub(w[k], zero_point), scale), kFloats, y + k * width);
           }
@@ -251,23 +255,12 @@ namespace {
 
 constexpr size_t kGrain = 65536; // bytes of weights, or elements
 
-Int4Product product_of(const Int4LinearParameters& p) {
-  Int4Product product;
-  product.rows = p.rows;
-  product.groups = p.groups;
-  product.group_size = p.depth / p.groups;
-  product.columns = {p.columns};
-  product.min = p.min;
-  product.max = p.max;
-  return product;
-}
-
-FixedPointProduct in_fixed_point(const Int4LinearParameters& p) {
-  FixedPointProduct product;
-  product.rows = p.rows;
+PanelProduct product_of(const Int4LinearParameters& p) {
+  PanelProduct product;
   product.x_stride = p.depth;
-  product.columns = {p.columns};
+  product.rows = p.rows;
   product.depth = {p.groups, p.depth / p.groups};
+  product.columns = {p.columns};
   product.bits = 4;
   product.min = p.min;
   product.max = p.max;
@@ -278,36 +271,36 @@ bool packs_each_time(const Int4LinearParameters& p, size_t i) {
   return i == 1 ? p.packs_weight : i == 2 ? p.packs_scale : p.packs_zero_point;
 }
 
-void pack_weight(const Int4Product& p, const uint8_t* weight, uint32_t* panels) {
-  constexpr size_t kPiece = 32; // blocks that stay in a cache of the first level with what is written of a panel
-  const size_t group_bytes = p.group_size / 2, blocks = p.blocks_of_group();
+void pack_weight(const PanelProduct& p, const uint8_t* weight, uint32_t* panels) {
+  constexpr size_t kPiece = 32; // eights that stay in a cache of the first level with what is written of a panel
+  const size_t groups = p.depth.groups, group_bytes = p.depth.group_size / 2, eights = p.depth.eights_of_group();
   for (size_t column = 0; column < p.columns.count; column += ColumnPanels::kPanel) {
     const size_t width = p.columns.width(column / ColumnPanels::kPanel);
     const size_t count = std::min(width, p.columns.count - column);
-    std::fill_n(panels, p.blocks() * width, 0u);
-    for (size_t g = 0; g < p.groups; ++g) {
-      for (size_t first = 0; first < blocks; first += kPiece) {
-        const size_t last = std::min(blocks, first + kPiece);
+    std::fill_n(panels, groups * eights * width, 0u);
+    for (size_t g = 0; g < groups; ++g) {
+      for (size_t first = 0; first < eights; first += kPiece) {
+        const size_t last = std::min(eights, first + kPiece);
         for (size_t c = 0; c < count; ++c) {
-          const uint8_t* const from = weight + ((column + c) * p.groups + g) * group_bytes;
-          for (size_t b = first; b < last; ++b) {
-            const size_t bytes = std::min(sizeof(uint32_t), group_bytes - b * sizeof(uint32_t));
-            std::memcpy(panels + (g * blocks + b) * width + c, from + b * sizeof(uint32_t), bytes);
+          const uint8_t* const from = weight + ((column + c) * groups + g) * group_bytes;
+          for (size_t i = first; i < last; ++i) {
+            const size_t bytes = std::min(sizeof(uint32_t), group_bytes - i * sizeof(uint32_t));
+            std::memcpy(panels + (g * eights + i) * width + c, from + i * sizeof(uint32_t), bytes);
           }
         }
       }
     }
-    panels += p.blocks() * width;
+    panels += groups * eights * width;
   }
 }
 
 // [columns, groups] -> panel by panel [groups, width], with zeros for columns that there are not.
 template <typename T>
-void pack_groups(const Int4Product& p, const T* from, float* to) {
-  const size_t columns = p.columns.count;
-  for (size_t g = 0; g < p.groups; ++g) {
+void pack_groups(const PanelProduct& p, const T* from, float* to) {
+  const size_t columns = p.columns.count, groups = p.depth.groups;
+  for (size_t g = 0; g < groups; ++g) {
     for (size_t c = 0; c < p.columns.padded(); ++c) {
-      to[p.columns.of_group(p.groups, g, c)] = c < columns ? static_cast<float>(from[c * p.groups + g]) : 0.0f;
+      to[p.columns.of_group(groups, g, c)] = c < columns ? static_cast<float>(from[c * groups + g]) : 0.0f;
     }
   }
 }
@@ -326,12 +319,12 @@ std::optional<std::string> Int4Linear::packed_layout(const Int4LinearParameters&
 }
 
 size_t Int4Linear::packed_bytes(const Int4LinearParameters& p, size_t i) {
-  const Int4Product product = product_of(p);
-  return product.columns.padded() * (i == 1 ? product.blocks() * sizeof(uint32_t) : product.groups * sizeof(float));
+  const PanelProduct product = product_of(p);
+  return product.columns.padded() * (i == 1 ? product.column_bytes() : p.groups * sizeof(float));
 }
 
 Status Int4Linear::pack(const Int4LinearParameters& p, size_t i, const void* original, void* packed) {
-  const Int4Product product = product_of(p);
+  const PanelProduct product = product_of(p);
   if (i == 1) {
     pack_weight(product, static_cast<const uint8_t*>(original), static_cast<uint32_t*>(packed));
   } else if (i == 2) {
@@ -346,8 +339,8 @@ size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_th
   parameters_ = parameters;
   product_ = product_of(parameters);
   few_rows_ = parameters.rows <= ETX_DISPATCH(few_int4_rows)();
-  const bool pads = few_rows_ && product_.padded_depth() != parameters.depth;
-  const size_t depth = std::max(parameters.depth, product_.padded_depth());
+  const bool pads = few_rows_ && product_.depth.padded() != parameters.depth;
+  const size_t depth = std::max(parameters.depth, product_.depth.padded());
   rows_bytes_ =
       pads || parameters.dynamic_quantization ? round_up_to_alignment(parameters.rows * depth * sizeof(float)) : 0;
   product_bytes_ = few_rows_
@@ -356,7 +349,7 @@ size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_th
             product_in_floats(parameters, ETX_DISPATCH(write_int4_panel)), std::max<size_t>(num_threads, 1));
   fixed_point_ = has_fixed_point_product();
   if (fixed_point_) {
-    product_bytes_ = std::max(product_bytes_, fixed_point_product_scratch(in_fixed_point(parameters)));
+    product_bytes_ = std::max(product_bytes_, fixed_point_product_scratch(product_));
   }
   size_t bytes = 2 * rows_bytes_ + round_up_to_alignment(product_bytes_);
   for (const size_t i : {1, 2, 4}) {
@@ -367,29 +360,21 @@ size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_th
 
 void Int4Linear::run(const KernelArguments& arguments) {
   char* const scratch = static_cast<char*>(arguments.scratch) + 2 * rows_bytes_;
-  Int4Product p = product_;
+  PanelProduct p = product_;
   p.x = rounded(arguments);
-  p.panels = static_cast<const uint32_t*>(packed(arguments, 1));
+  p.panels = static_cast<const uint8_t*>(packed(arguments, 1));
   p.scale = static_cast<const float*>(packed(arguments, 2));
   p.zero_point = static_cast<const float*>(packed(arguments, 4));
   p.bias = arguments.input<float>(3);
   p.y = arguments.output<float>(0);
-  if (fixed_point_) {
-    FixedPointProduct product = in_fixed_point(parameters_);
-    product.x = p.x;
-    product.panels = reinterpret_cast<const uint8_t*>(p.panels);
-    product.scale = p.scale;
-    product.zero_point = p.zero_point;
-    product.bias = p.bias;
-    product.y = p.y;
-    if (multiply_fixed_point(product, scratch, arguments.pool)) {
-      return;
-    }
+  if (fixed_point_ && multiply_fixed_point(p, scratch, arguments.pool)) {
+    return;
   }
   if (few_rows_) {
     p.x = padded(p.x, arguments);
+    p.x_stride = p.depth.padded();
     const auto multiply = ETX_DISPATCH(multiply_int4);
-    const size_t grain = kGrain / (ColumnPanels::kPanel * p.blocks() * sizeof(uint32_t) * p.rows + 1) + 1;
+    const size_t grain = kGrain / (ColumnPanels::kPanel * p.column_bytes() * p.rows + 1) + 1;
     parallel_for(arguments.pool, p.columns.panels(), grain, [&](size_t begin, size_t end) { multiply(p, begin, end); });
     return;
   }
@@ -427,12 +412,12 @@ const float* Int4Linear::rounded(const KernelArguments& arguments) const {
 }
 
 const float* Int4Linear::padded(const float* x, const KernelArguments& arguments) const {
-  if (product_.padded_depth() == parameters_.depth) {
+  if (product_.depth.padded() == parameters_.depth) {
     return x;
   }
   float* const y = reinterpret_cast<float*>(static_cast<char*>(arguments.scratch) + rows_bytes_);
-  const size_t size = product_.group_size, padded_size = product_.blocks_of_group() * Int4Product::kBlock;
-  for (size_t i = 0; i < parameters_.rows * product_.groups; ++i) {
+  const size_t size = product_.depth.group_size, padded_size = product_.depth.padded_group();
+  for (size_t i = 0; i < parameters_.rows * parameters_.groups; ++i) {
     std::copy_n(x + i * size, size, y + i * padded_size);
     std::fill(y + i * padded_size + size, y + (i + 1) * padded_size, 0.0f);
   }

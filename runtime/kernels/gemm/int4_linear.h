@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "int4_product.h"
+#include "fixed_point_product.h"
 #include "low_precision_product.h"
 #include "quantized_linear.h"
 #include "runtime/base/status.h"
@@ -33,13 +33,13 @@ class Int4Linear {
  private:
   // The rows of x, rounded by dynamic quantization if they are to be.
   const float* rounded(const KernelArguments& arguments) const;
-  // The same with each group filled up to whole blocks.
+  // The same with each group filled up to whole eights.
   const float* padded(const float* x, const KernelArguments& arguments) const;
   // Input `i` as it is packed; null if it is absent.
   const void* packed(const KernelArguments& arguments, size_t i) const;
 
   Int4LinearParameters parameters_;
-  Int4Product product_;
+  PanelProduct product_;
   bool few_rows_ = false, fixed_point_ = false;
   // In bytes of scratch memory.
   size_t rows_bytes_ = 0, product_bytes_ = 0;

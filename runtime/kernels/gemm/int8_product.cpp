@@ -10,8 +10,8 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-FixedPointProduct in_fixed_point(const LowPrecisionProduct& p) {
-  FixedPointProduct product;
+PanelProduct in_fixed_point(const LowPrecisionProduct& p) {
+  PanelProduct product;
   product.x = p.x;
   product.x_stride = p.x_stride;
   product.rows = p.rows;
@@ -27,9 +27,9 @@ FixedPointProduct in_fixed_point(const LowPrecisionProduct& p) {
   return product;
 }
 
-// Columns [column, column + width) of a FixedPointProduct, as LowPrecisionProduct has it.
+// Columns [column, column + width) of a PanelProduct, as LowPrecisionProduct has it.
 void write_panel(const void* product, size_t column, size_t width, float* to) {
-  const auto& p = *static_cast<const FixedPointProduct*>(product);
+  const auto& p = *static_cast<const PanelProduct*>(product);
   const size_t depth = p.depth.group_size;
   for (size_t c = 0; c < width; ++c, ++column) {
     if (column >= p.columns.count) {
@@ -39,19 +39,17 @@ void write_panel(const void* product, size_t column, size_t width, float* to) {
       continue;
     }
     const size_t panel = column / ColumnPanels::kPanel, step = p.columns.width(panel) * sizeof(uint32_t);
-    const uint8_t* const from =
-        p.panels + panel * ColumnPanels::kPanel * p.column_bytes() + column % ColumnPanels::kPanel * sizeof(uint32_t);
+    const uint8_t* const from = p.panel(panel) + column % ColumnPanels::kPanel * sizeof(uint32_t);
     const float zero = p.zero_point == nullptr ? 0 : p.zero_point[column];
     for (size_t k = 0; k < depth; ++k) {
       const size_t eight = k / FixedPointDepth::kEight, i = k % FixedPointDepth::kEight;
-      const auto weight =
-          static_cast<int8_t>(from[(2 * eight + i % 2) * step + i / 2] - FixedPointProduct::kInt8Offset);
+      const auto weight = static_cast<int8_t>(from[(2 * eight + i % 2) * step + i / 2] - PanelProduct::kInt8Offset);
       to[k * width + c] = static_cast<float>(weight) - zero;
     }
   }
 }
 
-LowPrecisionProduct in_floats(LowPrecisionProduct p, const FixedPointProduct& panels) {
+LowPrecisionProduct in_floats(LowPrecisionProduct p, const PanelProduct& panels) {
   p.precision = {DType::Float32};
   p.panels = &panels;
   p.write_panel = write_panel;
@@ -90,7 +88,7 @@ void pack_int8(const int8_t* weight, size_t columns, size_t depth, void* panels)
             const size_t k = i * FixedPointDepth::kEight;
             std::memcpy(&eight, weight + (begin + c) * depth + k, std::min(depth - k, FixedPointDepth::kEight));
           }
-          eight ^= FixedPointProduct::kInt8Offset * uint64_t{0x0101010101010101};
+          eight ^= PanelProduct::kInt8Offset * uint64_t{0x0101010101010101};
           to[2 * i * width + c] = even_bytes(eight);
           to[(2 * i + 1) * width + c] = even_bytes(eight >> 8);
         }
@@ -101,13 +99,13 @@ void pack_int8(const int8_t* weight, size_t columns, size_t depth, void* panels)
 }
 
 size_t int8_product_scratch(const LowPrecisionProduct& p, size_t num_threads) {
-  const FixedPointProduct product = in_fixed_point(p);
+  const PanelProduct product = in_fixed_point(p);
   return std::max(
       fixed_point_product_scratch(product), low_precision_product_scratch(in_floats(p, product), num_threads));
 }
 
 void multiply_int8(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
-  const FixedPointProduct product = in_fixed_point(p);
+  const PanelProduct product = in_fixed_point(p);
   if (!multiply_fixed_point(product, scratch, pool)) {
     multiply_low_precision(in_floats(p, product), scratch, pool);
   }
