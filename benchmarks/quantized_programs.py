@@ -35,13 +35,14 @@ SENTENCES = [
 
 @dataclasses.dataclass(frozen=True)
 class Scheme:
-    """A number format by the name of its recipe, or a type of 16 bits, or torchao's own 8da4w."""
+    """A number format: the name of a recipe, a type of 16 bits, torchao's own 8da4w, or float32 with options."""
 
     title: str
     recipe: str | None = None
     options: dict[str, int] = dataclasses.field(default_factory=dict)
     dtype: str = "float32"
     images: bool = True  #: whether it does anything to convolutions
+    runtime_options: dict[str, bool] = dataclasses.field(default_factory=dict)  #: of et_xnnpack; others have none
 
 
 _GROUPED = "INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP"  # with zero points, which the official delegate does not take
@@ -49,6 +50,7 @@ SCHEMES = {
     "fp32": Scheme("fp32"),
     "fp16": Scheme("fp16", dtype="float16"),
     "bf16": Scheme("bf16", dtype="bfloat16"),
+    "force_bf16": Scheme("fp32, bf16 inside", runtime_options={"force_bf16": True}),
     "static": Scheme("static int8", "INT8_STATIC_PER_CHANNEL"),
     "dynamic": Scheme("dynamic int8", "INT8_DYNAMIC"),
     "8da4w_32": Scheme("8da4w, groups of 32", options={"group_size": 32}, images=False),
@@ -64,6 +66,7 @@ MODELS = {
     "resnet50": "resnet50",
     "vit_small": "vit_small",
     "minilm": "minilm",
+    "bert_base": "bert_base",
     "llama_4l": "llama_4l",
     "llama_4l_token": "llama_4l",  # one token: bound by how fast weights are read
 }
@@ -92,7 +95,11 @@ def facts_of(model: str, scheme: str, folder: Path, names, fresh: bool = False) 
 
 
 def _has_scheme(engine: str, scheme: str) -> bool:
-    return scheme == "fp32" or engine in engines.DELEGATES or scheme in engines.get(engine).QUANTIZED
+    if scheme == "fp32":
+        return True
+    if engine in engines.DELEGATES:
+        return engine == "et_xnnpack" or not SCHEMES[scheme].runtime_options
+    return scheme in engines.get(engine).SCHEMES
 
 
 def program_folder(folder: Path, scheme: str, engine: str) -> Path:
@@ -167,8 +174,10 @@ def _lower(name: str, scheme: str, inputs, folder: Path, names) -> dict[str, dic
     except Exception as error:
         return {e: {"error": f"quantizing: {_first_line(error)}"} for e in names}
     config = EdgeCompileConfig(_check_ir_validity=False)
+    options = SCHEMES[scheme].runtime_options
     facts = {
-        e: _attempt(e, scheme, folder, lambda where, e=e: engines.get(e).lower(exported, where, config)) for e in names
+        e: _attempt(e, scheme, folder, lambda where, e=e: engines.get(e).lower(exported, where, config, **options))
+        for e in names
     }
     return {e: {**f, "outside": sum(f["outside"].values())} if "outside" in f else f for e, f in facts.items()}
 
@@ -177,7 +186,7 @@ def _of_other(engine: str, name: str, scheme: str, inputs, folder: Path) -> dict
     found = engines.get(engine)
     if scheme == "fp32":
         return found.prepare(make_module(name), inputs[0], folder)
-    return found.quantize(make_module(name), inputs[0], folder, scheme, inputs[-CALIBRATION:])
+    return found.convert(make_module(name), inputs[0], folder, scheme, inputs[-CALIBRATION:])
 
 
 def _attempt(engine: str, scheme: str, folder: Path, make) -> dict:

@@ -6,10 +6,11 @@ from markdown_table import table
 from quantized_programs import SCHEMES
 
 OURS = "et_xnnpack"
-BASE, *PEERS = (e for e in engines.NAMES if e not in (OURS, "eager"))
+BASE, *PEERS = (e for e in engines.NAMES if e != OURS)
 ENGINES = (OURS, BASE, *PEERS)
 TITLES = {OURS: "ours", BASE: "official", **{e: engines.get(e).TITLE for e in PEERS}}
-INT8 = ("static", "dynamic")  # what the others have, too
+#: Schemes that others have, too, by the section that compares them.
+COMPARED = {"int8": ("static", "dynamic"), "bfloat16": ("bf16", "force_bf16")}
 
 
 def report(results) -> str:
@@ -42,7 +43,7 @@ def report(results) -> str:
         "the same program computed by PyTorch, operator by operator. Weights are random but for MiniLM's. Times hold "
         "for this machine only.",
         table(headers, cells),
-        *_int8(results["rows"], present, threads),
+        *(part for kind in COMPARED for part in _against_best(kind, results["rows"], present, threads)),
     ]
     errors = [
         f"- {row['model']}, {SCHEMES[row['scheme']].title}, {engine}: `{row[engine]['error']}`"
@@ -76,20 +77,20 @@ def _latency(row, present, threads: int) -> str:
     return " / ".join(cells)
 
 
-def _int8(rows, present, threads) -> list[str]:
-    """The fastest int8 program of each engine, whichever scheme that is."""
-    lines = []
+def _against_best(kind: str, rows, present, threads) -> list[str]:
+    """The fastest program of that kind of each engine, whichever scheme that is."""
+    lines, rows = [], [row for row in rows if row["scheme"] in COMPARED[kind]]
     for model in dict.fromkeys(row["model"] for row in rows):
         for n in threads:
             best = {e: found for e in present if (found := _fastest([r for r in rows if r["model"] == model], e, n))}
             if OURS in best:
-                lines.append([model, n, *(_int8_cell(best, e) for e in present)])
+                lines.append([model, n, *(_best_cell(best, e) for e in present)])
     if not lines:
         return []
     return [
-        "## int8 against the best int8",
-        "The faster of static and dynamic int8 of each engine: ms of a call, SQNR in dB, and how many times as fast "
-        "as that ours is. In bold who is faster than ours.",
+        f"## {kind} against the best {kind}",
+        f"The faster of {' and '.join(COMPARED[kind])} of each engine: ms of a call, SQNR in dB, and how many times as "
+        "fast as that ours is. In bold who is faster than ours.",
         table(["model", "threads", *(TITLES[e] for e in present)], lines),
     ]
 
@@ -97,14 +98,12 @@ def _int8(rows, present, threads) -> list[str]:
 def _fastest(rows, engine: str, threads: int) -> dict | None:
     key = f"ms_{threads}"
     found = [
-        {"scheme": r["scheme"], "ms": r[engine][key], "sqnr": r[engine].get("sqnr")}
-        for r in rows
-        if r["scheme"] in INT8 and key in r[engine]
+        {"scheme": r["scheme"], "ms": r[engine][key], "sqnr": r[engine].get("sqnr")} for r in rows if key in r[engine]
     ]
     return min(found, key=lambda f: f["ms"], default=None)
 
 
-def _int8_cell(best, engine: str) -> str:
+def _best_cell(best, engine: str) -> str:
     if engine not in best:
         return "-"
     one = best[engine]

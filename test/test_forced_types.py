@@ -3,27 +3,16 @@
 
 import copy
 import dataclasses
-import platform
-from pathlib import Path
 
 import pytest
 import torch
+from cpu import HAS_BFLOAT16, HAS_FLOAT16
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime
 
 EXAMPLE = (torch.rand(2, 4, 64),)
-
-
-def _cpu_has(x86: str, aarch64: str) -> bool:
-    return (aarch64 if platform.machine() == "aarch64" else x86) in Path("/proc/cpuinfo").read_text().split()
-
-
-#: Whether XNNPACK computes in float16 on this CPU, or converts to it.
-HAS_FLOAT16 = _cpu_has("avx2", "asimdhp")
-#: Whether the CPU has products of bfloat16.
-HAS_BFLOAT16 = _cpu_has("avx512_bf16", "bf16")
 
 
 class Convolutions(torch.nn.Module):

@@ -5,11 +5,12 @@
     prepare(module, inputs, folder)   ahead of time; writes files into ``folder``, returns facts for the table
     load(folder, threads)             -> call(inputs) -> outputs, lists of arrays; ``call`` is what is timed
 
-Delegates of ExecuTorch take exported programs of any number format; others quantize models themselves::
+Delegates of ExecuTorch take exported programs of any number format; others make their own of the model in float32::
 
-    lower(exported, folder, config)                                of DELEGATES, returns facts as ``prepare`` does
-    quantize(module, inputs, folder, scheme, calibration)          for the schemes in QUANTIZED, static and dynamic;
-                                                                   ``calibration`` is a list of inputs
+    lower(exported, folder, config, **runtime_options)             of DELEGATES, returns facts as ``prepare`` does; only
+                                                                   et_xnnpack has options
+    convert(module, inputs, folder, scheme, calibration)           for the number formats in SCHEMES; ``calibration`` is
+                                                                   a list of inputs
 
 Nothing heavy is imported before ``prepare`` or ``load`` runs: a process that measures one engine
 loads no other.

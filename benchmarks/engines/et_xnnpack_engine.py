@@ -4,18 +4,18 @@ from . import _executorch
 TITLE = "et_xnnpack"
 
 
-def _partitioners():
+def _partitioners(**runtime_options):
     from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 
-    return [EtXnnpackPartitioner()]
+    return [EtXnnpackPartitioner(runtime_options=runtime_options)]
 
 
 def prepare(module, inputs, folder):
     return _executorch.prepare(module, inputs, folder, _partitioners())
 
 
-def lower(exported, folder, config):
-    return _executorch.lower(exported, folder, _partitioners(), config)
+def lower(exported, folder, config, **runtime_options):
+    return _executorch.lower(exported, folder, _partitioners(**runtime_options), config)
 
 
 def load(folder, threads):

@@ -5,9 +5,9 @@ from pathlib import Path
 from . import _onnx
 from ._onnx import prepare
 
-__all__ = ["QUANTIZED", "TITLE", "load", "prepare", "quantize"]
+__all__ = ["SCHEMES", "TITLE", "convert", "load", "prepare"]
 TITLE = "ONNX Runtime"
-QUANTIZED = ("static", "dynamic")
+SCHEMES = ("static", "dynamic")
 
 
 def load(folder, threads):
@@ -25,7 +25,7 @@ def load(folder, threads):
     return call
 
 
-def quantize(module, inputs, folder, scheme, calibration):
+def convert(module, inputs, folder, scheme, calibration):
     """With the types that ONNX Runtime recommends for x86: unsigned activations, signed weights per channel."""
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process

@@ -5,17 +5,20 @@ from pathlib import Path
 from . import _onnx
 from ._onnx import prepare
 
-__all__ = ["QUANTIZED", "TITLE", "load", "prepare", "quantize"]
+__all__ = ["SCHEMES", "TITLE", "convert", "load", "prepare"]
 TITLE = "OpenVINO"
-QUANTIZED = ("static",)
+SCHEMES = ("static", "force_bf16")
+_PRECISION = "precision"  # the file that names another than float32
 
 
 def load(folder, threads):
     import openvino
 
+    # The others compute in float32, too, where nothing else is asked for. OpenVINO would choose bfloat16 by itself.
+    precision = folder / _PRECISION
     options = {
         "INFERENCE_NUM_THREADS": threads,
-        "INFERENCE_PRECISION_HINT": "f32",  # the others compute in float32 too, where they do not in integers
+        "INFERENCE_PRECISION_HINT": precision.read_text() if precision.exists() else "f32",
         "PERFORMANCE_HINT": "LATENCY",
     }
     quantized = folder / "model.xml"
@@ -30,12 +33,19 @@ def load(folder, threads):
     return call
 
 
-def quantize(module, inputs, folder, scheme, calibration):
+def convert(module, inputs, folder, scheme, calibration):
+    assert scheme in SCHEMES, scheme
+    if scheme == "static":
+        return _quantize(module, inputs, folder, calibration)
+    (folder / _PRECISION).write_text("bf16")
+    return prepare(module, inputs, folder)
+
+
+def _quantize(module, inputs, folder, calibration):
     """Post-training quantization of NNCF, which has settings of its own for transformers."""
     import nncf
     import openvino
 
-    assert scheme in QUANTIZED, scheme
     with tempfile.TemporaryDirectory() as temporary:
         exported = Path(temporary, "exported.onnx")
         _onnx.export(module, inputs, exported, external_data=False)

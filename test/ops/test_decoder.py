@@ -145,8 +145,12 @@ def test_attention_reads_a_cache_of_16_bits(dtype):
     for name in "prefill", "decode":
         (module,) = (m for _, m in manager.exported_program(name).graph_module.named_children())
         text = et_xnnpack.inspect(module.processed_bytes)
-        casts, run = (len(re.findall(found, text)) for found in (r" = Cast\(", r"\n  node \d+ Cast: "))
-        assert casts - run == 2 * Config().layers, text
+        nodes = re.findall(r"^ *%(\d+): .* = (\w+)\((.*?)\)", text, re.MULTILINE)
+        makers = {result: i for i, (result, _, _) in enumerate(nodes)}
+        read = [re.findall(r"%(\d+)", operands)[1:3] for _, op, operands in nodes if op == "Attention"]
+        casts = [makers[operand] for pair in read for operand in pair]
+        assert len(casts) == 2 * Config().layers and all(nodes[i][1] == "Cast" for i in casts), text
+        assert not any(re.search(rf"^ *node {i} Cast: ", text, re.MULTILINE) for i in casts), text
     prefill, decode, _program = load(manager.to_executorch().buffer, 3)
     tokens, positions = torch.tensor([[3, 1, 4, 1, 5]]), torch.arange(5)
     for _ in range(6):

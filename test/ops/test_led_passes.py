@@ -1,11 +1,12 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""Convolutions that give their output to elementwise operators a part at a time."""
+"""Convolutions and linear layers that give their output to elementwise operators a part at a time."""
 
 import functools
 
 import pytest
 import torch
 from blocks import Residual, conv
+from cpu import HAS_BFLOAT16
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
@@ -37,6 +38,22 @@ class Masked(nn.Module):
         return z, y, y.float() + 1
 
 
+class Tokens(nn.Module):
+    """Pixels as tokens, with attention."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(24, 96)
+        self.odd = nn.Linear(96, 45, bias=False)
+        self.last = nn.Linear(45, 24)
+
+    def forward(self, x):
+        heads = nn.functional.gelu(self.first(x.flatten(2).mT)).unflatten(2, (6, 16)).transpose(1, 2)
+        y = nn.functional.scaled_dot_product_attention(heads, heads, heads)
+        y = self.odd(y.transpose(1, 2).flatten(2)) * 0.5
+        return torch.relu(self.last(y) + x.flatten(2).mT)
+
+
 conv6 = functools.partial(conv, act=nn.ReLU6)
 NETS = {
     "pointwise": lambda: nn.Sequential(conv6(24, 40, 1), conv6(40, 17, 1), conv6(17, 32, 1)),
@@ -49,6 +66,7 @@ NETS = {
     ),
     "windows": lambda: nn.Sequential(conv6(24, 40, 3), conv6(40, 33, 3, 2), conv6(33, 16, 3, bias=True)),
     "masked": Masked,
+    "tokens": Tokens,
 }
 
 
@@ -113,3 +131,11 @@ def test_convolutions_lead_the_operators_that_read_them(name):
     edge = lower(name)[1]
     (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
     assert LED in et_xnnpack.inspect(delegate.processed_bytes)
+
+
+@pytest.mark.skipif(not HAS_BFLOAT16, reason="the CPU has no products of bfloat16")
+def test_all_products_between_bfloat16_are_of_bfloat16():
+    edge = lower("tokens")[1]
+    (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
+    lines = [line for line in et_xnnpack.inspect(delegate.processed_bytes).splitlines() if " Linear: " in line]
+    assert len(lines) == 3 and all(" Linear: kernel in BFloat16." in line for line in lines)

@@ -11,11 +11,28 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 constexpr size_t kBlockBytes = 256 << 10; // of the image that meets all panels
-constexpr size_t kPartBytes = 256 << 10; // of the output that the tail takes at once
+constexpr size_t kPartBytes = 512 << 10; // of the output that the tail takes at once
+// Weights that a core's own caches do not hold are read again for each part: that is of so many strips at least.
+constexpr size_t kLargeWeightBytes = 1 << 20, kMinStrips = 4;
 constexpr size_t kGrain = 1 << 14; // numbers
 
-size_t padded_channels(const ConvParameters& p) {
-  return round_up(p.weight[3], bfloat16_tile()->depth_multiple);
+// Pixels of a row of the window that lie side by side, as one run.
+size_t joined_taps(const ConvParameters& p) {
+  return bfloat16_tile()->run_multiple == 1 && p.width.dilation == 1 ? p.weight[2] : 1;
+}
+
+// Of a pixel of the rounded image, padded with zeros.
+size_t rounded_channels(const ConvParameters& p) {
+  return round_up(p.weight[3], bfloat16_tile()->run_multiple);
+}
+
+size_t runs(const ConvParameters& p) {
+  return p.weight[1] * p.weight[2] / joined_taps(p);
+}
+
+// Of the panels.
+size_t padded_run(const ConvParameters& p) {
+  return round_up(BFloat16Conv::run_of(p), bfloat16_tile()->depth_multiple);
 }
 
 // Pixels of the padded image that the windows of `count` output pixels see.
@@ -33,20 +50,24 @@ void round_run(const uint16_t* from, uint16_t* to, size_t count) {
 
 } // namespace
 
+size_t BFloat16Conv::run_of(const ConvParameters& p) {
+  return joined_taps(p) * p.weight[3];
+}
+
 std::optional<std::string> BFloat16Conv::packed_layout(const ConvParameters& p, size_t i) {
-  return i == 1 ? std::optional(
-                      "BFloat16 panels of pairs, taps of " + std::to_string(padded_channels(p)) + " of " +
-                      std::to_string(p.weight[3]) + " channels")
-                : std::nullopt;
+  return i == 1
+      ? std::optional(
+            "BFloat16 panels of pairs, runs of " + std::to_string(padded_run(p)) + " of " + std::to_string(run_of(p)))
+      : std::nullopt;
 }
 
 size_t BFloat16Conv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
-  return bfloat16_panels_bytes(p.weight[0], p.weight[1] * p.weight[2] * padded_channels(p));
+  return bfloat16_panels_bytes(p.weight[0], runs(p) * padded_run(p));
 }
 
 Status BFloat16Conv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
   Array<size_t> taps;
-  ETX_RETURN_IF_ERROR(taps.assign(p.weight[1] * p.weight[2]));
+  ETX_RETURN_IF_ERROR(taps.assign(runs(p)));
   for (size_t tap = 0; tap < taps.size(); ++tap) {
     taps[tap] = tap;
   }
@@ -55,80 +76,78 @@ Status BFloat16Conv::pack(const ConvParameters& p, size_t /*i*/, const void* ori
       p.weight[0],
       p.weight.numel(1, 4),
       {taps.data(), taps.size()},
-      p.weight[3],
-      padded_channels(p),
+      run_of(p),
+      padded_run(p),
       packed);
   return {};
 }
 
 StatusOr<size_t> BFloat16Conv::reshape(const ConvParameters& p, size_t /*num_threads*/) {
   parameters_ = p;
-  channels_ = padded_channels(p);
+  channels_ = rounded_channels(p);
   height_ = seen(p.height, p.output[1], p.weight[1]);
   width_ = round_up(seen(p.width, p.output[2], p.weight[2]), p.width.stride);
-  ETX_RETURN_IF_ERROR(taps_.assign(p.weight[1] * p.weight[2]));
+  ETX_RETURN_IF_ERROR(taps_.assign(runs(p)));
+  const size_t taps_of_row = taps_.size() / p.weight[1];
   for (size_t i = 0; i < taps_.size(); ++i) {
-    const size_t row = i / p.weight[2] * p.height.dilation, column = i % p.weight[2] * p.width.dilation;
+    const size_t row = i / taps_of_row * p.height.dilation, column = i % taps_of_row * p.width.dilation;
     taps_[i] = (row * width_ + column) * channels_;
   }
+  const BFloat16Tile& tile = *bfloat16_tile();
   in_place_ = p.input_type == DType::BFloat16 && is_pointwise(p) && channels_ == p.input[3] &&
-      p.output.numel(0, 3) >= kBFloat16Rows;
-  if (in_place_) {
-    ETX_RETURN_IF_ERROR(find_groups_in_place());
-    return size_t{0};
-  }
-  ETX_RETURN_IF_ERROR(find_groups());
-  return p.output.numel() == 0 ? 0 : p.output[0] * image_ * sizeof(uint16_t);
+      p.output.numel(0, 3) >= (tile.whole_groups ? tile.group_rows : 1);
+  ETX_RETURN_IF_ERROR(find_groups(tile));
+  return in_place_ || p.output.numel() == 0 ? 0 : p.output[0] * image_ * sizeof(uint16_t);
 }
 
-// The pixels of all images one after the other. The last group begins early enough for all of its rows to be there.
-Status BFloat16Conv::find_groups_in_place() {
-  const size_t pixels = parameters_.output.numel(0, 3), columns = parameters_.output[3];
-  const size_t count = (pixels + kBFloat16Rows - 1) / kBFloat16Rows;
-  ETX_RETURN_IF_ERROR(firsts_.assign(count));
-  ETX_RETURN_IF_ERROR(offsets_.assign(count * kBFloat16Rows));
-  for (size_t g = 0; g < count; ++g) {
-    const size_t begin = g * kBFloat16Rows, first = std::min(begin, pixels - kBFloat16Rows);
-    firsts_[g] = first * channels_;
-    for (size_t r = 0; r < kBFloat16Rows; ++r) {
-      offsets_[g * kBFloat16Rows + r] = first + r < begin ? kNoRow : (first + r) * columns;
-    }
-  }
-  return {};
-}
-
-// A group is of output pixels that lie equally far apart in the rounded image. These may be pixels of one row, or those of
-// all rows one after the other with some in between that are none: whatever takes fewer groups.
-Status BFloat16Conv::find_groups() {
+// A group is of output pixels that lie equally far apart in the image that is read. These may be pixels of one row, or those
+// of all rows one after the other with some in between that are none: whatever takes less time.
+Status BFloat16Conv::find_groups(const BFloat16Tile& tile) {
+  constexpr size_t kFewRows = 4; // of a group take as long
   const ConvParameters& p = parameters_;
-  const size_t rows = p.output[1], columns = p.output[2];
-  const size_t images = p.output.numel() == 0 ? 0 : p.output[0];
-  const auto groups_of = [](size_t count) { return (count + kBFloat16Rows - 1) / kBFloat16Rows; };
+  const size_t columns = p.output[2], pixels = p.output.numel(0, 3);
+  const size_t images = pixels == 0 ? 0 : in_place_ ? 1 : p.output[0];
+  const size_t rows = images == 0 ? 0 : pixels / images / columns;
   const size_t pitch = p.height.stride * width_ / p.width.stride; // from one row to the next, in pixels of a group
-  const size_t row_groups = groups_of(columns), line_groups = images == 0 ? 0 : groups_of((rows - 1) * pitch + columns);
-  const bool in_rows = rows * row_groups <= line_groups;
-  const size_t count = in_rows ? rows * row_groups : line_groups;
+  const size_t all_rows = rows == 0 ? 0 : (rows - 1) * pitch + columns;
+  const auto groups_of = [&](size_t count) { return (count + tile.group_rows - 1) / tile.group_rows; };
+  const auto time_of = [&](size_t count) {
+    return groups_of(count) * std::max(tile.whole_groups ? tile.group_rows : kFewRows, count / groups_of(count));
+  };
+  const bool in_rows = rows > 0 && rows * time_of(columns) < time_of(all_rows);
+  const size_t line = in_rows ? columns : all_rows, lines = in_rows ? rows : std::min<size_t>(rows, 1);
+  const size_t groups_of_line = groups_of(line), count = lines * groups_of_line;
+
   ETX_RETURN_IF_ERROR(firsts_.assign(images * count));
-  ETX_RETURN_IF_ERROR(offsets_.assign(images * count * kBFloat16Rows));
+  ETX_RETURN_IF_ERROR(counts_.assign(firsts_.size()));
+  ETX_RETURN_IF_ERROR(offsets_.assign(round_up(firsts_.size(), tile.groups()) * tile.group_rows));
+  std::fill_n(offsets_.data(), offsets_.size(), kNoRow);
+  const size_t step = p.width.stride * channels_;
   image_ = height_ * width_ * channels_;
-  for (size_t g = 0; g < count && images > 0; ++g) {
-    const size_t first = in_rows ? g / row_groups * pitch + g % row_groups * kBFloat16Rows : g * kBFloat16Rows;
-    firsts_[g] = first * p.width.stride * channels_;
-    for (size_t r = 0; r < kBFloat16Rows; ++r) {
-      const size_t row = (first + r) / pitch, column = (first + r) % pitch;
-      const bool is_pixel = row < rows && column < columns && (!in_rows || row == g / row_groups);
-      offsets_[g * kBFloat16Rows + r] = is_pixel ? (row * columns + column) * p.output[3] : kNoRow;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t g = i % groups_of_line, before = i / groups_of_line * pitch;
+    const size_t begin = tile.whole_groups ? g * tile.group_rows : line * g / groups_of_line;
+    const size_t end = tile.whole_groups ? std::min(line, begin + tile.group_rows) : line * (g + 1) / groups_of_line;
+    // All rows of a whole group are there.
+    const size_t first = in_place_ && tile.whole_groups ? std::min(begin, line - tile.group_rows) : begin;
+    firsts_[i] = (before + first) * step;
+    counts_[i] = end - first;
+    for (size_t position = begin; position < end; ++position) {
+      const size_t row = (before + position) / pitch, column = (before + position) % pitch;
+      if (column < columns) {
+        offsets_[i * tile.group_rows + position - first] = (row * columns + column) * p.output[3];
+      }
     }
-    // All rows of a tile are read.
-    const size_t last = firsts_[g] + (kBFloat16Rows - 1) * p.width.stride * channels_ + taps_[taps_.size() - 1];
-    image_ = std::max(image_, last + channels_);
+    const size_t last = firsts_[i] + ((tile.whole_groups ? tile.group_rows : counts_[i]) - 1) * step;
+    image_ = std::max(image_, last + taps_[taps_.size() - 1] + channels_);
   }
   for (size_t i = count; i < firsts_.size(); ++i) {
     const size_t image = i / count, g = i % count;
     firsts_[i] = image * image_ + firsts_[g];
-    for (size_t r = 0; r < kBFloat16Rows; ++r) {
-      const size_t offset = offsets_[g * kBFloat16Rows + r];
-      offsets_[i * kBFloat16Rows + r] = offset == kNoRow ? kNoRow : image * p.output.numel(1, 4) + offset;
+    counts_[i] = counts_[g];
+    for (size_t r = 0; r < tile.group_rows; ++r) {
+      const size_t offset = offsets_[g * tile.group_rows + r];
+      offsets_[i * tile.group_rows + r] = offset == kNoRow ? kNoRow : image * p.output.numel(1, 4) + offset;
     }
   }
   return {};
@@ -142,6 +161,9 @@ void BFloat16Conv::round_image(const T* x, uint16_t* rounded, pthreadpool_t pool
   parallel_for(pool, p.input[0] * height_, kGrain / (line + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t image = i / height_, row = i % height_;
+      if (row % p.height.stride > p.height.dilation * (p.weight[1] - 1)) {
+        continue; // no window sees it
+      }
       uint16_t* to = rounded + image * image_ + row * line;
       if (row < p.height.padding || row - p.height.padding >= p.input[1]) {
         std::fill_n(to, line, uint16_t{0});
@@ -192,19 +214,26 @@ void BFloat16Conv::with_problem(const KernelArguments& arguments, const Function
   BFloat16Rows x{};
   x.stride = p.width.stride * channels_;
   x.taps = {taps_.data(), taps_.size()};
-  x.run = channels_;
-  function(output, x, [&](size_t i, BFloat16Rows* pair, BFloat16Offsets*) {
-    const bool has_second = 2 * i + 1 < firsts_.size();
-    pair->groups[0] = image + firsts_[2 * i];
-    pair->groups[1] = image + firsts_[2 * i + (has_second ? 1 : 0)];
-    pair->count = has_second ? 2 * kBFloat16Rows : kBFloat16Rows;
-    return offsets_.data() + 2 * i * kBFloat16Rows;
+  x.run = round_up(run_of(p), bfloat16_tile()->run_multiple);
+  const size_t groups = bfloat16_tile()->groups();
+  function(output, x, [&, groups](size_t i, BFloat16Rows* strip, BFloat16Offsets*) {
+    const size_t first = i * groups;
+    for (size_t g = 0; g < groups; ++g) {
+      const bool is_there = first + g < firsts_.size();
+      strip->set_group(g, image + firsts_[is_there ? first + g : first], is_there ? counts_[first + g] : 0);
+    }
+    return offsets_.data() + i * kBFloat16Rows;
   });
 }
 
+size_t BFloat16Conv::strips() const {
+  const size_t groups = bfloat16_tile()->groups();
+  return (firsts_.size() + groups - 1) / groups;
+}
+
 // Of the image.
-size_t BFloat16Conv::pair_bytes() const {
-  return 2 * kBFloat16Rows * parameters_.width.stride * channels_ * sizeof(uint16_t);
+size_t BFloat16Conv::strip_bytes() const {
+  return kBFloat16Rows * parameters_.width.stride * channels_ * sizeof(uint16_t);
 }
 
 void BFloat16Conv::run(const KernelArguments& arguments) {
@@ -214,22 +243,24 @@ void BFloat16Conv::run(const KernelArguments& arguments) {
   with_problem(arguments, [&](BFloat16Output& output, const BFloat16Rows& x, const auto& rows) {
     output.y = arguments.output<float>(0);
     multiply_bfloat16_panels(
-        arguments.input<char>(1), output, x, pairs(), kBlockBytes / pair_bytes() + 1, rows, arguments.pool);
+        arguments.input<char>(1), output, x, strips(), kBlockBytes / strip_bytes() + 1, rows, arguments.pool);
   });
 }
 
-// How many pairs of groups the tail takes at once; 0: too few for the threads, so that the whole output is made first.
-size_t BFloat16Conv::tail_pairs(size_t num_threads) const {
-  const size_t output_bytes = 2 * kBFloat16Rows * parameters_.output[3] * sizeof(float);
-  const size_t most = std::max<size_t>(1, std::min(kPartBytes / output_bytes, kBlockBytes / pair_bytes() + 1));
+// How many strips the tail takes at once; 0: too few for the threads, so that the whole output is made first.
+size_t BFloat16Conv::tail_strips(size_t num_threads) const {
+  const size_t output_bytes = kBFloat16Rows * parameters_.output[3] * sizeof(float);
+  const ConvParameters& p = parameters_;
+  const size_t least = packed_bytes(p, 1) > kLargeWeightBytes ? kMinStrips : 1;
+  const size_t most = std::max(least, std::min(kPartBytes / output_bytes, kBlockBytes / strip_bytes() + 1));
   if (num_threads <= 1) {
-    return std::min(most, std::max<size_t>(pairs(), 1));
+    return std::min(most, std::max<size_t>(strips(), 1));
   }
-  return pairs() < 2 * num_threads ? 0 : std::max<size_t>(1, std::min(most, pairs() / (4 * num_threads)));
+  return strips() < 2 * num_threads ? 0 : std::max<size_t>(1, std::min(most, strips() / (4 * num_threads)));
 }
 
 size_t BFloat16Conv::tail_bytes(size_t num_threads) const {
-  const size_t block = tail_pairs(num_threads), rows = 2 * kBFloat16Rows * block;
+  const size_t block = tail_strips(num_threads), rows = kBFloat16Rows * block;
   return block == 0 ? parameters_.output.numel() * sizeof(float)
                     : std::max<size_t>(num_threads, 1) * rows * parameters_.output[3] * sizeof(float);
 }
@@ -239,7 +270,7 @@ void BFloat16Conv::run_into(const KernelArguments& arguments, void* scratch, con
     return;
   }
   const size_t threads = arguments.pool == nullptr ? 1 : pthreadpool_get_threads_count(arguments.pool);
-  const size_t block = tail_pairs(threads), columns = parameters_.output[3];
+  const size_t block = tail_strips(threads), columns = parameters_.output[3];
   if (block == 0) {
     void* outputs[] = {scratch};
     KernelArguments whole = arguments;
@@ -252,11 +283,11 @@ void BFloat16Conv::run_into(const KernelArguments& arguments, void* scratch, con
     multiply_bfloat16_into(
         tail,
         static_cast<char*>(scratch),
-        2 * kBFloat16Rows * block * columns * sizeof(float),
+        kBFloat16Rows * block * columns * sizeof(float),
         arguments.input<char>(1),
         output,
         x,
-        pairs(),
+        strips(),
         block,
         rows,
         arguments.pool);

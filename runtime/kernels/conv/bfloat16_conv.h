@@ -15,6 +15,8 @@ namespace executorch::backends::et_xnnpack {
 // REQUIRES: has_bfloat16_product(), one group, not transposed, no 32-bit sum or product of window sizes overflows
 class BFloat16Conv {
  public:
+  // Numbers side by side that it multiplies at a time: of a pixel, or of all pixels of a row of the window where it can.
+  static size_t run_of(const ConvParameters& parameters);
   static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
   static size_t packed_bytes(const ConvParameters& parameters, size_t i);
   static Status pack(const ConvParameters& parameters, size_t i, const void* original, void* packed);
@@ -28,18 +30,15 @@ class BFloat16Conv {
   void run_into(const KernelArguments& arguments, void* scratch, const Tail& tail);
 
  private:
-  Status find_groups();
-  Status find_groups_in_place();
+  Status find_groups(const BFloat16Tile& tile);
   template <typename T>
   void round_image(const T* x, uint16_t* rounded, pthreadpool_t pool) const;
   const uint16_t* prepare_image(const KernelArguments& arguments) const;
   template <typename Function>
   void with_problem(const KernelArguments& arguments, const Function& function) const;
-  size_t pairs() const {
-    return (firsts_.size() + 1) / 2;
-  }
-  size_t pair_bytes() const;
-  size_t tail_pairs(size_t num_threads) const;
+  size_t strips() const;
+  size_t strip_bytes() const;
+  size_t tail_strips(size_t num_threads) const;
 
   ConvParameters parameters_;
   size_t channels_ = 0; // of a rounded pixel: padded with zeros
@@ -47,9 +46,9 @@ class BFloat16Conv {
   size_t image_ = 0; // numbers from one rounded image to the next
   bool in_place_ = false; // the image is read where it is
   Array<size_t> taps_; // where they are in a rounded image
-  // Of the groups of output pixels, all images': where the first one is in the rounded images, and for each pixel of the
-  // group where its output is, or kNoRow.
-  Array<size_t> firsts_, offsets_;
+  // Of the groups of output pixels, all images': where the first one is in the images that are read, how many there are,
+  // and for each of BFloat16Tile::group_rows where its output is, or kNoRow.
+  Array<size_t> firsts_, counts_, offsets_;
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -18,8 +18,8 @@ namespace executorch::backends::et_xnnpack {
 size_t bfloat16_panels_bytes(size_t columns, size_t depth);
 
 // Writes panels of a BFloat16 matrix with `stride` numbers from one column to the next, each of `taps` runs of `run`, of which
-// tap t begins at taps[t] * run. A run is `padded_run` numbers in the panels, and the depth a multiple of
-// bfloat16_tile()->depth_multiple.
+// tap t begins at taps[t] * run. A run is `padded_run` numbers in the panels, and what all runs have together is padded to
+// a multiple of bfloat16_tile()->depth_multiple.
 void pack_bfloat16(
     const uint16_t* weight,
     size_t columns,
@@ -38,16 +38,15 @@ struct BFloat16Output {
   float max = std::numeric_limits<float>::infinity();
 };
 constexpr size_t kNoRow = std::numeric_limits<size_t>::max(); // the offset of a row that goes nowhere
-using BFloat16Offsets = std::array<size_t, 2 * kBFloat16Rows>;
+using BFloat16Offsets = std::array<size_t, kBFloat16Rows>;
 
-// Writes the sums of `rows` rows and one panel, the columns from `column` on.
-using FinishBFloat16 =
-    void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
+// Writes the sums of kBFloat16Rows rows and one panel, the columns from `column` on.
+using FinishBFloat16 = void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t column);
 FinishBFloat16 bfloat16_finish();
 
-// Multiplies `count` pairs of groups of rows by all panels, `block` pairs at a time, which should stay in a cache of the
-// second level. rows(i, x, room) sets what changes from pair to pair, x->groups and x->count, and returns the offsets of its
-// rows, for which there is room.
+// Multiplies `count` strips of kBFloat16Rows rows by all panels, `block` strips at a time, which should stay in a cache of
+// the second level. rows(i, x, room) sets what changes from strip to strip, the groups of x, and returns the offsets of
+// their rows, for which there is room.
 template <typename Rows>
 void multiply_bfloat16_panels(
     const void* panels,
@@ -60,26 +59,26 @@ void multiply_bfloat16_panels(
   constexpr size_t kGrain = 1 << 18; // multiplications
   const BFloat16Tile& tile = *bfloat16_tile();
   const FinishBFloat16 finish = bfloat16_finish();
-  const size_t depth = x.taps.size() * x.run;
+  const size_t depth = tile.depth(x);
   const size_t num_panels = (output.columns + kBFloat16Columns - 1) / kBFloat16Columns;
-  // Fewer pairs in a block if there are too few for the threads.
+  // Fewer strips in a block if there are too few for the threads.
   const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
   block = std::max<size_t>(1, std::min({block, count, threads == 1 ? count : count * num_panels / (4 * threads)}));
   const size_t num_blocks = (count + block - 1) / block;
-  const size_t work = 2 * kBFloat16Rows * block * (depth + 1) * kBFloat16Columns;
+  const size_t work = kBFloat16Rows * block * (depth + 1) * kBFloat16Columns;
   parallel_for(pool, num_blocks * num_panels, kGrain / work + 1, [&](size_t begin, size_t end) {
-    alignas(64) float sums[2 * kBFloat16Rows * kBFloat16Columns];
-    BFloat16Rows pair = x;
+    alignas(64) float sums[kBFloat16Rows * kBFloat16Columns];
+    BFloat16Rows strip = x;
     BFloat16Offsets room;
     tile.begin();
     for (size_t i = begin; i < end; ++i) {
       const size_t column = i % num_panels * kBFloat16Columns;
       const uint16_t* const panel = static_cast<const uint16_t*>(panels) + column * depth;
       const size_t last = std::min(count, (i / num_panels + 1) * block);
-      for (size_t p = i / num_panels * block; p < last; ++p) {
-        const size_t* const offsets = rows(p, &pair, &room);
-        tile.multiply(pair, panel, bfloat16_panel_width(output.columns - column), sums);
-        finish(output, sums, offsets, pair.count, column);
+      for (size_t s = i / num_panels * block; s < last; ++s) {
+        const size_t* const offsets = rows(s, &strip, &room);
+        tile.multiply(strip, panel, bfloat16_panel_width(output.columns - column), sums);
+        finish(output, sums, offsets, column);
       }
     }
     tile.end();
@@ -102,27 +101,27 @@ void multiply_bfloat16_into(
     pthreadpool_t pool) {
   const BFloat16Tile& tile = *bfloat16_tile();
   const FinishBFloat16 finish = bfloat16_finish();
-  const size_t depth = x.taps.size() * x.run, columns = output.columns;
+  const size_t depth = tile.depth(x), columns = output.columns;
   parallel_for_with_thread(pool, (count + block - 1) / block, [&](size_t thread, size_t i) {
-    alignas(64) float sums[2 * kBFloat16Rows * kBFloat16Columns];
+    alignas(64) float sums[kBFloat16Rows * kBFloat16Columns];
     BFloat16Output part = output;
     part.y = reinterpret_cast<float*>(blocks + thread * block_bytes);
-    BFloat16Rows pair = x;
+    BFloat16Rows strip = x;
     BFloat16Offsets room, offsets;
     size_t first = 0, size = 0; // of the rows of the block, in y
     tile.begin();
     for (size_t column = 0; column < columns; column += kBFloat16Columns) {
       const uint16_t* const panel = static_cast<const uint16_t*>(panels) + column * depth;
       size = 0;
-      for (size_t p = i * block; p < std::min(count, (i + 1) * block); ++p) {
-        const size_t* const from = rows(p, &pair, &room);
-        for (size_t r = 0; r < pair.count; ++r) {
+      for (size_t s = i * block; s < std::min(count, (i + 1) * block); ++s) {
+        const size_t* const from = rows(s, &strip, &room);
+        for (size_t r = 0; r < kBFloat16Rows; ++r) {
           offsets[r] = from[r] == kNoRow ? kNoRow : size;
           first = from[r] != kNoRow && size == 0 ? from[r] : first;
           size += from[r] == kNoRow ? 0 : columns;
         }
-        tile.multiply(pair, panel, bfloat16_panel_width(columns - column), sums);
-        finish(part, sums, offsets.data(), pair.count, column);
+        tile.multiply(strip, panel, bfloat16_panel_width(columns - column), sums);
+        finish(part, sums, offsets.data(), column);
       }
     }
     tile.end();

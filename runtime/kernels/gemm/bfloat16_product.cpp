@@ -20,14 +20,13 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-void finish_bfloat16(
-    const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column) {
+void finish_bfloat16(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t column) {
   const Vector min = hn::Set(kFloats, output.min), max = hn::Set(kFloats, output.max);
   const size_t columns = std::min(kBFloat16Columns, output.columns - column);
   for (size_t j = 0; j < columns; j += kLanes) {
     const size_t count = std::min(kLanes, columns - j), from = column + j;
     const Vector bias = output.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, output.bias + from, count);
-    for (size_t r = 0; r < rows; ++r) {
+    for (size_t r = 0; r < kBFloat16Rows; ++r) {
       if (offsets[r] == kNoRow) {
         continue;
       }
@@ -56,7 +55,6 @@ HWY_EXPORT(finish_bfloat16);
 // So much of x is rounded at a time, and so much of that meets all panels, from a cache of the second level.
 constexpr size_t kChunkBytes = 2 << 20, kBlockBytes = 256 << 10;
 constexpr size_t kRoundingGrain = 1 << 14; // numbers
-constexpr size_t kPair = 2 * kBFloat16Rows;
 
 size_t padded_depth(size_t depth) {
   return round_up(depth, bfloat16_tile()->depth_multiple);
@@ -70,12 +68,12 @@ size_t row_stride(size_t depth) {
   return stride < 8 * kLine ? stride : (round_up(stride, kLine) / kLine | 1) * kLine;
 }
 
-size_t pair_bytes(const LowPrecisionProduct& p) {
-  return kPair * row_stride(p.depth) * sizeof(uint16_t) + 1;
+size_t strip_bytes(const LowPrecisionProduct& p) {
+  return kBFloat16Rows * row_stride(p.depth) * sizeof(uint16_t) + 1;
 }
 
 size_t rows_of_chunk(const LowPrecisionProduct& p) {
-  return std::min(p.rows, kPair * (kChunkBytes / pair_bytes(p) + 1));
+  return std::min(p.rows, kBFloat16Rows * (kChunkBytes / strip_bytes(p) + 1));
 }
 
 // Rows [row, row + rows) of x, rounded.
@@ -140,7 +138,8 @@ std::string bfloat16_layout() {
 }
 
 size_t bfloat16_product_scratch(const LowPrecisionProduct& p) {
-  return round_up(rows_of_chunk(p), kBFloat16Rows) * row_stride(p.depth) * sizeof(uint16_t);
+  const size_t rows = round_up(rows_of_chunk(p), bfloat16_tile()->whole_groups ? kBFloat16Rows : 1);
+  return rows * row_stride(p.depth) * sizeof(uint16_t);
 }
 
 void multiply_bfloat16(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
@@ -151,7 +150,7 @@ void multiply_bfloat16(const LowPrecisionProduct& p, void* scratch, pthreadpool_
   output.bias = p.bias;
   output.min = p.min;
   output.max = p.max;
-  const size_t whole_row = 0, chunk = rows_of_chunk(p);
+  const size_t whole_row = 0, chunk = rows_of_chunk(p), group_rows = bfloat16_tile()->group_rows;
   BFloat16Rows x{};
   x.stride = row_stride(p.depth);
   x.taps = {&whole_row, 1};
@@ -163,20 +162,21 @@ void multiply_bfloat16(const LowPrecisionProduct& p, void* scratch, pthreadpool_
         p.panels,
         output,
         x,
-        (rows + kPair - 1) / kPair,
-        kBlockBytes / pair_bytes(p) + 1,
-        [&](size_t i, BFloat16Rows* pair, BFloat16Offsets* room) -> const size_t* {
-          const size_t row = i * kPair;
-          pair->groups[0] = rounded + row * x.stride;
-          pair->groups[1] = pair->groups[0] + kBFloat16Rows * x.stride;
-          pair->count = std::min(kPair, rows - row);
-          if (p.row_offsets != nullptr) {
-            return p.row_offsets + first + row;
+        (rows + kBFloat16Rows - 1) / kBFloat16Rows,
+        kBlockBytes / strip_bytes(p) + 1,
+        [&](size_t i, BFloat16Rows* strip, BFloat16Offsets* offsets) {
+          const size_t row = i * kBFloat16Rows, count = std::min(kBFloat16Rows, rows - row);
+          for (size_t r = 0; r < kBFloat16Rows; r += group_rows) {
+            const size_t group = std::min(group_rows, count - std::min(count, r));
+            strip->set_group(r / group_rows, rounded + (row + r) * x.stride, group);
           }
-          for (size_t r = 0; r < pair->count; ++r) {
-            (*room)[r] = (first + row + r) * p.y_stride;
+          for (size_t r = 0; r < kBFloat16Rows; ++r) {
+            const size_t i_of_all = first + row + r;
+            (*offsets)[r] = r >= count     ? kNoRow
+                : p.row_offsets != nullptr ? p.row_offsets[i_of_all]
+                                           : i_of_all * p.y_stride;
           }
-          return room->data();
+          return offsets->data();
         },
         pool);
   }

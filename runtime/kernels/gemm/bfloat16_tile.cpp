@@ -17,6 +17,17 @@ namespace {
 
 void nothing() {}
 
+// Two neighbours, and one beside a zero.
+inline int32_t read_pair(const uint16_t* from) {
+  int32_t pair = 0;
+  std::memcpy(&pair, from, sizeof(pair));
+  return pair;
+}
+
+inline int32_t read_last(const uint16_t* from) {
+  return *from;
+}
+
 #if defined(__x86_64__)
 
 #define ETX_DOT __attribute__((target("avx512f,avx512bf16")))
@@ -26,36 +37,41 @@ void nothing() {}
 
 template <size_t R, size_t N>
 ETX_DOT void multiply_dot(
-    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t /*width*/, float* sums) {
   __m512 sum[R][N];
-#pragma GCC unroll 16
+#pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
 #pragma GCC unroll 2
     for (size_t n = 0; n < N; ++n) {
       sum[r][n] = _mm512_setzero_ps();
     }
   }
-  for (const size_t tap : x.taps) {
-    const uint16_t* const row = first + tap;
-    for (size_t k = 0; k < x.run; k += 2, panel += 2 * width) {
-      __m512bh weights[N];
+  const auto add = [&](const uint16_t* at, auto pair_of) ETX_DOT __attribute__((always_inline)) {
+    __m512bh weights[N];
+#pragma GCC unroll 2
+    for (size_t n = 0; n < N; ++n) {
+      weights[n] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + n * 32));
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < R; ++r) {
+      const auto factors = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair_of(at + r * x.stride)));
 #pragma GCC unroll 2
       for (size_t n = 0; n < N; ++n) {
-        weights[n] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + n * 32));
-      }
-#pragma GCC unroll 16
-      for (size_t r = 0; r < R; ++r) {
-        int pair = 0;
-        std::memcpy(&pair, row + r * x.stride + k, sizeof(pair));
-        const auto factors = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
-#pragma GCC unroll 2
-        for (size_t n = 0; n < N; ++n) {
-          sum[r][n] = _mm512_dpbf16_ps(sum[r][n], weights[n], factors);
-        }
+        sum[r][n] = _mm512_dpbf16_ps(sum[r][n], weights[n], factors);
       }
     }
+    panel += 32 * N;
+  };
+  for (const size_t tap : x.taps) {
+    const uint16_t* at = first + tap;
+    for (const uint16_t* const end = at + x.run / 2 * 2; at < end; at += 2) {
+      add(at, read_pair);
+    }
+    if (x.run % 2 != 0) {
+      add(at, read_last);
+    }
   }
-#pragma GCC unroll 16
+#pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
 #pragma GCC unroll 2
     for (size_t n = 0; n < N; ++n) {
@@ -64,26 +80,15 @@ ETX_DOT void multiply_dot(
   }
 }
 
-void multiply_dot_panel(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
-  constexpr size_t kRows = 8;
-  const auto multiply = width == kBFloat16Columns ? multiply_dot<kRows, 2> : multiply_dot<kRows, 1>;
-  const auto row = [&](size_t r) { return x.groups[r / kBFloat16Rows] + r % kBFloat16Rows * x.stride; };
-  size_t r = 0;
-  for (; x.count - r > 1; r += std::min(kRows, x.count - r)) {
-    multiply(x, row(r), panel, width, sums + r * kBFloat16Columns);
-  }
-  if (r < x.count) {
-    const auto multiply_one = width == kBFloat16Columns ? multiply_dot<1, 2> : multiply_dot<1, 1>;
-    multiply_one(x, row(r), panel, width, sums + r * kBFloat16Columns);
-  }
+template <size_t R>
+void multiply_dot_rows(const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
+  (width == kBFloat16Columns ? multiply_dot<R, 2> : multiply_dot<R, 1>)(x, first, panel, width, sums);
 }
-
-constexpr BFloat16Tile kDot{2, nothing, nothing, multiply_dot_panel};
 
 // ---- AMX: tiles 0 to 3 are sums of two times two tiles of 16 x 16, tiles 4 and 5 rows of x, 6 and 7 columns.
 
-static_assert(kBFloat16Rows == 16 && kBFloat16Columns == 32, "two times two tiles");
-constexpr size_t kTileDepth = 32;
+static_assert(kBFloat16Rows == 32 && kBFloat16Columns == 32, "two times two tiles");
+constexpr size_t kTileRows = 16, kTileDepth = 32;
 
 // GCC does not know what memory the instructions for tiles read and write.
 inline void finish_memory(const void* memory) {
@@ -110,8 +115,8 @@ ETX_TILES void multiply_tiles(const BFloat16Rows& x, const uint16_t* panel, size
   const size_t w_bytes = width * 2 * sizeof(uint16_t);
   const size_t y_bytes = kBFloat16Columns * sizeof(float);
   const size_t step = kTileDepth * width;
-  float* const lower_sums = sums + kBFloat16Rows * kBFloat16Columns;
-  const bool two_rows = x.count > kBFloat16Rows, two_columns = width == kBFloat16Columns;
+  float* const lower_sums = sums + kTileRows * kBFloat16Columns;
+  const bool two_rows = x.counts[1] > 0, two_columns = width == kBFloat16Columns;
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -163,7 +168,8 @@ ETX_TILES void multiply_tiles(const BFloat16Rows& x, const uint16_t* panel, size
   finish_memory(sums);
 }
 
-constexpr BFloat16Tile kTiles{kTileDepth, begin_tiles, end_tiles, multiply_tiles};
+constexpr BFloat16Tile kTiles{
+    kTileDepth, kTileDepth, kTileRows, /*whole_groups=*/true, begin_tiles, end_tiles, multiply_tiles};
 
 #elif defined(__aarch64__)
 
@@ -178,19 +184,24 @@ ETX_DOT void multiply_dot(
   for (size_t r = 0; r < R; ++r) {
     sum[r][0] = sum[r][1] = vdupq_n_f32(0);
   }
-  for (const size_t tap : x.taps) {
-    const uint16_t* const row = first + tap;
-    for (size_t k = 0; k < x.run; k += 2, panel += 2 * width) {
-      const bfloat16x8_t left = vreinterpretq_bf16_u16(vld1q_u16(panel));
-      const bfloat16x8_t right = vreinterpretq_bf16_u16(vld1q_u16(panel + 8));
+  const auto add = [&](const uint16_t* at, auto pair_of) ETX_DOT __attribute__((always_inline)) {
+    const bfloat16x8_t left = vreinterpretq_bf16_u16(vld1q_u16(panel));
+    const bfloat16x8_t right = vreinterpretq_bf16_u16(vld1q_u16(panel + 8));
 #pragma GCC unroll 8
-      for (size_t r = 0; r < R; ++r) {
-        uint32_t pair = 0;
-        std::memcpy(&pair, row + r * x.stride + k, sizeof(pair));
-        const bfloat16x8_t factors = vreinterpretq_bf16_u32(vdupq_n_u32(pair));
-        sum[r][0] = vbfdotq_f32(sum[r][0], left, factors);
-        sum[r][1] = vbfdotq_f32(sum[r][1], right, factors);
-      }
+    for (size_t r = 0; r < R; ++r) {
+      const bfloat16x8_t factors = vreinterpretq_bf16_u32(vdupq_n_u32(pair_of(at + r * x.stride)));
+      sum[r][0] = vbfdotq_f32(sum[r][0], left, factors);
+      sum[r][1] = vbfdotq_f32(sum[r][1], right, factors);
+    }
+    panel += 2 * width;
+  };
+  for (const size_t tap : x.taps) {
+    const uint16_t* at = first + tap;
+    for (const uint16_t* const end = at + x.run / 2 * 2; at < end; at += 2) {
+      add(at, read_pair);
+    }
+    if (x.run % 2 != 0) {
+      add(at, read_last);
     }
   }
 #pragma GCC unroll 8
@@ -200,18 +211,35 @@ ETX_DOT void multiply_dot(
   }
 }
 
-void multiply_dot_panel(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
-  constexpr size_t kRows = 8, kColumns = 8;
-  for (size_t r = 0; r < x.count; r += kRows) {
-    const uint16_t* const first = x.groups[r / kBFloat16Rows] + r % kBFloat16Rows * x.stride;
-    const auto multiply = x.count - r == 1 ? multiply_dot<1> : multiply_dot<kRows>;
-    for (size_t column = 0; column < width; column += kColumns) {
-      multiply(x, first, panel + 2 * column, width, sums + r * kBFloat16Columns + column);
-    }
+template <size_t R>
+void multiply_dot_rows(const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
+  for (size_t column = 0; column < width; column += 8) {
+    multiply_dot<R>(x, first, panel + 2 * column, width, sums + column);
   }
 }
 
-constexpr BFloat16Tile kDot{2, nothing, nothing, multiply_dot_panel};
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+constexpr size_t kDotRows = 8;
+
+void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
+  constexpr decltype(&multiply_dot_rows<1>) kMultiply[kDotRows] = {
+      multiply_dot_rows<1>,
+      multiply_dot_rows<2>,
+      multiply_dot_rows<3>,
+      multiply_dot_rows<4>,
+      multiply_dot_rows<5>,
+      multiply_dot_rows<6>,
+      multiply_dot_rows<7>,
+      multiply_dot_rows<8>};
+  for (size_t g = 0; g < kBFloat16Rows / kDotRows && x.counts[g] > 0; ++g) {
+    kMultiply[x.counts[g] - 1](x, x.groups[g], panel, width, sums + g * kDotRows * kBFloat16Columns);
+  }
+}
+
+constexpr BFloat16Tile kDot{2, 1, kDotRows, /*whole_groups=*/false, nothing, nothing, multiply_dot_groups};
 
 #endif
 

@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,28 +22,46 @@ inline size_t bfloat16_panel_width(size_t columns) {
   return columns > kBFloat16Columns / 2 ? kBFloat16Columns : kBFloat16Columns / 2;
 }
 
-// Rows of x are multiplied in groups of so many.
-constexpr size_t kBFloat16Rows = 16;
+// So many rows of x are multiplied at a time, in groups of BFloat16Tile::group_rows.
+constexpr size_t kBFloat16Rows = 32;
 
-// Rows of bfloat16, in one or two groups.
+// Rows of bfloat16, in groups of rows that lie equally far apart.
 struct BFloat16Rows {
-  const uint16_t* groups[2]; // the first row of each; all kBFloat16Rows of them must be readable
-  size_t count;
-  size_t stride; // numbers from one row to the next
+  static constexpr size_t kMaxGroups = 4;
+
+  std::array<const uint16_t*, kMaxGroups> groups; // the first row of each
+  std::array<size_t, kMaxGroups> counts; // the rows of each; 0 behind the last one
+  size_t stride; // numbers from one row of a group to the next
   // What a row has in the depth of the product: runs of `run` numbers that begin so far behind the row.
   Span<const size_t> taps;
   size_t run;
+
+  void set_group(size_t group, const uint16_t* first, size_t count) {
+    groups[group] = first;
+    counts[group] = count;
+  }
 };
 
 // A product of rows with a panel, by instructions of the CPU that sum up in float32. They take denormal numbers for zero.
 struct BFloat16Tile {
-  size_t depth_multiple; // runs are padded with zeros to a multiple of this
+  size_t depth_multiple; // panels have runs that are padded with zeros to a multiple of this
+  size_t run_multiple; // of numbers in a run of x
+  size_t group_rows; // at most
+  bool whole_groups; // as many rows of a group are read and take time, whatever its count
   // Between these two a thread multiplies.
   void (*begin)();
   void (*end)();
-  // sums[(g * kBFloat16Rows + r) * kBFloat16Columns + j] = sum over k of row r of group g [k] * panel[k][j], for each column of
+  // sums[(g * group_rows + r) * kBFloat16Columns + j] = sum over k of row r of group g [k] * panel[k][j], for each column of
   // a panel of `width`.
   void (*multiply)(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums);
+
+  size_t groups() const { // that are multiplied at a time
+    return kBFloat16Rows / group_rows;
+  }
+  // Rows of a panel for a row of x.
+  size_t depth(const BFloat16Rows& x) const {
+    return x.taps.size() * round_up(x.run, depth_multiple);
+  }
 };
 
 // What kernels made now use; null if the CPU has no such instructions (isa.h).

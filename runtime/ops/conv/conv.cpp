@@ -4,6 +4,7 @@
 #include "conv_kernel.h"
 #include "xnnpack_conv.h"
 #include "runtime/kernels/conv/winograd_cost.h"
+#include "runtime/kernels/gemm/bfloat16_product.h"
 #include "runtime/ops/common/dequantized.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
 #include "runtime/program/quantization.h"
@@ -104,10 +105,11 @@ bool has_low_precision_weight(const NodeContext& node) {
       (weight.quantization != nullptr || is_depthwise_conv2d<Attributes>(node) || has_large_weight<Attributes>(node));
 }
 
-// Of fewer channels a tap would be zeros for the most part.
+// Of shorter runs much would be padding.
 bool is_direct_bfloat16(const NodeContext& node) {
-  constexpr size_t kMinChannels = 16;
-  return node.attributes<schema::Conv2d>().groups() == 1 && node.input(1).shape[3] >= kMinChannels;
+  constexpr size_t kMinRun = 16;
+  return has_bfloat16_product() && node.attributes<schema::Conv2d>().groups() == 1 &&
+      BFloat16Conv::run_of(conv2d_parameters(node)) >= kMinRun;
 }
 
 Status infer_conv2d(const NodeContext& node, Span<TensorType> outputs) {

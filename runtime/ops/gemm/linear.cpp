@@ -76,8 +76,11 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   if (node.input(0).dtype == DType::Float64) {
     return Choice::kernel(make_float64_linear, kFloat64);
   }
-  if (options.bfloat16 && is_in_bfloat16(node, cpu, options)) {
-    return Choice::kernel(make_bfloat16_linear, kForcedBFloat16).in_bfloat16();
+  if (is_in_bfloat16(node, cpu, options)) {
+    return Choice::kernel(make_bfloat16_linear, options.bfloat16 ? kForcedBFloat16 : kLowPrecision)
+        .in_bfloat16()
+        .leading()
+        .reading({0}, {DType::BFloat16});
   }
   const bool is_low_precision = linear_has_low_precision_weight(node);
   if (!node.is_quantized()) {
@@ -89,7 +92,7 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
         make_linear,
         options.float16 ? linear_float16_limit(node) : nullptr);
     return is_low_precision && !keeps_weight(choice, node.input(1))
-        ? Choice::kernel(make_low_precision_linear, kLowPrecision).in_bfloat16(is_in_bfloat16(node, cpu, options))
+        ? Choice::kernel(make_low_precision_linear, kLowPrecision)
         : choice;
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());

@@ -78,9 +78,18 @@ Float64MatMulParameters float64_batch_matmul_parameters(const NodeContext& node)
   return {product.batch, product.rows, product.depth, product.columns, product.b_transposed};
 }
 
-LowPrecisionMatMulParameters bfloat16_linear_parameters(const NodeContext& node) {
-  LowPrecisionMatMulParameters parameters = low_precision_linear_parameters(node);
+ConvParameters bfloat16_linear_parameters(const NodeContext& node) {
+  const Shape &x = node.input(0).shape, &weight = node.input(1).shape;
+  const auto* clamp = node.attributes<schema::Linear>().clamp();
+  const size_t rows = x.numel(0, x.rank - 1);
+  ConvParameters parameters;
+  parameters.input = {1, 1, rows, x.last()};
+  parameters.input_type = node.input(0).dtype;
+  parameters.weight = {weight[0], 1, 1, weight[1]};
+  parameters.output = {1, 1, rows, weight[0]};
   parameters.precision = kInBFloat16;
+  parameters.min = clamp_min(clamp);
+  parameters.max = clamp_max(clamp);
   return parameters;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/kernels/conv/bfloat16_conv.h"
 #include "runtime/kernels/gemm/float64_matmul.h"
 #include "runtime/kernels/gemm/matmul.h"
 #include "runtime/ops/common/kernel_of.h"
@@ -16,7 +17,7 @@ Float64MatMulParameters float64_linear_parameters(const NodeContext& node);
 Float64MatMulParameters float64_batch_matmul_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeContext& node);
-LowPrecisionMatMulParameters bfloat16_linear_parameters(const NodeContext& node);
+ConvParameters bfloat16_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters bfloat16_batch_matmul_parameters(const NodeContext& node);
 
 // With operands of Float32.
@@ -33,9 +34,9 @@ inline constexpr auto make_low_precision_linear = make_kernel_of<LowPrecisionMat
 inline constexpr auto make_low_precision_batch_matmul =
     make_kernel_of<LowPrecisionMatMul, low_precision_batch_matmul_parameters>;
 
-// The same with a weight of any float type, which is rounded to BFloat16 like what it is multiplied by.
-// REQUIRES: is_in_bfloat16()
-inline constexpr auto make_bfloat16_linear = make_kernel_of<LowPrecisionMatMul, bfloat16_linear_parameters>;
+// The same with a weight of any float type, which is rounded to BFloat16 like what it is multiplied by. A linear layer is a
+// convolution of 1 x 1. REQUIRES: is_in_bfloat16()
+inline constexpr auto make_bfloat16_linear = make_kernel_of<BFloat16Conv, bfloat16_linear_parameters>;
 inline constexpr auto make_bfloat16_batch_matmul = make_kernel_of<LowPrecisionMatMul, bfloat16_batch_matmul_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -15,11 +15,18 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
+// Of an operator that moves or repeats elements of its only input.
+Status set_moved(Span<TensorType> outputs, const TensorType& x, const Shape& y) {
+  ETX_RETURN_IF_ERROR(set_output(outputs, x.dtype, y));
+  outputs[0].exact_in = x.exact_in;
+  return {};
+}
+
 Status infer_reshape(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   const TensorType& x = node.input(0);
   ETX_ASSIGN_OR_RETURN(const Shape y, node.sizes().resolve(node.attributes<schema::Reshape>().shape()));
-  ETX_RETURN_IF_ERROR(set_output(outputs, x.dtype, y));
+  ETX_RETURN_IF_ERROR(set_moved(outputs, x, y));
   ETX_CHECK(
       x.shape.numel() == y.numel(),
       InvalidProgram,
@@ -43,7 +50,7 @@ Status infer_transpose(const NodeContext& node, Span<TensorType> outputs) {
     taken[axis] = true;
     y.append(x.shape[axis]);
   }
-  return set_output(outputs, x.dtype, y);
+  return set_moved(outputs, x, y);
 }
 
 Status infer_expand(const NodeContext& node, Span<TensorType> outputs) {
@@ -57,7 +64,7 @@ Status infer_expand(const NodeContext& node, Span<TensorType> outputs) {
       "%s does not expand to %s",
       x.to_string().c_str(),
       y.to_string().c_str());
-  return set_output(outputs, x.dtype, y);
+  return set_moved(outputs, x, y);
 }
 
 Status check_part(const NodeContext& node, size_t i, size_t axis) {
@@ -141,7 +148,7 @@ Status infer_slice(const NodeContext& node, Span<TensorType> outputs) {
       x.to_string().c_str());
   Shape y = x.shape;
   y[axis] = static_cast<size_t>(size);
-  return set_output(outputs, x.dtype, y);
+  return set_moved(outputs, x, y);
 }
 
 Limit slice_limit(const NodeContext& node) {
