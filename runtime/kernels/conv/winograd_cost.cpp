@@ -31,10 +31,11 @@ double vectors(size_t channels, size_t lanes) {
   return static_cast<double>(count);
 }
 
-double direct_cycles(const ConvParameters& p, size_t lanes, const Caches& caches) {
+double direct_cycles(const ConvParameters& p, size_t lanes, const Caches& caches, size_t bfloat16_speed) {
   const double inputs = static_cast<double>(kWinogradTaps * p.input[3]);
   const double products = static_cast<double>(p.output.numel(0, 3)) * inputs * vectors(p.output[3], lanes);
-  return together(products / kOperations, cycles_for_weights(inputs * static_cast<double>(p.output[3]), caches));
+  const double floats = inputs * static_cast<double>(p.output[3]) / (bfloat16_speed > 1 ? 2 : 1);
+  return together(products / kOperations / static_cast<double>(bfloat16_speed), cycles_for_weights(floats, caches));
 }
 
 double winograd_cycles(const ConvParameters& p, size_t tile, size_t lanes, const Caches& caches) {
@@ -52,7 +53,8 @@ double winograd_cycles(const ConvParameters& p, size_t tile, size_t lanes, const
 
 } // namespace
 
-size_t choose_winograd_tile(const ConvParameters& p, size_t largest, size_t lanes, const Caches& caches) {
+size_t choose_winograd_tile(
+    const ConvParameters& p, size_t largest, size_t lanes, const Caches& caches, size_t bfloat16_speed) {
   const auto is_plain = [](const ConvParameters::Axis& axis) { return axis.stride == 1 && axis.dilation == 1; };
   // A window that lies outside of the image is all zeros, by whose side the pixels of others are large.
   const bool is_border_narrow =
@@ -63,7 +65,7 @@ size_t choose_winograd_tile(const ConvParameters& p, size_t largest, size_t lane
   }
   // Larger tiles take more memory for weights, suffer more where others use the shared cache, and are less exact.
   constexpr double kWorthWhile = 0.8, kWorthMemory = 0.7;
-  double best = kWorthWhile * direct_cycles(p, lanes, caches);
+  double best = kWorthWhile * direct_cycles(p, lanes, caches, bfloat16_speed);
   size_t result = 0;
   for (const size_t tile : {2, 4}) {
     const double cycles = tile <= largest ? winograd_cycles(p, tile, lanes, caches) : best;

@@ -169,7 +169,7 @@ ETX_TILES void multiply_tiles(const BFloat16Rows& x, const uint16_t* panel, size
 }
 
 constexpr BFloat16Tile kTiles{
-    kTileDepth, kTileDepth, kTileRows, /*whole_groups=*/true, begin_tiles, end_tiles, multiply_tiles};
+    kTileDepth, kTileDepth, kTileRows, /*whole_groups=*/true, /*speed=*/16, begin_tiles, end_tiles, multiply_tiles};
 
 #elif defined(__aarch64__)
 
@@ -239,7 +239,7 @@ void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t wi
   }
 }
 
-constexpr BFloat16Tile kDot{2, 1, kDotRows, /*whole_groups=*/false, nothing, nothing, multiply_dot_groups};
+constexpr BFloat16Tile kDot{2, 1, kDotRows, /*whole_groups=*/false, /*speed=*/2, nothing, nothing, multiply_dot_groups};
 
 #endif
 

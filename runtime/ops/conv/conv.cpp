@@ -291,10 +291,11 @@ Limit conv_transpose2d_limit(const NodeContext& node) {
 // Rows and columns of the tiles in which to compute a Conv2d with fewer multiplications, or 0.
 size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   if (options.winograd_tile == 0 || options.float16 || !is_float32(node) || !node.is_constant(1) ||
-      has_low_precision_weight<schema::Conv2d>(node) || is_in_bfloat16(node, cpu, options)) {
+      has_low_precision_weight<schema::Conv2d>(node)) {
     return 0;
   }
-  return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get());
+  const size_t speed = is_in_bfloat16(node, cpu, options) ? bfloat16_tile()->speed : 1;
+  return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get(), speed);
 }
 
 // Of what XNNPACK computes between integers.

@@ -40,6 +40,16 @@ TEST(WinogradCost, WhereThereIsNothingToGain) {
   EXPECT_EQ(tile_of(layer(56, 64, 64), 3), 2u);
 }
 
+TEST(WinogradCost, WhereTheSumIsOfBFloat16) {
+  const auto tile = [](const ConvParameters& p, size_t speed) {
+    return choose_winograd_tile(p, 4, 16, kServer, speed);
+  };
+  EXPECT_EQ(tile(layer(56, 64, 64), 2), 4u);
+  EXPECT_EQ(tile(layer(28, 128, 128), 2), 4u);
+  EXPECT_EQ(tile(layer(7, 512, 512), 2), 0u) << "which has half as many bytes of weights";
+  EXPECT_EQ(tile(layer(56, 64, 64), 16), 0u);
+}
+
 TEST(WinogradCost, WhatTheKernelDoesNotCompute) {
   ConvParameters p = layer(56, 64, 64);
   p.height.stride = 2;
