@@ -23,7 +23,8 @@ size_t joined_taps(const ConvParameters& p) {
 
 // Of a pixel of the rounded image, padded with zeros.
 size_t rounded_channels(const ConvParameters& p) {
-  return round_up(p.weight[3], bfloat16_tile()->run_multiple);
+  const size_t channels = round_up(p.weight[3], bfloat16_tile()->run_multiple);
+  return p.weight[1] * p.weight[2] == 1 ? bfloat16_row_stride(channels) : channels;
 }
 
 size_t runs(const ConvParameters& p) {
@@ -256,7 +257,7 @@ size_t BFloat16Conv::tail_strips(size_t num_threads) const {
   if (num_threads <= 1) {
     return std::min(most, std::max<size_t>(strips(), 1));
   }
-  return strips() < 2 * num_threads ? 0 : std::max<size_t>(1, std::min(most, strips() / (4 * num_threads)));
+  return strips() < 2 * num_threads * least ? 0 : std::max(least, std::min(most, strips() / (4 * num_threads)));
 }
 
 size_t BFloat16Conv::tail_bytes(size_t num_threads) const {

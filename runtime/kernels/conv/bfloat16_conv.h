@@ -11,7 +11,7 @@ namespace executorch::backends::et_xnnpack {
 
 // A convolution with a constant weight, both rounded to BFloat16: of a copy of the image with its padding, of
 // which the tiles of bfloat16_tile() read the pixels that a tap sees, without gathering them. An image that is BFloat16
-// and needs no padding is read where it is.
+// and needs no padding, nor between its pixels for the sake of caches, is read where it is.
 // REQUIRES: has_bfloat16_product(), one group, not transposed, no 32-bit sum or product of window sizes overflows
 class BFloat16Conv {
  public:

@@ -14,6 +14,13 @@
 
 namespace executorch::backends::et_xnnpack {
 
+// Numbers from one rounded row to the next: an odd number of cache lines, so that the rows of a tile do not compete for the
+// same places of a cache.
+inline size_t bfloat16_row_stride(size_t depth) {
+  constexpr size_t kLine = 64 / sizeof(uint16_t);
+  return depth < 8 * kLine ? depth : (round_up(depth, kLine) / kLine | 1) * kLine;
+}
+
 // Bytes of a matrix of this depth in panels. The depth is a multiple of bfloat16_tile()->depth_multiple.
 size_t bfloat16_panels_bytes(size_t columns, size_t depth);
 

@@ -60,12 +60,8 @@ size_t padded_depth(size_t depth) {
   return round_up(depth, bfloat16_tile()->depth_multiple);
 }
 
-// Numbers from one row of the rounded x to the next: an odd number of cache lines, so that the rows of a tile do not
-// compete for the same places of a cache.
 size_t row_stride(size_t depth) {
-  constexpr size_t kLine = 64 / sizeof(uint16_t);
-  const size_t stride = padded_depth(depth);
-  return stride < 8 * kLine ? stride : (round_up(stride, kLine) / kLine | 1) * kLine;
+  return bfloat16_row_stride(padded_depth(depth));
 }
 
 size_t strip_bytes(const LowPrecisionProduct& p) {

@@ -83,10 +83,10 @@ ConvParameters bfloat16_linear_parameters(const NodeContext& node) {
   const auto* clamp = node.attributes<schema::Linear>().clamp();
   const size_t rows = x.numel(0, x.rank - 1);
   ConvParameters parameters;
-  parameters.input = {1, 1, rows, x.last()};
+  parameters.input = {1, rows, 1, x.last()};
   parameters.input_type = node.input(0).dtype;
   parameters.weight = {weight[0], 1, 1, weight[1]};
-  parameters.output = {1, 1, rows, weight[0]};
+  parameters.output = {1, rows, 1, weight[0]};
   parameters.precision = kInBFloat16;
   parameters.min = clamp_min(clamp);
   parameters.max = clamp_max(clamp);
