@@ -47,8 +47,9 @@ struct BFloat16Output {
 constexpr size_t kNoRow = std::numeric_limits<size_t>::max(); // the offset of a row that goes nowhere
 using BFloat16Offsets = std::array<size_t, kBFloat16Rows>;
 
-// Writes the sums of kBFloat16Rows rows and one panel, the columns from `column` on.
-using FinishBFloat16 = void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t column);
+// Writes the sums of `rows` rows and one panel, the columns from `column` on.
+using FinishBFloat16 =
+    void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
 FinishBFloat16 bfloat16_finish();
 
 // Multiplies `count` strips of kBFloat16Rows rows by all panels, `block` strips at a time, which should stay in a cache of
@@ -85,7 +86,7 @@ void multiply_bfloat16_panels(
       for (size_t s = i / num_panels * block; s < last; ++s) {
         const size_t* const offsets = rows(s, &strip, &room);
         tile.multiply(strip, panel, bfloat16_panel_width(output.columns - column), sums);
-        finish(output, sums, offsets, column);
+        finish(output, sums, offsets, tile.rows(strip), column);
       }
     }
     tile.end();
@@ -122,13 +123,14 @@ void multiply_bfloat16_into(
       size = 0;
       for (size_t s = i * block; s < std::min(count, (i + 1) * block); ++s) {
         const size_t* const from = rows(s, &strip, &room);
-        for (size_t r = 0; r < kBFloat16Rows; ++r) {
+        const size_t used = tile.rows(strip);
+        for (size_t r = 0; r < used; ++r) {
           offsets[r] = from[r] == kNoRow ? kNoRow : size;
           first = from[r] != kNoRow && size == 0 ? from[r] : first;
           size += from[r] == kNoRow ? 0 : columns;
         }
         tile.multiply(strip, panel, bfloat16_panel_width(columns - column), sums);
-        finish(part, sums, offsets.data(), column);
+        finish(part, sums, offsets.data(), used, column);
       }
     }
     tile.end();

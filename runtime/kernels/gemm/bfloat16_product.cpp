@@ -20,13 +20,14 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-void finish_bfloat16(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t column) {
+void finish_bfloat16(
+    const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column) {
   const Vector min = hn::Set(kFloats, output.min), max = hn::Set(kFloats, output.max);
   const size_t columns = std::min(kBFloat16Columns, output.columns - column);
   for (size_t j = 0; j < columns; j += kLanes) {
     const size_t count = std::min(kLanes, columns - j), from = column + j;
     const Vector bias = output.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, output.bias + from, count);
-    for (size_t r = 0; r < kBFloat16Rows; ++r) {
+    for (size_t r = 0; r < rows; ++r) {
       if (offsets[r] == kNoRow) {
         continue;
       }

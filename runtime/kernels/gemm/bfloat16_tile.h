@@ -59,6 +59,13 @@ struct BFloat16Tile {
   size_t groups() const { // that are multiplied at a time
     return kBFloat16Rows / group_rows;
   }
+  // Rows of `sums` up to the last one of x.
+  size_t rows(const BFloat16Rows& x) const {
+    size_t last = groups() - 1;
+    for (; last > 0 && x.counts[last] == 0; --last) {
+    }
+    return last * group_rows + x.counts[last];
+  }
   // Rows of a panel for a row of x.
   size_t depth(const BFloat16Rows& x) const {
     return x.taps.size() * round_up(x.run, depth_multiple);
