@@ -29,9 +29,30 @@ inline int32_t read_last(const uint16_t* from) {
 }
 
 #if defined(__x86_64__)
-
 #define ETX_DOT __attribute__((target("avx512f,avx512bf16")))
 #define ETX_TILES __attribute__((target("avx512f,amx-tile,amx-bf16")))
+#elif defined(__aarch64__)
+#define ETX_DOT __attribute__((target("arch=armv8.2-a+bf16")))
+#else
+#define ETX_DOT
+#endif
+
+// Calls add(at, read) for each pair of numbers of a row, where read(at + n) reads that of another row, n behind.
+template <typename Add>
+ETX_DOT inline __attribute__((always_inline)) void add_runs(
+    const BFloat16Rows& x, const uint16_t* first, const Add& add) {
+  for (const size_t tap : x.taps) {
+    const uint16_t* at = first + tap;
+    for (const uint16_t* const end = at + x.run / 2 * 2; at < end; at += 2) {
+      add(at, read_pair);
+    }
+    if (x.run % 2 != 0) {
+      add(at, read_last);
+    }
+  }
+}
+
+#if defined(__x86_64__)
 
 // ---- AVX512-BF16: R rows by N vectors of columns, each vector with the two numbers of 16 columns.
 
@@ -62,15 +83,7 @@ ETX_DOT void multiply_dot(
     }
     panel += 32 * N;
   };
-  for (const size_t tap : x.taps) {
-    const uint16_t* at = first + tap;
-    for (const uint16_t* const end = at + x.run / 2 * 2; at < end; at += 2) {
-      add(at, read_pair);
-    }
-    if (x.run % 2 != 0) {
-      add(at, read_last);
-    }
-  }
+  add_runs(x, first, add);
 #pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
 #pragma GCC unroll 2
@@ -173,8 +186,6 @@ constexpr BFloat16Tile kTiles{
 
 #elif defined(__aarch64__)
 
-#define ETX_DOT __attribute__((target("arch=armv8.2-a+bf16")))
-
 // BFDOT: R rows by 8 columns, of each vector with the two numbers of 4 columns.
 template <size_t R>
 ETX_DOT void multiply_dot(
@@ -195,15 +206,7 @@ ETX_DOT void multiply_dot(
     }
     panel += 2 * width;
   };
-  for (const size_t tap : x.taps) {
-    const uint16_t* at = first + tap;
-    for (const uint16_t* const end = at + x.run / 2 * 2; at < end; at += 2) {
-      add(at, read_pair);
-    }
-    if (x.run % 2 != 0) {
-      add(at, read_last);
-    }
-  }
+  add_runs(x, first, add);
 #pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
     vst1q_f32(sums + r * kBFloat16Columns, sum[r][0]);
