@@ -114,6 +114,14 @@ class Products(torch.nn.Module):
         return self.second(torch.relu(self.first(x))) @ self.matrix
 
 
+class Attention(torch.nn.Module):
+    """Nothing else that is a product."""
+
+    def forward(self, x):
+        attend = torch.nn.functional.scaled_dot_product_attention
+        return attend(x, x.flip(-1), x * 2), attend(x, x, x.flip(-1), is_causal=True)
+
+
 def _stored_in_float16(make):
     """The model with weights that the program has in 16 bits."""
     return lambda: make().half().float()
@@ -133,6 +141,7 @@ FLOAT16_MODELS = {
 BFLOAT16_MODELS = {
     "convolutions": (LargeConvolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20, 3), 3: _size("w", 18, 3)}),
     "products": (Products, (1, 37, 50), {1: _size("s", 37)}),
+    "attention": (Attention, (2, 4, 45, 40), {0: _size("b", 2), 2: _size("s", 45, 9)}),
 }
 
 

@@ -10,6 +10,8 @@ operand broadcasts or the axis is reduced. The operator may run its loops in any
     Reduce  [N, C, H, W] -> [N, C]     loops (0 -> 0), (1 -> 1), (2 -> ), (3 -> )
     Reshape [N, C, H, W] -> [N, C, L]  loops (0 -> 0), (1 -> 1), (2, 3 -> 2)
 
+Attention has no such loops, but heads and tokens of query, key and value may lie either way.
+
 An operator without a rule has its axes where they are.
 """
 
@@ -147,12 +149,27 @@ def _batches(node: Node, operands: list[Value], result: Value) -> Loops | None:
     return Loops((_singles(result.rank),) * 2, _singles(result.rank), 2)
 
 
+def _attention(node: Node, operands: list[Value], result: Value) -> Loops:
+    """Tokens and heads may be swapped in all operands but the mask."""
+    mask = 3
+    present = [i for i, name in enumerate(node.inputs) if name is not None]
+    blocks = tuple(None if i == mask else _singles(result.rank) for i in present)
+    if result.rank < 3:
+        return Loops(blocks, _singles(result.rank), result.rank)
+    return Loops(blocks, _singles(result.rank), 1, result.rank - 3)
+
+
 def _axis(a, order: Layout, shape):
     return dataclasses.replace(a, axis=order.index(a.axis))
 
 
 def _axes(a, order: Layout, shape):
     return dataclasses.replace(a, axes=tuple(sorted(order.index(i) for i in a.axes)))
+
+
+def _by_token(a, order: Layout, shape):
+    swapped = order != tuple(sorted(order))
+    return dataclasses.replace(a, by_token=a.by_token != swapped)
 
 
 def _shape(a, order: Layout, shape):
@@ -187,6 +204,7 @@ LAST_AXIS = LayoutRule(_rows(lambda node: 1))
 LAST_AXES = LayoutRule(_rows(lambda node: node.attributes.axes))
 IMAGES = LayoutRule(_images, _axis)
 MATRICES = LayoutRule(_batches)
+ATTENTION = LayoutRule(_attention, _by_token)
 
 
 def penalty(node: Node, order: Layout) -> float:

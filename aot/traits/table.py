@@ -124,7 +124,7 @@ TRAITS: dict[type, Traits] = {
     ),
     schema.Softmax: Traits(layout=loops.AXIS),
     schema.LayerNorm: Traits(layout=loops.LAST_AXES),
-    schema.Attention: Traits(),
+    schema.Attention: Traits(layout=loops.ATTENTION),
     schema.Reshape: dataclasses.replace(_REARRANGES, layout=loops.RESHAPE, evaluate=evaluators.reshape),
     # Transposes have no layout rule: choose_layout takes all of them away.
     schema.Transpose: dataclasses.replace(_REARRANGES, evaluate=evaluators.transpose),

@@ -30,7 +30,9 @@ struct ChoiceOptions {
   bool views = true; // false: the result needs memory of its own
   bool float16 = false; // computes in Float16 what XNNPACK has in that
   size_t winograd_tile = 0; // the largest that convolutions are computed in: 0, for sums of products, 2 or 4
-  bool bfloat16 = false; // rounds both sides of products with constants to BFloat16
+  bool bfloat16 = false; // rounds both sides of products with constants, and of those of attention, to BFloat16
+  // A type of 16 bits to which all that reads the first result rounds it.
+  DType rounds_result_to = DType::Float32;
 };
 
 using MakeKernel = std::function<std::unique_ptr<Kernel>(const NodeContext& node)>;

@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -53,6 +54,7 @@ class Planner {
   // Returns, by node, what may be part of a pass.
   std::vector<bool> choose_all(const PlanOptions& options, const std::vector<bool>& empty) {
     std::vector<bool> can_fuse;
+    const std::vector<DType> rounded = find_rounded();
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       const bool alone = !empty.empty() && has_any(i, empty);
       ChoiceOptions choice;
@@ -60,6 +62,7 @@ class Planner {
       choice.float16 = options.float16;
       choice.winograd_tile = options.winograd_tile;
       choice.bfloat16 = options.bfloat16;
+      choice.rounds_result_to = rounded[blob_.node(i).outputs()->Get(0)];
       plan_.choices.push_back(choose(i, choice));
       const Choice& chosen = plan_.choices.back();
       const bool fuses = options.fuse_elementwise && !alone;
@@ -105,6 +108,26 @@ class Planner {
       result[blob_.state(s).update()] = true;
     }
     return result;
+  }
+
+  // By value: the type of 16 bits to which all that reads it casts it, else Float32.
+  std::vector<DType> find_rounded() const {
+    const std::vector<bool> results = find_results();
+    std::vector<std::optional<DType>> types(blob_.num_values());
+    for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
+      const schema::Node& node = blob_.node(i);
+      const DType made = types_[node.outputs()->Get(0)].dtype;
+      const bool rounds = node.attributes_type() == schema::Attributes::Cast && is_reduced_float(made);
+      for_each_input(blob_, i, [&](uint32_t id) {
+        const bool agrees = rounds && !results[id] && types[id].value_or(made) == made;
+        types[id] = agrees ? made : DType::Float32;
+      });
+    }
+    std::vector<DType> rounded;
+    for (const std::optional<DType>& type : types) {
+      rounded.push_back(type.value_or(DType::Float32));
+    }
+    return rounded;
   }
 
   // By node.
@@ -373,7 +396,7 @@ std::string reason_for_no_bfloat16(const Plan& plan) {
   if (std::any_of(plan.choices.begin(), plan.choices.end(), [](const Choice& choice) { return choice.bfloat16; })) {
     return "";
   }
-  return Cpu::get().bfloat16 ? "there is none of float32 with a constant that is large enough"
+  return Cpu::get().bfloat16 ? "there is no attention, and none of float32 with a constant that is large enough"
                              : "this CPU has no instructions for it";
 }
 

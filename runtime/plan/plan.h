@@ -47,7 +47,7 @@ struct PlanOptions {
   bool fuse_elementwise = true;
   bool float16 = false; // lets XNNPACK compute in Float16 around products
   size_t winograd_tile = 0; // as in ChoiceOptions
-  bool bfloat16 = false; // lets products with constants round both to BFloat16
+  bool bfloat16 = false; // as in ChoiceOptions
 };
 
 // Puts as many elementwise nodes as the order of computation allows into each pass, if that is asked for. `types` are

@@ -39,6 +39,7 @@ needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the co
 WINDOW = "kernel=(2, 2) stride=(2, 2) padding=(0, 1, 1, 0)"
 CONV = "stride=(1, 1) padding=(0, 1, 1, 0) dilation=(1, 1)"
 IMAGE, PIXELS = "Float32[2, 4, 4, 2]", "Float32[2, 3]"
+INT8_ROWS = "Float32[2, 2, 7, 1]", "Int8[2, 2, 7, 1]"  # scale and zero point
 FLOATS = [k.name for k in BinaryKind if not k.name.startswith("Bit")]
 EXAMPLES = [
     *(
@@ -71,6 +72,14 @@ EXAMPLES = [
     *((("Bool[2, 3]",), f"Bool[3] = Reduce(%a) kind={k} axes=(0)") for k in ("Any", "All")),
     ((IMAGE,), f"{IMAGE} = Softmax(%a) axis=1"),
     ((IMAGE, "Float32[4, 2]"), f"{IMAGE} = LayerNorm(%a, %b) axes=2 epsilon=0.001"),
+    (
+        ("Float32[2, 4, 3, 6]", "Float32[2, 2, 7, 6]", "Float32[2, 2, 7, 5]", "Float32[2, 1, 3, 7]"),
+        "Float32[2, 4, 3, 5] = Attention(%a, %b, %c, %d) scale=0.5 causal=False",
+    ),
+    (
+        ("Float32[2, 4, 3, 6]", "Int8[2, 2, 7, 6]", "Int8[2, 2, 7, 5]", "Float32[3, 7]", *INT8_ROWS, *INT8_ROWS),
+        "Float32[2, 4, 3, 5] = Attention(%a, %b, %c, %d, %e, %f, %g, %h) scale=0.5 causal=False",
+    ),
     ((IMAGE,), "Float32[8, 2, 1, 4] = Reshape(%a) shape=(8, 2, 1, 4)"),
     ((IMAGE,), "Float32[4, 2, 2, 4] = Transpose(%a) perm=(2, 0, 3, 1)"),
     ((PIXELS,), "Float32[4, 2, 3] = Expand(%a) shape=(4, 2, 3)"),
@@ -126,7 +135,7 @@ class Example:
 
     @staticmethod
     def _text(types, node):
-        lines = [f"in %{name}: {kind}" for name, kind in zip("abc", types, strict=False)]
+        lines = [f"in %{name}: {kind}" for name, kind in zip("abcdefgh", types, strict=False)]
         return "\n".join([*lines, f"%y: {node}", "out %y"])
 
     def of(self, dtype: str) -> "Example":

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
 // Rows of one block; multiples of every panel height where possible.
-constexpr size_t kMaxRows = AttentionBlocks::kMaxRows, kMinRows = 48, kRowMultiple = 24;
+constexpr size_t kMinRows = 48, kFloat32Multiple = 24, kBFloat16Multiple = 32;
 constexpr size_t kMinParallelWork = 100000; // multiplications
 constexpr size_t kMinParallelMask = 100000; // elements
 
@@ -57,6 +58,7 @@ size_t Attention::reshape(const AttentionParameters& parameters, size_t num_thre
   problem_.keys = key[rank - 2];
   problem_.group = rank < 3 || key[rank - 3] == 0 ? 1 : query[rank - 3] / key[rank - 3];
   problem_.scale = parameters.scale;
+  problem_.bfloat16 = parameters.bfloat16;
   problem_.causal = parameters.causal;
   problem_.start = parameters.start;
   heads_ = key.numel(0, rank - 2);
@@ -94,13 +96,14 @@ size_t Attention::scratch_of_rows(size_t num_threads) {
   }
 
   // Long blocks pack keys less often; short ones keep all threads busy.
-  size_t blocks = (total + kMaxRows - 1) / kMaxRows;
+  const size_t multiple = problem_.bfloat16 ? kBFloat16Multiple : kFloat32Multiple;
+  const size_t max_rows = AttentionBlocks::kMaxRows / multiple * multiple;
+  size_t blocks = (total + max_rows - 1) / max_rows;
   if (num_threads > 1 && heads_ > 0 && heads_ < 4 * num_threads) {
     blocks = std::max(blocks, std::min((4 * num_threads + heads_ - 1) / heads_, total / kMinRows));
   }
   blocks = std::max<size_t>(blocks, 1);
-  block_rows_ = ((total + blocks - 1) / blocks + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
-  block_rows_ = std::min(block_rows_, total);
+  block_rows_ = std::min(round_up((total + blocks - 1) / blocks, multiple), total);
   scratch_per_thread_ = blocks_.scratch(problem_, block_rows_);
   return scratch_per_thread_ * sizeof(float) * num_threads;
 }

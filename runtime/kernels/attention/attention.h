@@ -22,6 +22,7 @@ struct AttentionParameters {
   bool causal = false; // row i sees keys 0 to start + i
   size_t start = 0;
   bool by_token = false; // axes -2 and -3 in memory are swapped, but not those of the mask
+  bool bfloat16 = false; // rounds both sides of both products to this. REQUIRES: bfloat16_tile(), no Int8
   DType type = DType::Float32; // of key and value: this, BFloat16, Float16, or Int8 with a last axis that is not empty
 };
 

@@ -41,6 +41,7 @@ struct AttentionProblem {
   size_t keys = 0;
   size_t group = 1;
   float scale = 1;
+  bool bfloat16 = false; // more than a few rows round both sides of both products to this
   bool causal = false;
   size_t start = 0; // of causal rows: the last key that the first one sees
 

@@ -85,7 +85,7 @@ void multiply_bfloat16_panels(
       const size_t last = std::min(count, (i / num_panels + 1) * block);
       for (size_t s = i / num_panels * block; s < last; ++s) {
         const size_t* const offsets = rows(s, &strip, &room);
-        tile.multiply(strip, panel, bfloat16_panel_width(output.columns - column), sums);
+        tile.multiply(strip, panel, bfloat16_panel_width(output.columns - column), sums, kBFloat16Columns);
         finish(output, sums, offsets, tile.rows(strip), column);
       }
     }
@@ -129,7 +129,7 @@ void multiply_bfloat16_into(
           first = from[r] != kNoRow && size == 0 ? from[r] : first;
           size += from[r] == kNoRow ? 0 : columns;
         }
-        tile.multiply(strip, panel, bfloat16_panel_width(columns - column), sums);
+        tile.multiply(strip, panel, bfloat16_panel_width(columns - column), sums, kBFloat16Columns);
         finish(part, sums, offsets.data(), used, column);
       }
     }

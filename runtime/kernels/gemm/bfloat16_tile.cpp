@@ -58,7 +58,7 @@ ETX_DOT inline __attribute__((always_inline)) void add_runs(
 
 template <size_t R, size_t N>
 ETX_DOT void multiply_dot(
-    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t /*width*/, float* sums) {
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t /*width*/, float* sums, size_t stride) {
   __m512 sum[R][N];
 #pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
@@ -88,14 +88,15 @@ ETX_DOT void multiply_dot(
   for (size_t r = 0; r < R; ++r) {
 #pragma GCC unroll 2
     for (size_t n = 0; n < N; ++n) {
-      _mm512_storeu_ps(sums + r * kBFloat16Columns + n * 16, sum[r][n]);
+      _mm512_storeu_ps(sums + r * stride + n * 16, sum[r][n]);
     }
   }
 }
 
 template <size_t R>
-void multiply_dot_rows(const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
-  (width == kBFloat16Columns ? multiply_dot<R, 2> : multiply_dot<R, 1>)(x, first, panel, width, sums);
+void multiply_dot_rows(
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums, size_t stride) {
+  (width == kBFloat16Columns ? multiply_dot<R, 2> : multiply_dot<R, 1>)(x, first, panel, width, sums, stride);
 }
 
 // ---- AMX: tiles 0 to 3 are sums of two times two tiles of 16 x 16, tiles 4 and 5 rows of x, 6 and 7 columns.
@@ -122,13 +123,13 @@ ETX_TILES void end_tiles() {
   _tile_release();
 }
 
-ETX_TILES void multiply_tiles(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
+ETX_TILES void multiply_tiles(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride) {
   finish_memory(sums);
   const size_t x_bytes = x.stride * sizeof(uint16_t);
   const size_t w_bytes = width * 2 * sizeof(uint16_t);
-  const size_t y_bytes = kBFloat16Columns * sizeof(float);
+  const size_t y_bytes = stride * sizeof(float);
   const size_t step = kTileDepth * width;
-  float* const lower_sums = sums + kTileRows * kBFloat16Columns;
+  float* const lower_sums = sums + kTileRows * stride;
   const bool two_rows = x.counts[1] > 0, two_columns = width == kBFloat16Columns;
   _tile_zero(0);
   _tile_zero(1);
@@ -189,7 +190,7 @@ constexpr BFloat16Tile kTiles{
 // BFDOT: R rows by 8 columns, of each vector with the two numbers of 4 columns.
 template <size_t R>
 ETX_DOT void multiply_dot(
-    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums, size_t stride) {
   float32x4_t sum[R][2];
 #pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
@@ -209,15 +210,16 @@ ETX_DOT void multiply_dot(
   add_runs(x, first, add);
 #pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
-    vst1q_f32(sums + r * kBFloat16Columns, sum[r][0]);
-    vst1q_f32(sums + r * kBFloat16Columns + 4, sum[r][1]);
+    vst1q_f32(sums + r * stride, sum[r][0]);
+    vst1q_f32(sums + r * stride + 4, sum[r][1]);
   }
 }
 
 template <size_t R>
-void multiply_dot_rows(const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums) {
+void multiply_dot_rows(
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums, size_t stride) {
   for (size_t column = 0; column < width; column += 8) {
-    multiply_dot<R>(x, first, panel + 2 * column, width, sums + column);
+    multiply_dot<R>(x, first, panel + 2 * column, width, sums + column, stride);
   }
 }
 
@@ -227,7 +229,7 @@ void multiply_dot_rows(const BFloat16Rows& x, const uint16_t* first, const uint1
 
 constexpr size_t kDotRows = 8;
 
-void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums) {
+void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride) {
   constexpr decltype(&multiply_dot_rows<1>) kMultiply[kDotRows] = {
       multiply_dot_rows<1>,
       multiply_dot_rows<2>,
@@ -238,7 +240,7 @@ void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t wi
       multiply_dot_rows<7>,
       multiply_dot_rows<8>};
   for (size_t g = 0; g < kBFloat16Rows / kDotRows && x.counts[g] > 0; ++g) {
-    kMultiply[x.counts[g] - 1](x, x.groups[g], panel, width, sums + g * kDotRows * kBFloat16Columns);
+    kMultiply[x.counts[g] - 1](x, x.groups[g], panel, width, sums + g * kDotRows * stride, stride);
   }
 }
 

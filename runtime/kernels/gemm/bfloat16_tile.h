@@ -52,9 +52,9 @@ struct BFloat16Tile {
   // Between these two a thread multiplies.
   void (*begin)();
   void (*end)();
-  // sums[(g * group_rows + r) * kBFloat16Columns + j] = sum over k of row r of group g [k] * panel[k][j], for each column of
-  // a panel of `width`.
-  void (*multiply)(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums);
+  // sums[(g * group_rows + r) * stride + j] = sum over k of row r of group g [k] * panel[k][j], for each column of a panel
+  // of `width`. May write anything to the other columns of kBFloat16Columns.
+  void (*multiply)(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride);
 
   size_t groups() const { // that are multiplied at a time
     return kBFloat16Rows / group_rows;

@@ -37,38 +37,44 @@ constexpr size_t kTile = kVectors * kLanes;
 // pack() writes whole vectors, each one over what the last one wrote too much.
 static_assert(kRows <= kLanes || kRows % kLanes == 0, "a panel is filled by whole vectors");
 
-// Writes to[c * stride + r] = scale * from[r * from_stride + c] for `rows` rows, 0 for those up to
-// `stride`. May write kLanes - 1 floats more.
-inline HWY_NOINLINE void pack(
-    const float* from, size_t from_stride, size_t rows, size_t width, size_t stride, float scale, float* to) {
-  const Vector factor = hn::Set(kFloats, scale);
+// Calls store(v, c, r) with a vector of column c of rows r, r + 1, ..., for `rows` rows, zeros for those up to `stride`;
+// the last vector may be of more rows. load(r, c, count) is `count` numbers of row r from column c on.
+template <typename Load, typename Store>
+HWY_INLINE void transpose(const Load& load, size_t rows, size_t width, size_t stride, const Store& store) {
   for (size_t c = 0; c < width; c += kLanes) {
     const size_t columns = std::min(kLanes, width - c);
     for (size_t r = 0; r < stride; r += kLanes) {
       Vector v[kLanes];
       HWY_UNROLL(16)
       for (size_t i = 0; i < kLanes; ++i) {
-        const float* row = from + (r + i) * from_stride + c;
-        if (r + i >= rows) {
-          v[i] = hn::Zero(kFloats);
-        } else {
-          v[i] = hn::Mul(factor, columns == kLanes ? hn::LoadU(kFloats, row) : hn::LoadN(kFloats, row, columns));
-        }
+        v[i] = r + i < rows ? load(r + i, c, columns) : hn::Zero(kFloats);
       }
       transpose_square(v);
-      float* out = to + c * stride + r;
       if (columns == kLanes) {
         HWY_UNROLL(16)
         for (size_t i = 0; i < kLanes; ++i) {
-          hn::StoreU(v[i], kFloats, out + i * stride);
+          store(v[i], c + i, r);
         }
       } else {
         for (size_t i = 0; i < columns; ++i) {
-          hn::StoreU(v[i], kFloats, out + i * stride);
+          store(v[i], c + i, r);
         }
       }
     }
   }
+}
+
+// Writes to[c * stride + r] = scale * from[r * from_stride + c] for `rows` rows, 0 for those up to
+// `stride`. May write kLanes - 1 floats more.
+inline HWY_NOINLINE void pack(
+    const float* from, size_t from_stride, size_t rows, size_t width, size_t stride, float scale, float* to) {
+  const Vector factor = hn::Set(kFloats, scale);
+  const auto load = [&](size_t r, size_t c, size_t count) HWY_ATTR {
+    const float* const at = from + r * from_stride + c;
+    return hn::Mul(factor, count == kLanes ? hn::LoadU(kFloats, at) : hn::LoadN(kFloats, at, count));
+  };
+  const auto store = [&](Vector v, size_t c, size_t r) HWY_ATTR { hn::StoreU(v, kFloats, to + c * stride + r); };
+  transpose(load, rows, width, stride, store);
 }
 
 template <size_t kValue>

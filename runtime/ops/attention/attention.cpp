@@ -5,6 +5,7 @@
 
 #include "attention_kernel.h"
 #include "runtime/ops/common/choose.h"
+#include "runtime/ops/gemm/low_precision_weight.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -123,9 +124,22 @@ Status infer_attention(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, y);
 }
 
+// Whether query, key and value are in BFloat16, and so is what becomes of the result.
+bool is_of_bfloat16(const NodeContext& node, const ChoiceOptions& options) {
+  const auto is_exact = [&](size_t i) { return node.input(i).exact_in == DType::BFloat16; };
+  return is_exact(0) && is_exact(1) && is_exact(2) && options.rounds_result_to == DType::BFloat16;
+}
+
 Choice choose_attention(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   Choice choice = choose_only_kernel<make_attention>(node, cpu, options);
-  return node.is_quantized() ? choice : std::move(choice).reading({1, 2}, {DType::BFloat16, DType::Float16});
+  if (node.is_quantized() || node.input(1).dtype == DType::Int8) {
+    return choice;
+  }
+  if (cpu.bfloat16 && (options.bfloat16 || is_of_bfloat16(node, options))) {
+    const char* const reason = options.bfloat16 ? kForcedBFloat16 : "Its operands and its result are in BFloat16.";
+    choice = Choice::kernel(make_bfloat16_attention, reason).in_bfloat16();
+  }
+  return std::move(choice).reading({1, 2}, {DType::BFloat16, DType::Float16});
 }
 
 Status infer_rotary_embedding(const NodeContext& node, Span<TensorType> outputs) {

@@ -4,6 +4,7 @@
 #include "runtime/ops/op.h"
 
 namespace executorch::backends::et_xnnpack {
+
 AttentionParameters attention_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Attention>();
   AttentionParameters parameters;
@@ -19,6 +20,12 @@ AttentionParameters attention_parameters(const NodeContext& node) {
   parameters.start = static_cast<size_t>(node.sizes().resolve(attributes.start()));
   parameters.by_token = attributes.by_token();
   parameters.type = node.input(1).dtype;
+  return parameters;
+}
+
+AttentionParameters bfloat16_attention_parameters(const NodeContext& node) {
+  AttentionParameters parameters = attention_parameters(node);
+  parameters.bfloat16 = true;
   return parameters;
 }
 

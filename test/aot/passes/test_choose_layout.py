@@ -77,3 +77,56 @@ def test_residual_and_squeeze_excite(check):
         out %l
         """,
     )
+
+
+def test_attention_with_heads_of_tokens_side_by_side(check):
+    check(
+        choose_layout,
+        """
+        range s0 1..9 hint 5
+        in %x: BFloat16[2, s0, 3, 4]
+        in %k: Float32[2, s0, 3, 4]
+        in %m: Float32[1, 3, s0, s0]
+        %xt: BFloat16[2, 3, s0, 4] = Transpose(%x) perm=(0, 2, 1, 3)
+        %q: Float32[2, 3, s0, 4] = Cast(%xt) dtype=Float32
+        %kt: Float32[2, 3, s0, 4] = Transpose(%k) perm=(0, 2, 1, 3)
+        %a: Float32[2, 3, s0, 4] = Attention(%q, %kt, %kt, %m) scale=0.5 causal=False
+        %b: BFloat16[2, 3, s0, 4] = Cast(%a) dtype=BFloat16
+        %y: BFloat16[2, s0, 3, 4] = Transpose(%b) perm=(0, 2, 1, 3)
+        out %y
+        """,
+        """
+        range s0 1..9 hint 5
+        in %x: BFloat16[2, s0, 3, 4]
+        in %k: Float32[2, s0, 3, 4]
+        in %m: Float32[1, 3, s0, s0]
+        %q: Float32[2, s0, 3, 4] = Cast(%x) dtype=Float32
+        %a: Float32[2, s0, 3, 4] = Attention(%q, %k, %k, %m) scale=0.5 causal=False by_token=True
+        %b: BFloat16[2, s0, 3, 4] = Cast(%a) dtype=BFloat16
+        out %b
+        """,
+    )
+
+
+def test_attention_stays_where_moving_it_gains_nothing(check):
+    head = """
+        in %q: Float32[2, 3, 5, 4]
+        in %k: Float32[2, 3, 5, 4]
+        in %x: Float32[2, 5, 3, 4]
+        %v: Float32[2, 3, 5, 4] = Transpose(%x) perm=(0, 2, 1, 3)
+        %a: Float32[2, 3, 5, 4] = Attention(%q, %k, %v) scale=0.5 causal=True
+        out %a
+    """
+    check(choose_layout, head, head)
+
+
+def test_attention_without_heads_has_one_layout(check):
+    before = """
+        in %q: Float32[5, 4]
+        in %k: Float32[4, 5]
+        %t: Float32[5, 4] = Transpose(%k) perm=(1, 0)
+        %a: Float32[5, 4] = Attention(%q, %t, %t) scale=0.5 causal=True
+        %y: Float32[4, 5] = Transpose(%a) perm=(1, 0)
+        out %y
+    """
+    check(choose_layout, before, before)
