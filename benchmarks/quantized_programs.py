@@ -45,14 +45,17 @@ class Scheme:
     runtime_options: dict[str, bool] = dataclasses.field(default_factory=dict)  #: of et_xnnpack; others have none
 
 
+_BF16 = {"force_bf16": True}
 _GROUPED = "INT8_DYNAMIC_INT4_WEIGHT_PER_GROUP"  # with zero points, which the official delegate does not take
 SCHEMES = {
     "fp32": Scheme("fp32"),
     "fp16": Scheme("fp16", dtype="float16"),
     "bf16": Scheme("bf16", dtype="bfloat16"),
-    "force_bf16": Scheme("fp32, bf16 inside", runtime_options={"force_bf16": True}),
+    "force_bf16": Scheme("fp32, bf16 inside", runtime_options=_BF16),
     "static": Scheme("static int8", "INT8_STATIC_PER_CHANNEL"),
     "dynamic": Scheme("dynamic int8", "INT8_DYNAMIC"),
+    "static_bf16": Scheme("static int8, bf16 inside", "INT8_STATIC_PER_CHANNEL", runtime_options=_BF16),
+    "dynamic_bf16": Scheme("dynamic int8, bf16 inside", "INT8_DYNAMIC", runtime_options=_BF16),
     "8da4w_32": Scheme("8da4w, groups of 32", options={"group_size": 32}, images=False),
     "8da4w_128": Scheme("8da4w, groups of 128", options={"group_size": 128}, images=False),
     "8da4w_recipe": Scheme("8da4w, our recipe", _GROUPED, {"group_size": 32}, images=False),

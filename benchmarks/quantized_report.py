@@ -10,7 +10,11 @@ BASE, *PEERS = (e for e in engines.NAMES if e != OURS)
 ENGINES = (OURS, BASE, *PEERS)
 TITLES = {OURS: "ours", BASE: "official", **{e: engines.get(e).TITLE for e in PEERS}}
 #: Schemes that others have, too, by the section that compares them.
-COMPARED = {"int8": ("static", "dynamic"), "bfloat16": ("bf16", "force_bf16")}
+COMPARED = {
+    "int8": ("static", "dynamic"),
+    "int8 with bfloat16": ("static_bf16", "dynamic_bf16"),
+    "bfloat16": ("bf16", "force_bf16"),
+}
 
 
 def report(results) -> str:

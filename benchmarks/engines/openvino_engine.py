@@ -7,7 +7,7 @@ from ._onnx import prepare
 
 __all__ = ["SCHEMES", "TITLE", "convert", "load", "prepare"]
 TITLE = "OpenVINO"
-SCHEMES = ("static", "force_bf16")
+SCHEMES = ("static", "static_bf16", "force_bf16")
 _PRECISION = "precision"  # the file that names another than float32
 
 
@@ -35,10 +35,11 @@ def load(folder, threads):
 
 def convert(module, inputs, folder, scheme, calibration):
     assert scheme in SCHEMES, scheme
-    if scheme == "static":
-        return _quantize(module, inputs, folder, calibration)
-    (folder / _PRECISION).write_text("bf16")
-    return prepare(module, inputs, folder)
+    if scheme != "static":
+        (folder / _PRECISION).write_text("bf16")
+    if scheme == "force_bf16":
+        return prepare(module, inputs, folder)
+    return _quantize(module, inputs, folder, calibration)
 
 
 def _quantize(module, inputs, folder, calibration):

@@ -102,11 +102,7 @@ class BFloat16Products {
   void add_values(size_t panel, size_t visible, const float* weights, const float* keep, float* output) const {
     const size_t depth = padded(visible), stride = output_stride(p_);
     for (size_t r = 0; r < panel; ++r) {
-      for (size_t k = 0; k < depth; k += kLanes) {
-        // Rows of weights end with a whole vector.
-        const Vector weight = hn::LoadU(kFloats, weights + r * kKeys + k);
-        hn::StoreU(narrow_bfloat16(weight), kReducedFloats, weights_ + r * weights_stride() + k);
-      }
+      tile_.round(weights + r * kKeys, weights_ + r * weights_stride(), depth);
     }
     const BFloat16Rows x = rows_of(weights_, weights_stride(), panel, depth);
     const size_t panel_depth = padded(keys_);

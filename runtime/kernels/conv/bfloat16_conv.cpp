@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "runtime/kernels/gemm/bfloat16_panels.h"
-#include "runtime/kernels/simd/reduced_float.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -42,7 +41,7 @@ size_t seen(const ConvParameters::Axis& axis, size_t count, size_t kernel) {
 }
 
 void round_run(const float* from, uint16_t* to, size_t count) {
-  narrow(DType::BFloat16, from, to, count);
+  bfloat16_tile()->round(from, to, count);
 }
 
 void round_run(const uint16_t* from, uint16_t* to, size_t count) {

@@ -7,7 +7,6 @@
 #include "bfloat16_panels.h"
 #include "low_precision_product.h"
 #include "runtime/kernels/simd/isa.h"
-#include "runtime/kernels/simd/reduced_float.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/gemm/bfloat16_product.cpp"
@@ -78,7 +77,7 @@ void round_rows(const LowPrecisionProduct& p, size_t row, size_t rows, uint16_t*
   const size_t stride = row_stride(p.depth), depth = padded_depth(p.depth);
   parallel_for(pool, rows, kRoundingGrain / (depth + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r) {
-      narrow(DType::BFloat16, p.x + (row + r) * p.x_stride, to + r * stride, p.depth);
+      bfloat16_tile()->round(p.x + (row + r) * p.x_stride, to + r * stride, p.depth);
       std::fill_n(to + r * stride + p.depth, depth - p.depth, uint16_t{0});
     }
   });
