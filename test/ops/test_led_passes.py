@@ -139,3 +139,24 @@ def test_all_products_between_bfloat16_are_of_bfloat16():
     (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
     lines = [line for line in et_xnnpack.inspect(delegate.processed_bytes).splitlines() if " Linear: " in line]
     assert len(lines) == 3 and all(" Linear: kernel in BFloat16." in line for line in lines)
+
+
+@pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16))
+def test_depthwise_convolutions_read_16_bits(dtype):
+    """There is no pass that widens the image; results are those of eager PyTorch."""
+    torch.manual_seed(0)
+    model = nn.Conv2d(21, 21, 3, padding=1, stride=2, groups=21).eval().to(dtype)
+    height, width = torch.export.Dim("h", min=3, max=19), torch.export.Dim("w", min=3, max=40)
+    exported = torch.export.export(
+        model, (torch.rand(2, 21, 19, 40).to(dtype),), dynamic_shapes=({2: height, 3: width},)
+    )
+    edge = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner(require_full_delegation=True)])
+    (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
+    plan = et_xnnpack.inspect(delegate.processed_bytes).partition("plan for this CPU")[2]
+    assert plan.count(" Conv2d: kernel.") == 1 and plan.count(" Cast: ") == 1
+    method = Runtime.get().load_program(edge.to_executorch().buffer).load_method("forward")
+    for size in ((19, 40), (7, 3), (3, 13), (18, 27)):
+        x = torch.randn(2, 21, *size).to(dtype)
+        with torch.no_grad():
+            expected = model(x)
+        torch.testing.assert_close(method.execute((x,))[0], expected, rtol=0.02, atol=0.01)

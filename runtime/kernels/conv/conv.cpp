@@ -131,6 +131,7 @@ StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_th
   const auto axis = [&](size_t i, const ConvParameters::Axis& a) {
     return Depthwise::Axis{p.input[i], p.output[i], p.weight[i], a.stride, a.padding, a.dilation};
   };
+  conv_.input_type = p.input_type;
   conv_.type = p.precision.type;
   conv_.scale = scales_.scale();
   conv_.zero_point = scales_.zero_point();
@@ -147,7 +148,7 @@ StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_th
 // With what changes from run to run. REQUIRES: there are channels
 Depthwise DepthwiseConv::prepare(const KernelArguments& arguments) const {
   Depthwise conv = conv_;
-  conv.input = arguments.input<float>(0);
+  conv.input = arguments.input<void>(0);
   conv.weight = arguments.input<void>(1);
   if (!packs_weight_) {
     const size_t taps = conv.height.kernel * conv.width.kernel;

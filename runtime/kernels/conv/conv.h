@@ -22,7 +22,7 @@ struct ConvParameters {
   };
 
   Shape input; // [N, H, W, groups * IC]
-  DType input_type = DType::Float32; // of BFloat16Conv also BFloat16
+  DType input_type = DType::Float32; // of BFloat16Conv also BFloat16, of DepthwiseConv the weight's type of 16 bits
   Shape weight; // [groups * OC, KH, KW, IC]
   Shape output; // [N, OH, OW, groups * OC]
   Axis height, width;

@@ -44,9 +44,9 @@ ptrdiff_t origin_of(const Depthwise::Axis& axis, size_t position) {
   return static_cast<ptrdiff_t>(position * axis.stride) - static_cast<ptrdiff_t>(axis.padding);
 }
 
-template <bool kPartial>
-HWY_INLINE Vector load(const float* x, size_t count) {
-  return kPartial ? hn::LoadN(kFloats, x, count) : hn::LoadU(kFloats, x);
+template <typename Image, bool kPartial>
+HWY_INLINE Vector load(const typename Image::Element* x, size_t count) {
+  return kPartial ? Image().load(x, count) : Image().load(x);
 }
 
 HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
@@ -55,10 +55,10 @@ HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
 
 // kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial
 // vector holds the last channels.
-template <typename Weights, size_t kCount, size_t N, bool kPartial>
+template <typename Image, typename Weights, size_t kCount, size_t N, bool kPartial>
 HWY_NOINLINE void convolve(
     const Depthwise& conv,
-    const float* input, // where tap (0, 0) of the first pixel would be
+    const typename Image::Element* input, // where tap (0, 0) of the first pixel would be
     Taps rows,
     Taps columns,
     size_t channel,
@@ -81,16 +81,16 @@ HWY_NOINLINE void convolve(
   for (size_t r = rows.begin; r < rows.end; ++r) {
     const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) +
         (r * conv.width.kernel + columns.begin) * channels + channel;
-    const float* x =
+    const auto* x =
         input + static_cast<ptrdiff_t>(r) * row_step + static_cast<ptrdiff_t>(columns.begin * tap_step + channel);
     for (size_t c = columns.begin; c < columns.end; ++c, weight += channels, x += tap_step) {
       HWY_UNROLL(4)
       for (size_t n = 0; n < N; ++n) {
         const Vector w = kPartial ? weights[n].load(weight + n * kLanes, left) : weights[n].load(weight + n * kLanes);
-        const float* pixel = x + n * kLanes;
+        const auto* pixel = x + n * kLanes;
         HWY_UNROLL(12)
         for (size_t i = 0; i < kCount; ++i) {
-          sum[i][n] = hn::MulAdd(load<kPartial>(pixel + i * pixel_step, left), w, sum[i][n]);
+          sum[i][n] = hn::MulAdd(load<Image, kPartial>(pixel + i * pixel_step, left), w, sum[i][n]);
         }
       }
     }
@@ -98,8 +98,9 @@ HWY_NOINLINE void convolve(
   HWY_UNROLL(4)
   for (size_t n = 0; n < N; ++n) {
     const size_t from = channel + n * kLanes;
-    const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<kPartial>(conv.bias + from, left);
-    const Vector scale = conv.scale == nullptr ? hn::Set(kFloats, 1) : load<kPartial>(conv.scale + from, left);
+    const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<FromFloat32, kPartial>(conv.bias + from, left);
+    const Vector scale =
+        conv.scale == nullptr ? hn::Set(kFloats, 1) : load<FromFloat32, kPartial>(conv.scale + from, left);
     HWY_UNROLL(12)
     for (size_t i = 0; i < kCount; ++i) {
       const Vector y = finish(conv, hn::MulAdd(sum[i][n], scale, bias));
@@ -114,54 +115,62 @@ HWY_NOINLINE void convolve(
 }
 
 // What all pixels of one row of the output have in common.
+template <typename Element>
 struct OutputRow {
   const Depthwise& conv;
-  const float* input; // where tap (0, 0) of the window of column 0 would be without padding
+  const Element* input; // where tap (0, 0) of the window of column 0 would be without padding
   Taps taps;
   float* output;
 
-  const float* input_at(size_t column) const {
+  const Element* input_at(size_t column) const {
     return input + origin_of(conv.width, column) * static_cast<ptrdiff_t>(conv.channels);
   }
 };
 
 // Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
-template <typename Weights, size_t kCount, size_t N>
-void convolve_inner(const OutputRow& row, size_t begin, size_t end, size_t channels_begin, size_t channels_end) {
+template <typename Image, typename Weights, size_t kCount, size_t N>
+void convolve_inner(
+    const OutputRow<typename Image::Element>& row,
+    size_t begin,
+    size_t end,
+    size_t channels_begin,
+    size_t channels_end) {
   const Taps all{0, row.conv.width.kernel};
   for (size_t channel = channels_begin; channel < channels_end; channel += N * kLanes) {
     for (size_t i = begin; i < end; i += kCount) {
       const size_t column = std::min(i, end - kCount); // the last ones overlap those before
-      convolve<Weights, kCount, N, false>(
+      convolve<Image, Weights, kCount, N, false>(
           row.conv, row.input_at(column), row.taps, all, channel, row.output + column * row.conv.channels);
     }
   }
 }
 
-template <typename Weights>
-void convolve_pixel(const OutputRow& row, size_t column, size_t channel) {
+template <typename Image, typename Weights>
+void convolve_pixel(const OutputRow<typename Image::Element>& row, size_t column, size_t channel) {
   const size_t channels = row.conv.channels;
   const Taps columns = taps_inside(row.conv.width, origin_of(row.conv.width, column));
-  const float* input = row.input_at(column);
+  const auto* input = row.input_at(column);
   float* output = row.output + column * channels;
   for (; channel + kEdgeVectors * kLanes <= channels; channel += kEdgeVectors * kLanes) {
-    convolve<Weights, 1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
+    convolve<Image, Weights, 1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
   }
   for (; channel + kLanes <= channels; channel += kLanes) {
-    convolve<Weights, 1, 1, false>(row.conv, input, row.taps, columns, channel, output);
+    convolve<Image, Weights, 1, 1, false>(row.conv, input, row.taps, columns, channel, output);
   }
   if (channel < channels) {
-    convolve<Weights, 1, 1, true>(row.conv, input, row.taps, columns, channel, output);
+    convolve<Image, Weights, 1, 1, true>(row.conv, input, row.taps, columns, channel, output);
   }
 }
 
-template <typename Weights>
+template <typename Image, typename Weights>
 void convolve_row(const Depthwise& conv, size_t index, float* output) {
   const Depthwise::Axis &height = conv.height, &width = conv.width;
   const size_t channels = conv.channels;
   const ptrdiff_t top = origin_of(height, index % height.output);
-  const float* image = conv.input + index / height.output * height.input * width.input * channels;
-  const OutputRow row{
+  using Element = typename Image::Element;
+  const Element* image =
+      static_cast<const Element*>(conv.input) + index / height.output * height.input * width.input * channels;
+  const OutputRow<Element> row{
       conv, image + top * static_cast<ptrdiff_t>(width.input * channels), taps_inside(height, top), output};
 
   // Pixels [begin, end) see whole rows of taps.
@@ -176,24 +185,31 @@ void convolve_row(const Depthwise& conv, size_t index, float* output) {
   const size_t pairs = channels / (2 * kLanes) * (2 * kLanes);
   size_t inner_channels = whole;
   if (count >= kPixels) {
-    convolve_inner<Weights, kPixels, 1>(row, begin, end, 0, whole);
+    convolve_inner<Image, Weights, kPixels, 1>(row, begin, end, 0, whole);
   } else if (kPixels > 8 && count >= 8) {
-    convolve_inner<Weights, 8, 1>(row, begin, end, 0, whole);
+    convolve_inner<Image, Weights, 8, 1>(row, begin, end, 0, whole);
   } else if (count >= 4) {
-    convolve_inner<Weights, 4, 2>(row, begin, end, 0, pairs);
-    convolve_inner<Weights, 4, 1>(row, begin, end, pairs, whole);
+    convolve_inner<Image, Weights, 4, 2>(row, begin, end, 0, pairs);
+    convolve_inner<Image, Weights, 4, 1>(row, begin, end, pairs, whole);
   } else {
     inner_channels = 0;
   }
   for (size_t i = 0; i < width.output; ++i) {
     const bool inside = i >= begin && i < end;
-    convolve_pixel<Weights>(row, i, inside ? inner_channels : 0);
+    convolve_pixel<Image, Weights>(row, i, inside ? inner_channels : 0);
   }
 }
 
 void depthwise_row(const Depthwise& conv, size_t index, float* output) {
-  with_weights(
-      conv.type, conv.zero_point, [&](auto weights) HWY_ATTR { convolve_row<decltype(weights)>(conv, index, output); });
+  with_weights(conv.type, conv.zero_point, [&](auto weights) HWY_ATTR {
+    using Weights = decltype(weights);
+    if constexpr (sizeof(typename Weights::Element) == sizeof(uint16_t)) {
+      if (conv.input_type == conv.type) {
+        return convolve_row<Weights, Weights>(conv, index, output);
+      }
+    }
+    convolve_row<FromFloat32, Weights>(conv, index, output);
+  });
 }
 
 } // namespace HWY_NAMESPACE

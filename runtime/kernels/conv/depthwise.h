@@ -17,7 +17,8 @@ struct Depthwise {
 
   size_t images = 0, channels = 0;
   Axis height{}, width{};
-  const float* input = nullptr;
+  const void* input = nullptr;
+  DType input_type = DType::Float32; // this, or `type` if that is Float16 or BFloat16
   const void* weight = nullptr; // [height.kernel * width.kernel, channels]
   DType type = DType::Float32; // of the weight: this, Float16, BFloat16 or Int8
   const float* scale = nullptr; // of the weights of each channel; null unless of integers

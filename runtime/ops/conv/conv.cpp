@@ -335,7 +335,12 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   if (choice.bfloat16) {
     return direct ? std::move(choice).leading().reading({0}, {DType::BFloat16}) : choice;
   }
-  return depthwise ? std::move(choice).leading() : choice;
+  if (!depthwise) {
+    return choice;
+  }
+  const TensorType& weight = node.input(1);
+  const bool is_reduced = is_low_precision(weight) && weight.quantization == nullptr;
+  return is_reduced ? std::move(choice).leading().reading({0}, {weight.constant_dtype}) : std::move(choice).leading();
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {

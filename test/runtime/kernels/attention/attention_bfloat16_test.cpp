@@ -2,8 +2,6 @@
 
 // Attention by products of bfloat16, where the CPU has them.
 
-#include <runtime/kernels/simd/reduced_float.h>
-
 #include "kernels/attention/attention_case.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -25,15 +23,10 @@ void check_bfloat16(
   bfloat16.make = plain_kernel<Attention>(parameters);
   check_kernel(bfloat16, expected, tolerance, Isas::OnlyBFloat16);
 
-  const auto narrowed = [](const Tensor& floats_of) {
-    Tensor y(DType::BFloat16, floats_of.shape());
-    narrow(DType::BFloat16, floats_of.data<float>(), y.data<uint16_t>(), y.numel());
-    return y;
-  };
   parameters.type = DType::BFloat16;
   bfloat16.make = plain_kernel<Attention>(parameters);
-  bfloat16.inputs[1] = narrowed(k);
-  bfloat16.inputs[2] = narrowed(v);
+  bfloat16.inputs[1] = narrowed(k, DType::BFloat16);
+  bfloat16.inputs[2] = narrowed(v, DType::BFloat16);
   check_kernel(bfloat16, expected, tolerance, Isas::OnlyBFloat16);
 }
 
@@ -170,10 +163,7 @@ TEST(BFloat16Attention, RoundsFloatsAndFloat16) {
   parameters.type = DType::Float16;
   halves.make = plain_kernel<Attention>(parameters);
   for (const size_t i : {1, 2}) {
-    const Tensor& x = *floats.inputs[i];
-    Tensor y(DType::Float16, x.shape());
-    narrow(DType::Float16, x.data<float>(), y.data<uint16_t>(), y.numel());
-    halves.inputs[i] = y;
+    halves.inputs[i] = narrowed(*floats.inputs[i], DType::Float16);
   }
   const Tensor twice = reference(
       make_case(

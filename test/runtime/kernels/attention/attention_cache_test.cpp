@@ -1,6 +1,4 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <runtime/kernels/simd/reduced_float.h>
-
 #include "kernels/attention/attention_case.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -33,9 +31,7 @@ Stored stored_in(DType type, const Tensor& x) {
     return {x, std::nullopt, std::nullopt, x};
   }
   if (is_reduced_float(type)) {
-    Tensor values(type, x.shape());
-    narrow(type, x.data<float>(), values.data<uint16_t>(), x.numel());
-    return {values, std::nullopt, std::nullopt, rounded(x, type)};
+    return {narrowed(x, type), std::nullopt, std::nullopt, rounded(x, type)};
   }
   Shape rows = x.shape();
   const size_t width = rows.last();

@@ -198,11 +198,15 @@ Tensor iota(DType dtype, const Shape& shape) {
 
 Tensor rounded(Tensor x, DType type) {
   if (is_reduced_float(type)) {
-    std::vector<uint16_t> reduced(x.numel());
-    narrow(type, x.data<float>(), reduced.data(), reduced.size());
-    widen(type, reduced.data(), x.data<float>(), reduced.size());
+    widen(type, narrowed(x, type).data<uint16_t>(), x.data<float>(), x.numel());
   }
   return x;
+}
+
+Tensor narrowed(const Tensor& x, DType type) {
+  Tensor y(type, x.shape());
+  narrow(type, x.data<float>(), y.data<uint16_t>(), x.numel());
+  return y;
 }
 
 void for_each_isa(const std::function<void()>& function, Isas isas) {

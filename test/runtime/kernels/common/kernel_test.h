@@ -79,6 +79,9 @@ Tensor iota(DType dtype, const Shape& shape);
 // What is left of floats in a type of 16 bits; the same in another one.
 Tensor rounded(Tensor x, DType type);
 
+// Floats in a type of 16 bits.
+Tensor narrowed(const Tensor& x, DType type);
+
 // Repeats the values until the shape is full.
 Tensor repeated(const Shape& shape, const std::vector<float>& values);
 

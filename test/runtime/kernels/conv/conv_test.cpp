@@ -154,6 +154,12 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
     const Tensor rounded_y = reference(image, weight, bias, o, shape);
     const Isas isas = precision.rounds_x ? Isas::WithBFloat16 : Isas::Vectors;
     check_kernel(low_precision_case(image, weight), rounded_y, tolerance, isas);
+    if (depthwise) { // and an image of the same type
+      p.input_type = precision.type;
+      const Tensor of_image = reference(rounded(x, precision.type), weight, bias, o, shape);
+      check_kernel(low_precision_case(narrowed(x, precision.type), weight), of_image, tolerance, isas);
+      p.input_type = DType::Float32;
+    }
     if (precision.rounds_x && !o.transposed && o.groups == 1) {
       check_kernel(
           plain_case<BFloat16Conv>(p, {image, weight, bias}, {y.type}, {1}), rounded_y, tolerance, Isas::OnlyBFloat16);
