@@ -338,9 +338,10 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   if (!depthwise) {
     return choice;
   }
-  const TensorType& weight = node.input(1);
-  const bool is_reduced = is_low_precision(weight) && weight.quantization == nullptr;
-  return is_reduced ? std::move(choice).leading().reading({0}, {weight.constant_dtype}) : std::move(choice).leading();
+  choice = std::move(choice).leading();
+  // Not quantized, so of 16 bits.
+  return has_low_precision_weight<schema::Conv2d>(node) ? std::move(choice).reading({0}, {node.input(1).constant_dtype})
+                                                        : choice;
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
