@@ -6,12 +6,13 @@
 
 #include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/gemm/bfloat16_tile.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
 
 // Rows of one block; multiples of every panel height where possible.
-constexpr size_t kMinRows = 48, kFloat32Multiple = 24, kBFloat16Multiple = 32;
+constexpr size_t kMinRows = 48, kFloat32Multiple = 24, kBFloat16Multiple = kBFloat16Rows;
 constexpr size_t kMinParallelWork = 100000; // multiplications
 constexpr size_t kMinParallelMask = 100000; // elements
 

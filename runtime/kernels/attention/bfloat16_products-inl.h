@@ -128,7 +128,7 @@ class BFloat16Products {
 
  private:
   static size_t padded(size_t depth) {
-    return round_up(depth, bfloat16_tile()->depth_multiple);
+    return bfloat16_tile()->padded(depth);
   }
   // Numbers from one row to the next, of queries and keys, and of weights.
   static size_t row_stride(const AttentionProblem& p) {
@@ -158,9 +158,7 @@ class BFloat16Products {
     x.stride = stride;
     x.taps = {&kWholeRow, 1};
     x.run = depth;
-    for (size_t r = 0; r < kBFloat16Rows; r += tile_.group_rows) {
-      x.set_group(r / tile_.group_rows, first + r * stride, std::min(tile_.group_rows, count - std::min(count, r)));
-    }
+    tile_.set_rows(first, count, &x);
     return x;
   }
 

@@ -32,7 +32,7 @@ size_t runs(const ConvParameters& p) {
 
 // Of the panels.
 size_t padded_run(const ConvParameters& p) {
-  return round_up(BFloat16Conv::run_of(p), bfloat16_tile()->depth_multiple);
+  return bfloat16_tile()->padded(BFloat16Conv::run_of(p));
 }
 
 // Pixels of the padded image that the windows of `count` output pixels see.

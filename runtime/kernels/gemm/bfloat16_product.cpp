@@ -57,7 +57,7 @@ constexpr size_t kChunkBytes = 2 << 20, kBlockBytes = 256 << 10;
 constexpr size_t kRoundingGrain = 1 << 14; // numbers
 
 size_t padded_depth(size_t depth) {
-  return round_up(depth, bfloat16_tile()->depth_multiple);
+  return bfloat16_tile()->padded(depth);
 }
 
 size_t row_stride(size_t depth) {
@@ -146,7 +146,7 @@ void multiply_bfloat16(const LowPrecisionProduct& p, void* scratch, pthreadpool_
   output.bias = p.bias;
   output.min = p.min;
   output.max = p.max;
-  const size_t whole_row = 0, chunk = rows_of_chunk(p), group_rows = bfloat16_tile()->group_rows;
+  const size_t whole_row = 0, chunk = rows_of_chunk(p);
   BFloat16Rows x{};
   x.stride = row_stride(p.depth);
   x.taps = {&whole_row, 1};
@@ -162,10 +162,7 @@ void multiply_bfloat16(const LowPrecisionProduct& p, void* scratch, pthreadpool_
         kBlockBytes / strip_bytes(p) + 1,
         [&](size_t i, BFloat16Rows* strip, BFloat16Offsets* offsets) {
           const size_t row = i * kBFloat16Rows, count = std::min(kBFloat16Rows, rows - row);
-          for (size_t r = 0; r < kBFloat16Rows; r += group_rows) {
-            const size_t group = std::min(group_rows, count - std::min(count, r));
-            strip->set_group(r / group_rows, rounded + (row + r) * x.stride, group);
-          }
+          bfloat16_tile()->set_rows(rounded + row * x.stride, count, strip);
           for (size_t r = 0; r < kBFloat16Rows; ++r) {
             const size_t i_of_all = first + row + r;
             (*offsets)[r] = r >= count     ? kNoRow

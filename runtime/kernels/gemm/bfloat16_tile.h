@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -68,9 +69,18 @@ struct BFloat16Tile {
     }
     return last * group_rows + x.counts[last];
   }
+  size_t padded(size_t run) const { // in a panel
+    return round_up(run, depth_multiple);
+  }
   // Rows of a panel for a row of x.
   size_t depth(const BFloat16Rows& x) const {
-    return x.taps.size() * round_up(x.run, depth_multiple);
+    return x.taps.size() * padded(x.run);
+  }
+  // Makes groups of `count` rows, no more than kBFloat16Rows, that lie x->stride apart.
+  void set_rows(const uint16_t* first, size_t count, BFloat16Rows* x) const {
+    for (size_t r = 0; r < kBFloat16Rows; r += group_rows) {
+      x->set_group(r / group_rows, first + r * x->stride, std::min(group_rows, count - std::min(count, r)));
+    }
   }
 };
 

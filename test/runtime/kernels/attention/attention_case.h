@@ -95,7 +95,32 @@ inline Tensor reference(const PlainCase& kernel_case, const AttentionOptions& op
   return y;
 }
 
-// The larger the scores, the less float arithmetic can promise.
+// By products of bfloat16. Of operands that are such numbers anyway weights are all that is rounded: to 8 bits, of values
+// of up to `largest`.
+inline void check_bfloat16(
+    const Tensor& query,
+    const Tensor& key,
+    const Tensor& value,
+    const AttentionOptions& options = {},
+    float largest = 2,
+    float tolerance = 1e-5f) {
+  const Tensor x = rounded(query, DType::BFloat16), k = rounded(key, DType::BFloat16),
+               v = rounded(value, DType::BFloat16);
+  AttentionParameters parameters = parameters_of(x, k, v, options);
+  parameters.bfloat16 = true;
+  PlainCase kernel_case = make_case(x, k, v, options);
+  const Tensor expected = reference(kernel_case, options);
+  kernel_case.make = plain_kernel<Attention>(parameters);
+  check_kernel(kernel_case, expected, {largest / 512 + tolerance, tolerance}, Isas::OnlyBFloat16);
+
+  parameters.type = DType::BFloat16;
+  kernel_case.make = plain_kernel<Attention>(parameters);
+  kernel_case.inputs[1] = narrowed(k, DType::BFloat16);
+  kernel_case.inputs[2] = narrowed(v, DType::BFloat16);
+  check_kernel(kernel_case, expected, {largest / 512 + tolerance, tolerance}, Isas::OnlyBFloat16);
+}
+
+// Both kinds of products. The larger the scores, the less float arithmetic can promise.
 inline void check(
     const Tensor& query,
     const Tensor& key,
@@ -104,6 +129,7 @@ inline void check(
     float tolerance = 5e-6f) {
   const PlainCase kernel_case = make_case(query, key, value, options);
   check_kernel(kernel_case, reference(kernel_case, options), {tolerance, tolerance});
+  check_bfloat16(query, key, value, options, /*largest=*/2, std::max(tolerance, 1e-5f));
 }
 
 inline Tensor bool_mask(const Shape& shape, size_t one_false_in) {
