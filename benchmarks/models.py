@@ -6,6 +6,7 @@ ones. ``MODELS`` is also what the acceptance tests lower.
 """
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Callable
 
@@ -86,14 +87,17 @@ def vit() -> nn.Module:
     return Output(ViTModel(config, add_pooling_layer=False), ("pixel_values",))
 
 
+#: What distinguishes each depth from ResNet-50 in ``transformers``.
+_RESNETS = {
+    18: {"layer_type": "basic", "depths": [2, 2, 2, 2], "hidden_sizes": [64, 128, 256, 512]},
+    50: {},
+}
+
+
 def resnet(depth: int) -> nn.Module:
     from transformers import ResNetConfig, ResNetForImageClassification
 
-    sizes = {
-        18: {"layer_type": "basic", "depths": [2, 2, 2, 2], "hidden_sizes": [64, 128, 256, 512]},
-        50: {},
-    }
-    config = ResNetConfig(num_labels=1000, **sizes[depth])
+    config = ResNetConfig(num_labels=1000, **_RESNETS[depth])
     return Output(ResNetForImageClassification(config), ("pixel_values",), "logits")
 
 
@@ -109,6 +113,21 @@ def convnext() -> nn.Module:
 
     config = ConvNextConfig(num_labels=1000)
     return Output(ConvNextForImageClassification(config), ("pixel_values",), "logits")
+
+
+def swin() -> nn.Module:
+    from transformers import SwinConfig, SwinModel
+
+    return Output(SwinModel(SwinConfig(), add_pooling_layer=False), ("pixel_values",))
+
+
+def detr() -> nn.Module:
+    """The detection transformer of arXiv 2005.12872 on ResNet-18, 100 queries; gives its scores."""
+    from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
+
+    backbone = ResNetConfig(**_RESNETS[18], out_features=["stage4"])
+    model = DetrForObjectDetection(DetrConfig(backbone_config=backbone, use_timm_backbone=False, backbone=None))
+    return Output(model, ("pixel_values",), "logits")
 
 
 def _whisper_config():
@@ -223,11 +242,46 @@ class MobileNetV3Large(nn.Module):
         return self.head(F.adaptive_avg_pool2d(self.features(image), 1).flatten(1))
 
 
+class UNet(nn.Module):
+    """Images [batch, 3, height, width], both multiples of 8 -> [batch, 3, height, width].
+
+    Convolutions with group norm and SiLU, as in diffusion models. Source: arXiv 1505.04597, with padding, one level
+    less and half the channels.
+    """
+
+    CHANNELS = (32, 64, 128, 256)
+
+    def __init__(self):
+        super().__init__()
+        wide = [3, *self.CHANNELS]
+        self.down = nn.ModuleList(self._block(a, b) for a, b in itertools.pairwise(wide))
+        self.grow = nn.ModuleList(nn.ConvTranspose2d(2 * c, c, 2, 2) for c in reversed(self.CHANNELS[:-1]))
+        self.up = nn.ModuleList(self._block(2 * c, c) for c in reversed(self.CHANNELS[:-1]))
+        self.last = nn.Conv2d(self.CHANNELS[0], 3, 1)
+
+    @staticmethod
+    def _block(inputs: int, outputs: int) -> nn.Module:
+        layers = []
+        for channels in (inputs, outputs):
+            layers += [nn.Conv2d(channels, outputs, 3, padding=1), nn.GroupNorm(8, outputs), nn.SiLU()]
+        return nn.Sequential(*layers)
+
+    def forward(self, x):
+        kept = []
+        for i, block in enumerate(self.down):
+            x = block(F.max_pool2d(x, 2) if i else x)
+            kept.append(x)
+        for grow, block, skip in zip(self.grow, self.up, reversed(kept[:-1]), strict=True):
+            x = block(torch.cat([grow(x), skip], 1))
+        return self.last(x)
+
+
 MODELS = [
     Model("minilm", minilm, lambda: tokens(128), "all-MiniLM-L6-v2 (real weights), 128 tokens"),
     Model("bert_base", bert, lambda: tokens(128), "128 tokens"),
     Model("llama_4l", llama, lambda: (torch.randint(0, 8000, (1, 64)),), "4 layers of width 512, prefill of 64"),
     Model("vit_small", vit, image, "224 x 224"),
+    Model("swin_tiny", swin, image, "224 x 224"),
     Model("convnext_tiny", convnext, image, "224 x 224"),
     Model("whisper_tiny_encoder", whisper_encoder, lambda: (torch.randn(1, 80, 3000),), "1500 frames"),
     Model(
@@ -238,6 +292,8 @@ MODELS = [
     ),
     Model("resnet18", lambda: resnet(18), image, "224 x 224"),
     Model("resnet50", lambda: resnet(50), image, "224 x 224"),
+    Model("detr_resnet18", detr, lambda: image(320), "320 x 320"),
+    Model("unet", UNet, lambda: image(128), "128 x 128"),
     Model("mobilenet_v2", mobilenet_v2, image, "224 x 224"),
     Model("mobilenet_v3_large", MobileNetV3Large, image, "224 x 224"),
 ]

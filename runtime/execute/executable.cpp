@@ -72,7 +72,11 @@ Status Executable::make_plan_for(const Sizes& sizes, Profiler* profiler) {
   const Phase phase(profiler, "plan");
   ETX_ASSIGN_OR_RETURN(std::vector<TensorType> types, infer_types(blob_, sizes));
   const bool float16 = settings_.force_fp16 && Cpu::get().float16;
-  const PlanOptions options{settings_.fuse_elementwise, float16, settings_.winograd_tile, settings_.force_bf16};
+  PlanOptions options;
+  options.fuse_elementwise = settings_.fuse_elementwise;
+  options.float16 = float16;
+  options.winograd_tile = settings_.winograd_tile;
+  options.bfloat16 = settings_.force_bf16;
   plan_ = make_plan(blob_, view(types), sizes, options, empty_);
   why_not_float16_ = settings_.force_fp16 ? reason_for_no_float16(plan_) : "";
   why_not_bfloat16_ = settings_.force_bf16 ? reason_for_no_bfloat16(plan_) : "";

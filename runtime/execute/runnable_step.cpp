@@ -49,6 +49,9 @@ Status RunnableStep::load(
       }
       return load_kernel(graph, weights, packing);
     }
+    case Step::Kind::Strips:
+      is_in_xnnpack_ = true;
+      return load_strips(graph, weights, packing);
     case Step::Kind::Fused:
       pass_ = pass_of(graph);
       return {};
@@ -85,37 +88,59 @@ void RunnableStep::find_wave(const PlannedGraph& graph) {
 
 Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing) {
   const uint32_t node = step_.nodes.front();
-  const Choice& choice = graph.plan.choices[node];
-  const BoundNode bound = bound_kernel(graph);
-  const NodeContext& context = bound.context();
-  kernel_ = choice.make(context);
+  kernel_ = graph.plan.choices[node].make(bound(graph, node, 0).context());
   if (kernel_ == nullptr) {
     return failure(Error::NotSupported, "this runtime cannot compute it for these operands")
         .in(graph.blob.describe(node));
   }
+  return pack_constants(graph, node, 0, *kernel_, weights, packing);
+}
+
+Status RunnableStep::load_strips(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing) {
+  size_t first_input = 0;
+  for (const uint32_t node : step_.nodes) {
+    const BoundNode context = bound(graph, node, first_input);
+    strip_kernels_.push_back({graph.plan.choices[node].make_for_strips(context.context()), first_input});
+    ETX_RETURN_IF_ERROR(pack_constants(graph, node, first_input, *strip_kernels_.back().kernel, weights, packing));
+    first_input += context.context().num_inputs();
+  }
+  return {};
+}
+
+// Adds tasks that pack the constants of a node, whose operands begin so far behind those of the step.
+Status RunnableStep::pack_constants(
+    const PlannedGraph& graph,
+    uint32_t node,
+    size_t first_input,
+    Kernel& kernel,
+    Weights& weights,
+    std::vector<PackingTask>& packing) {
+  const BoundNode known = bound(graph, node, first_input);
+  const NodeContext& context = known.context();
   for (size_t k = 0; k < context.num_inputs(); ++k) {
     if (!context.has_input(k) || !context.is_constant(k)) {
       continue;
     }
-    inputs_[k].consumed = kernel_->consumes(context, k);
-    if (kernel_->rounds(context, k) && graph.blob.graph().exprs() != nullptr) {
+    Input& input = inputs_[first_input + k];
+    input.consumed = kernel.consumes(context, k);
+    if (kernel.rounds(context, k) && graph.blob.graph().exprs() != nullptr) {
       // Where values turn out to be empty it is read in Float32.
       ETX_RETURN_IF_ERROR(Status(weights.constant(graph.blob.node(node).inputs()->Get(k)).status()));
     }
-    if (kernel_->packed_layout(context, k).has_value()) {
-      packing.push_back([this, node, k, graph, &weights]() -> Status {
-        const BoundNode again = bound_kernel(graph);
+    if (kernel.packed_layout(context, k).has_value()) {
+      packing.push_back([this, node, k, first_input, graph, &input, &kernel, &weights]() -> Status {
+        const BoundNode again = bound(graph, node, first_input);
         NodeConstants constants(weights, graph.blob.node(node));
-        ETX_ASSIGN_OR_RETURN(inputs_[k].packed, pack_operand(*kernel_, again.context(), k, constants));
+        ETX_ASSIGN_OR_RETURN(input.packed, pack_operand(kernel, again.context(), k, constants));
         return {};
       });
     }
   }
   if (is_in_xnnpack_) {
-    packing.push_back([this, node, graph, &weights] {
+    packing.push_back([node, graph, &kernel, &weights] {
       const BoundNode again(graph.blob, node, graph.types, graph.sizes);
       NodeConstants constants(weights, graph.blob.node(node));
-      return kernel_->load(again.context(), constants).in(graph.blob.describe(node));
+      return kernel.load(again.context(), constants).in(graph.blob.describe(node));
     });
   }
   return {};
@@ -137,7 +162,7 @@ size_t RunnableStep::first_of_pass() const {
 }
 
 bool RunnableStep::reads(size_t k) const {
-  const bool computes = kernel_ != nullptr || pass_ != nullptr || conversion_.has_value();
+  const bool computes = kernel_ != nullptr || pass_ != nullptr || !strip_kernels_.empty() || conversion_.has_value();
   return computes && step_.inputs[k] != kNone && inputs_[k].packed.data == nullptr && !inputs_[k].consumed;
 }
 
@@ -151,6 +176,10 @@ Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthread
   if (conversion_.has_value()) {
     depends_on_sizes_ = false;
     return conversion_->reshape(graph.types[step_.outputs.front()].shape.numel(), pool);
+  }
+  if (!strip_kernels_.empty()) {
+    depends_on_sizes_ = false;
+    return reshape_strips(graph, num_threads);
   }
   if (kernel_ == nullptr) {
     scratch_bytes_ = reshape_pass(graph, num_threads);
@@ -170,9 +199,9 @@ Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthread
 }
 
 StatusOr<size_t> RunnableStep::reshape_kernel(const PlannedGraph& graph, pthreadpool_t pool, size_t num_threads) {
-  const BoundNode bound = bound_kernel(graph);
+  const BoundNode node = bound(graph, step_.nodes.front(), 0);
   kernel_->use_pool(pool);
-  StatusOr<size_t> scratch = kernel_->reshape(bound.context(), num_threads);
+  StatusOr<size_t> scratch = kernel_->reshape(node.context(), num_threads);
   if (!scratch.ok()) {
     return Status(scratch.status()).in(graph.blob.describe(step_.nodes.front()));
   }
@@ -189,6 +218,23 @@ size_t RunnableStep::reshape_pass(const PlannedGraph& graph, size_t num_threads)
   return pass_->reshape({inputs.data(), count}, graph.types[result].shape, num_threads);
 }
 
+Status RunnableStep::reshape_strips(const PlannedGraph& graph, size_t num_threads) {
+  std::vector<StripChain::Member> members;
+  size_t window = 0;
+  for (size_t m = 0; m < strip_kernels_.size(); ++m) {
+    const uint32_t node = step_.nodes[m];
+    const BoundNode known = bound(graph, node, strip_kernels_[m].first_input);
+    const NodeContext& context = known.context();
+    Kernel& kernel = *strip_kernels_[m].kernel;
+    ETX_RETURN_IF_ERROR_IN(kernel.reshape_strips(context, num_threads), graph.blob.describe(node));
+    members.push_back({&kernel, context.input(0).shape, context.output().shape});
+    window = graph.plan.choices[node].has_window ? m : window;
+  }
+  chain_.reshape(std::move(members), window, num_threads, Caches::get());
+  scratch_bytes_ = chain_.scratch_bytes();
+  return {};
+}
+
 void RunnableStep::bind(const std::vector<char*>& data) {
   for (size_t k = 0; k < inputs_.size(); ++k) {
     const uint32_t id = step_.inputs[k];
@@ -201,10 +247,10 @@ void RunnableStep::bind(const std::vector<char*>& data) {
       step_.outputs.begin(), step_.outputs.end(), output_data_.begin(), [&data](uint32_t id) { return data[id]; });
 }
 
-BoundNode RunnableStep::bound_kernel(const PlannedGraph& graph) const {
+BoundNode RunnableStep::bound(const PlannedGraph& graph, uint32_t node, size_t first_input) const {
   // Kernels in Float16 are told so when they are made.
-  return BoundNode(
-      graph.blob, step_.nodes.front(), {step_.inputs.data(), step_.inputs.size()}, graph.types, graph.sizes);
+  const Span<const uint32_t> inputs{step_.inputs.data() + first_input, step_.inputs.size() - first_input};
+  return BoundNode(graph.blob, node, inputs, graph.types, graph.sizes);
 }
 
 KernelArguments RunnableStep::arguments(char* arena, pthreadpool_t pool, Status* status) const {
@@ -235,7 +281,9 @@ Status RunnableStep::run(char* arena, pthreadpool_t pool) {
   }
   Status status;
   const KernelArguments all = arguments(arena, pool, &status);
-  if (kernel_ == nullptr) {
+  if (!strip_kernels_.empty()) {
+    run_strips(all);
+  } else if (kernel_ == nullptr) {
     pass_->run(all);
   } else if (pass_ == nullptr) {
     kernel_->run(all);
@@ -254,6 +302,16 @@ void RunnableStep::run_led(const KernelArguments& all) const {
   pass.inputs = {all.inputs.data() + first, all.inputs.size() - first};
   pass.scratch = static_cast<char*>(all.scratch) + pass_scratch_;
   kernel_->run_into(kernel, PassTail(*pass_, pass));
+}
+
+void RunnableStep::run_strips(const KernelArguments& all) {
+  std::array<KernelArguments, StripChain::kMaxMembers> members;
+  for (size_t m = 0; m < strip_kernels_.size(); ++m) {
+    const size_t first = strip_kernels_[m].first_input;
+    members[m] = all;
+    members[m].inputs = {all.inputs.data() + first, all.inputs.size() - first};
+  }
+  chain_.run({members.data(), strip_kernels_.size()}, static_cast<char*>(all.scratch), all.pool);
 }
 
 void RunnableStep::undo(char* arena, pthreadpool_t pool) {

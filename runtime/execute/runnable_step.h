@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/kernels/common/arguments.h"
+#include "runtime/execute/strip_chain.h"
 #include "runtime/kernels/elementwise/fused_elementwise.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/kernel.h"
@@ -23,8 +24,8 @@ struct PlannedGraph {
   const Sizes& sizes;
 };
 
-// A step of a plan with what computes it: a kernel, a pass over memory, a conversion; or nothing, if what it makes is
-// always empty.
+// A step of a plan with what computes it: a kernel, a pass over memory, kernels in strips, a conversion; or nothing, if
+// what it makes is always empty.
 class RunnableStep {
  public:
   // `step` must live as long.
@@ -103,18 +104,34 @@ class RunnableStep {
 
   void find_wave(const PlannedGraph& graph);
   Status load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing);
+  Status load_strips(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing);
+  Status pack_constants(
+      const PlannedGraph& graph,
+      uint32_t node,
+      size_t first_input,
+      Kernel& kernel,
+      Weights& weights,
+      std::vector<PackingTask>& packing);
+  BoundNode bound(const PlannedGraph& graph, uint32_t node, size_t first_input) const;
   std::unique_ptr<FusedElementwise> pass_of(const PlannedGraph& graph) const;
   // Where the inputs of the pass begin among those of the step.
   size_t first_of_pass() const;
   void run_led(const KernelArguments& kernel) const;
   StatusOr<size_t> reshape_kernel(const PlannedGraph& graph, pthreadpool_t pool, size_t num_threads);
   size_t reshape_pass(const PlannedGraph& graph, size_t num_threads);
-  BoundNode bound_kernel(const PlannedGraph& graph) const;
+  Status reshape_strips(const PlannedGraph& graph, size_t num_threads);
+  void run_strips(const KernelArguments& all);
   KernelArguments arguments(char* arena, pthreadpool_t pool, Status* status) const;
 
   const Step& step_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<FusedElementwise> pass_;
+  struct StripKernel {
+    std::unique_ptr<Kernel> kernel;
+    size_t first_input; // of its own among those of the step
+  };
+  std::vector<StripKernel> strip_kernels_;
+  StripChain chain_; // of them
   std::optional<FloatConversion> conversion_;
   bool is_in_xnnpack_ = false;
   bool writes_state_ = false;

@@ -60,6 +60,9 @@ struct Choice {
   bool float16 = false; // of Xnnpack: computes in Float16
   bool bfloat16 = false; // of Kernel: a product of operands that are rounded to BFloat16
   bool leads = false; // of Kernel: can give its output to a Tail
+  // A kernel that can make output 0, an image, in strips from those of input 0; null if there is none.
+  MakeKernel make_for_strips;
+  bool has_window = false; // whether that sees other rows than the one that it makes
   // Of Kernel: inputs that may be of one of these types of 16 bits where the node takes Float32, if they all are.
   std::vector<uint32_t> reduced_inputs;
   std::vector<DType> reduced_types;
@@ -107,6 +110,12 @@ struct Choice {
   // The same that can give its output to a Tail, whose kernel has run_into(). REQUIRES: Kernel
   Choice leading() && {
     leads = true;
+    return std::move(*this);
+  }
+  // The same that this kernel can make in strips.
+  Choice in_strips(MakeKernel kernel, bool with_window) && {
+    make_for_strips = std::move(kernel);
+    has_window = with_window;
     return std::move(*this);
   }
   // The same whose kernel looks at the type of these inputs, which may all be of one of `types`. REQUIRES: Kernel

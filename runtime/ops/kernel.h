@@ -8,6 +8,7 @@
 #include "runtime/base/constant_source.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/common/arguments.h"
+#include "runtime/kernels/common/strip.h"
 #include "runtime/kernels/common/tail.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -79,6 +80,18 @@ class Kernel {
   }
   // Computes like run(), but gives output 0, which it gets no memory for, to `tail`.
   virtual void run_into(const KernelArguments& /*arguments*/, const Tail& /*tail*/) {}
+
+  // Of one that a Choice makes for strips: takes over new sizes and how many threads make strips at once. Called instead
+  // of reshape().
+  virtual Status reshape_strips(const NodeContext&, size_t /*num_threads*/) {
+    return {};
+  }
+  // The rows of an image of input 0 that these rows of output 0 are made of.
+  virtual RowRange rows_seen(RowRange rows) const {
+    return rows;
+  }
+  // Makes a strip of output 0 from one of input 0. The arguments are for the other operands.
+  virtual void run_strip(const KernelArguments& /*arguments*/, const Strip& /*strip*/) {}
 
   // Bytes that `undo` of the arguments needs, 64-byte aligned.
   virtual size_t undo_bytes() const {

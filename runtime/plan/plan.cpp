@@ -9,6 +9,7 @@
 #include "aliases.h"
 #include "float16.h"
 #include "fusion.h"
+#include "strips.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -24,6 +25,7 @@ class Planner {
       : blob_(blob),
         types_(types),
         sizes_(sizes),
+        caches_(options.caches),
         plan_(),
         can_fuse_(choose_all(options, empty)),
         uncast_(find_casts()),
@@ -36,9 +38,10 @@ class Planner {
   }
 
   Plan run() && {
-    const std::vector<Unit> units =
+    std::vector<Unit> units =
         fuse_elementwise_nodes(blob_, aliases_.order(), aliases_.followers(), can_fuse_, find_leaders());
     choose_float16(blob_, content(), units, plan_.choices);
+    units = join_strips(blob_, types_, plan_.choices, can_join_, find_results(), caches_, std::move(units));
     add_steps(units);
     return std::move(plan_);
   }
@@ -67,6 +70,7 @@ class Planner {
       const Choice& chosen = plan_.choices.back();
       const bool fuses = options.fuse_elementwise && !alone;
       can_fuse.push_back(fuses && chosen.row != nullptr);
+      can_join_.push_back(fuses && !options.float16 && chosen.make_for_strips != nullptr);
       can_lead_.push_back(fuses && chosen.leads && blob_.node(i).outputs()->size() == 1);
       if (!fuses) {
         plan_.choices.back().reduced_inputs.clear();
@@ -273,6 +277,9 @@ class Planner {
 
   // Without casts that nobody needs.
   Step step_of(const Unit& unit) const {
+    if (unit.size() > 1 && can_join_[unit[1]]) {
+      return {Step::Kind::Strips, unit, {}, {}};
+    }
     const bool is_led = unit.size() > 1 && !can_fuse_[unit.front()];
     Step step{is_led ? Step::Kind::Led : Step::Kind::Fused, {}, {}, {}};
     std::copy_if(unit.begin(), unit.end(), std::back_inserter(step.nodes), [this](uint32_t i) { return !is_idle_[i]; });
@@ -297,6 +304,10 @@ class Planner {
 
   // Fills in what a step of Float32 reads and, unless it is a pass, makes.
   void connect(Step& step) const {
+    if (step.kind == Step::Kind::Strips) {
+      connect_strips(step);
+      return;
+    }
     std::unordered_set<uint32_t> known;
     if (step.kind != Step::Kind::Fused) {
       const schema::Node& node = blob_.node(step.nodes.front());
@@ -323,6 +334,18 @@ class Planner {
       });
       known.insert(blob_.node(node).outputs()->Get(0));
     }
+  }
+
+  void connect_strips(Step& step) const {
+    for (const uint32_t node : step.nodes) {
+      const auto& inputs = *blob_.node(node).inputs();
+      const size_t first = step.inputs.size();
+      step.inputs.insert(step.inputs.end(), inputs.begin(), inputs.end());
+      if (first > 0) {
+        step.inputs[first] = kNone;
+      }
+    }
+    step.outputs.push_back(blob_.node(step.nodes.back()).outputs()->Get(0));
   }
 
   // Fills in what passes make that something outside of them reads.
@@ -360,8 +383,9 @@ class Planner {
   const Blob& blob_;
   const Span<const TensorType> types_;
   const Sizes& sizes_;
+  const Caches caches_;
   Plan plan_;
-  std::vector<bool> can_lead_; // by node
+  std::vector<bool> can_lead_, can_join_; // by node: whether it may lead a step, be part of one of strips
   std::vector<bool> is_idle_; // by node: a Cast that nobody needs
   const std::vector<bool> can_fuse_; // by node
   const std::vector<std::vector<uint32_t>> uncast_;

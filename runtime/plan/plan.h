@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/caches.h"
 #include "runtime/ops/infer.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -15,13 +16,15 @@ struct Step {
     Kernel, // runs the kernel of the one node
     Fused, // runs `nodes`, which are elementwise, in one pass over memory
     Led, // runs the kernel of the first node, and the others, which are elementwise, on each part of its only result
+    Strips, // runs the kernels of the nodes one after the other on strips of rows of images
     Convert, // makes the one output of the one input, from Float32 to Float16 or back
   };
   Kind kind;
   std::vector<uint32_t> nodes;
   // Values that a step before it, the caller or nobody (constants) makes: of a Kernel like the operands of its node,
   // kNone for an absent one; of a Fused step each one once. A Led step has both, and kNone between for the result of the
-  // first node, as the first thing that the others read. A Kernel that reads 16 bits (Choice::reduced_inputs) may have those
+  // first node, as the first thing that the others read. Strips has those of each node, and kNone for what the one before
+  // makes. A Kernel that reads 16 bits (Choice::reduced_inputs) may have those
   // in the place of what a Cast makes of them.
   std::vector<uint32_t> inputs;
   // Values made here: of elementwise nodes those that something outside the step reads.
@@ -48,12 +51,13 @@ struct PlanOptions {
   bool float16 = false; // lets XNNPACK compute in Float16 around products
   size_t winograd_tile = 0; // as in ChoiceOptions
   bool bfloat16 = false; // as in ChoiceOptions
+  Caches caches = Caches::get(); // that strips are made for
 };
 
 // Puts as many elementwise nodes as the order of computation allows into each pass, if that is asked for. `types` are
 // those of the planned sizes. `empty`, by value, are those without elements, if that is known: a node that has one among
 // its operands or results is a step of its own, not for XNNPACK, which computes nothing or divides by zero where a
-// result is not empty, too.
+// result is not empty, too. Without passes there are no strips either.
 Plan make_plan(
     const Blob& blob,
     Span<const TensorType> types,

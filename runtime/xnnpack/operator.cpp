@@ -136,6 +136,14 @@ Status PackedOperator::create_again(const Create& create) {
   return create_packed(create);
 }
 
+StatusOr<OperatorPtr> PackedOperator::create_another(const Create& create) {
+  OperatorPtr first = std::move(operator_);
+  const Status status = create_again(create);
+  OperatorPtr another = std::exchange(operator_, std::move(first));
+  ETX_RETURN_IF_ERROR(Status(status));
+  return another;
+}
+
 // How many bytes XNNPACK packs, and when. It says so only when it asks for the memory.
 StatusOr<ConstantSource::Measured> PackedOperator::measure(const Create& create) {
   only_measures_ = true;

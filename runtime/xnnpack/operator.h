@@ -99,6 +99,9 @@ class PackedOperator {
   // REQUIRES: load() succeeded
   Status create_again(const Create& create);
 
+  // Another operator with the same packed weights, which must not live longer. `create` and REQUIRES as above
+  StatusOr<OperatorPtr> create_another(const Create& create);
+
   xnn_operator_t get() const {
     return operator_.get();
   }

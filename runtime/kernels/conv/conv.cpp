@@ -198,4 +198,27 @@ void DepthwiseConv::run_into(const KernelArguments& arguments, void* scratch, co
   });
 }
 
+RowRange DepthwiseConv::rows_seen(RowRange rows) const {
+  const Depthwise::Axis& axis = conv_.height;
+  const auto inside = [&axis](size_t padded_row) {
+    return std::min(axis.input, padded_row - std::min(padded_row, axis.padding));
+  };
+  const size_t begin = inside(rows.begin * axis.stride);
+  const size_t end = inside((rows.end - 1) * axis.stride + axis.dilation * (axis.kernel - 1) + 1);
+  return {begin, std::max(begin, end)};
+}
+
+void DepthwiseConv::run_strip(const KernelArguments& arguments, const Strip& strip) {
+  if (conv_.channels == 0) {
+    return;
+  }
+  Depthwise conv = prepare(arguments);
+  conv.images = 1;
+  conv.input = strip.input;
+  const size_t line = conv.width.output * conv.channels;
+  for (size_t row = strip.rows.begin; row < strip.rows.end; ++row) {
+    row_(conv, row, strip.output + (row - strip.rows.begin) * line);
+  }
+}
+
 } // namespace executorch::backends::et_xnnpack

@@ -9,6 +9,7 @@
 #include "depthwise.h"
 #include "runtime/base/shape.h"
 #include "runtime/kernels/common/arguments.h"
+#include "runtime/kernels/common/strip.h"
 #include "runtime/kernels/common/tail.h"
 #include "runtime/kernels/gemm/low_precision_product.h"
 #include "runtime/kernels/gemm/matrix_product.h"
@@ -68,6 +69,8 @@ class DepthwiseConv {
   void run(const KernelArguments& arguments);
   size_t tail_bytes(size_t num_threads) const;
   void run_into(const KernelArguments& arguments, void* scratch, const Tail& tail);
+  RowRange rows_seen(RowRange rows) const;
+  void run_strip(const KernelArguments& arguments, const Strip& strip); // REQUIRES: the weight is a constant
 
  private:
   Depthwise prepare(const KernelArguments& arguments) const;

@@ -2,6 +2,8 @@
 #include "depthwise.h"
 
 #include <algorithm>
+#include <iterator>
+#include <type_traits>
 
 #include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/kernels/simd/isa.h"
@@ -25,6 +27,7 @@ constexpr size_t kPixels = 12;
 constexpr size_t kPixels = 8;
 #endif
 constexpr size_t kEdgeVectors = 4;
+constexpr size_t kMinRun = 4; // pixels
 
 struct Taps {
   size_t begin, end;
@@ -53,6 +56,25 @@ HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
   return clamped(sum, hn::Set(kFloats, conv.min), hn::Set(kFloats, conv.max));
 }
 
+// Finishes and stores a vector of channels, from `channel` on, of kCount neighbouring pixels.
+template <size_t kCount, bool kPartial>
+HWY_INLINE void store_sums(const Depthwise& conv, const Vector (&sum)[kCount], size_t channel, float* output) {
+  const size_t left = conv.channels - channel;
+  const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<FromFloat32, kPartial>(conv.bias + channel, left);
+  const Vector scale =
+      conv.scale == nullptr ? hn::Set(kFloats, 1) : load<FromFloat32, kPartial>(conv.scale + channel, left);
+  HWY_UNROLL(12)
+  for (size_t i = 0; i < kCount; ++i) {
+    const Vector y = finish(conv, hn::MulAdd(sum[i], scale, bias));
+    float* to = output + i * conv.channels + channel;
+    if (kPartial) {
+      hn::StoreN(y, kFloats, to, left);
+    } else {
+      hn::StoreU(y, kFloats, to);
+    }
+  }
+}
+
 // kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial
 // vector holds the last channels.
 template <typename Image, typename Weights, size_t kCount, size_t N, bool kPartial>
@@ -68,14 +90,14 @@ HWY_NOINLINE void convolve(
   const size_t pixel_step = conv.width.stride * channels;
   const size_t tap_step = conv.width.dilation * channels;
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
-  Vector sum[kCount][N];
+  Vector sum[N][kCount];
   Weights weights[N];
   HWY_UNROLL(4)
   for (size_t n = 0; n < N; ++n) {
     weights[n].set_channels(conv.zero_point, channel + n * kLanes, kPartial ? left : kLanes);
     HWY_UNROLL(12)
     for (size_t i = 0; i < kCount; ++i) {
-      sum[i][n] = hn::Zero(kFloats);
+      sum[n][i] = hn::Zero(kFloats);
     }
   }
   for (size_t r = rows.begin; r < rows.end; ++r) {
@@ -90,28 +112,61 @@ HWY_NOINLINE void convolve(
         const auto* pixel = x + n * kLanes;
         HWY_UNROLL(12)
         for (size_t i = 0; i < kCount; ++i) {
-          sum[i][n] = hn::MulAdd(load<Image, kPartial>(pixel + i * pixel_step, left), w, sum[i][n]);
+          sum[n][i] = hn::MulAdd(load<Image, kPartial>(pixel + i * pixel_step, left), w, sum[n][i]);
         }
       }
     }
   }
   HWY_UNROLL(4)
   for (size_t n = 0; n < N; ++n) {
-    const size_t from = channel + n * kLanes;
-    const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<FromFloat32, kPartial>(conv.bias + from, left);
-    const Vector scale =
-        conv.scale == nullptr ? hn::Set(kFloats, 1) : load<FromFloat32, kPartial>(conv.scale + from, left);
-    HWY_UNROLL(12)
-    for (size_t i = 0; i < kCount; ++i) {
-      const Vector y = finish(conv, hn::MulAdd(sum[i][n], scale, bias));
-      float* to = output + i * channels + from;
-      if (kPartial) {
-        hn::StoreN(y, kFloats, to, left);
-      } else {
-        hn::StoreU(y, kFloats, to);
+    store_sums<kCount, kPartial>(conv, sum[n], channel + n * kLanes, output);
+  }
+}
+
+// The same of one whole vector of channels and windows of kKernel columns without dilation, all of whose pixels together
+// begin at `origin`: each is loaded once for all windows that see it, if it is inside of the input.
+template <typename Image, typename Weights, size_t kCount, size_t kKernel, size_t kStride>
+HWY_NOINLINE void convolve_run(
+    const Depthwise& conv,
+    const typename Image::Element* input,
+    Taps rows,
+    ptrdiff_t origin,
+    size_t channel,
+    float* output) {
+  constexpr size_t kSeen = (kCount - 1) * kStride + kKernel; // pixels
+  const size_t first = static_cast<size_t>(std::max<ptrdiff_t>(-origin, 0));
+  const ptrdiff_t behind = static_cast<ptrdiff_t>(conv.width.input) - origin;
+  const size_t end = std::max(first, std::min(kSeen, static_cast<size_t>(std::max<ptrdiff_t>(behind, 0))));
+  const size_t channels = conv.channels;
+  const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
+  Vector sum[kCount];
+  HWY_UNROLL(12)
+  for (size_t i = 0; i < kCount; ++i) {
+    sum[i] = hn::Zero(kFloats);
+  }
+  for (size_t r = rows.begin; r < rows.end; ++r) {
+    const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) + r * kKernel * channels + channel;
+    const auto* x = input + static_cast<ptrdiff_t>(r) * row_step + channel;
+    Vector w[kKernel];
+    HWY_UNROLL(5)
+    for (size_t c = 0; c < kKernel; ++c) {
+      w[c] = Weights().load(weight + c * channels);
+    }
+    HWY_UNROLL(32)
+    for (size_t j = 0; j < kSeen; ++j, x += channels) {
+      if (j < first || j >= end) {
+        continue;
+      }
+      const Vector pixel = Image().load(x);
+      HWY_UNROLL(5)
+      for (size_t c = 0; c < kKernel; ++c) {
+        if (j >= c && (j - c) % kStride == 0 && (j - c) / kStride < kCount) {
+          sum[(j - c) / kStride] = hn::MulAdd(pixel, w[c], sum[(j - c) / kStride]);
+        }
       }
     }
   }
+  store_sums<kCount, false>(conv, sum, channel, output);
 }
 
 // What all pixels of one row of the output have in common.
@@ -143,6 +198,57 @@ void convolve_inner(
           row.conv, row.input_at(column), row.taps, all, channel, row.output + column * row.conv.channels);
     }
   }
+}
+
+// All columns, at least kMinRun, for whole vectors of channels.
+template <typename Image, typename Weights, size_t kKernel, size_t kStride>
+void convolve_runs(const OutputRow<typename Image::Element>& row, size_t channels_end) {
+  using ConvolveRun = void (*)(const Depthwise&, const typename Image::Element*, Taps, ptrdiff_t, size_t, float*);
+  struct Run {
+    size_t count;
+    ConvolveRun convolve;
+  };
+  static constexpr Run kRuns[] = {
+      {kPixels, convolve_run<Image, Weights, kPixels, kKernel, kStride>},
+      {8, convolve_run<Image, Weights, 8, kKernel, kStride>},
+      {7, convolve_run<Image, Weights, 7, kKernel, kStride>},
+      {6, convolve_run<Image, Weights, 6, kKernel, kStride>},
+      {5, convolve_run<Image, Weights, 5, kKernel, kStride>},
+      {kMinRun, convolve_run<Image, Weights, kMinRun, kKernel, kStride>}};
+  const size_t columns = row.conv.width.output;
+  for (size_t begin = 0; begin < columns;) {
+    const size_t left = columns - begin;
+    // The last one overlaps those before, if there is none that leaves enough.
+    const Run* run = std::find_if(std::begin(kRuns), std::end(kRuns), [left](const Run& r) {
+      return r.count == left || r.count + kMinRun <= left;
+    });
+    run = run == std::end(kRuns) ? run - 1 : run;
+    const size_t column = std::min(begin, columns - run->count);
+    float* const output = row.output + column * row.conv.channels;
+    for (size_t channel = 0; channel < channels_end; channel += kLanes) {
+      run->convolve(row.conv, row.input_at(column), row.taps, origin_of(row.conv.width, column), channel, output);
+    }
+    begin = column + run->count;
+  }
+}
+
+// Whether it has done so.
+template <typename Image, typename Weights>
+bool try_runs(const OutputRow<typename Image::Element>& row, size_t channels_end) {
+  const Depthwise::Axis& width = row.conv.width;
+  if constexpr (!std::is_same_v<typename Weights::Element, int8_t>) {
+    if (width.output < kMinRun || !loads_pixels_once(width)) {
+      return false;
+    }
+    const auto run = [&](auto stride) HWY_ATTR {
+      constexpr size_t kStride = decltype(stride)::value;
+      width.kernel == 3 ? convolve_runs<Image, Weights, 3, kStride>(row, channels_end)
+                        : convolve_runs<Image, Weights, 5, kStride>(row, channels_end);
+    };
+    width.stride == 1 ? run(std::integral_constant<size_t, 1>()) : run(std::integral_constant<size_t, 2>());
+    return true;
+  }
+  return false;
 }
 
 template <typename Image, typename Weights>
@@ -183,6 +289,12 @@ void convolve_row(const Depthwise& conv, size_t index, float* output) {
   const size_t count = end - begin;
   const size_t whole = channels / kLanes * kLanes;
   const size_t pairs = channels / (2 * kLanes) * (2 * kLanes);
+  if (try_runs<Image, Weights>(row, whole)) {
+    for (size_t i = 0; i < width.output && whole < channels; ++i) {
+      convolve_pixel<Image, Weights>(row, i, whole);
+    }
+    return;
+  }
   size_t inner_channels = whole;
   if (count >= kPixels) {
     convolve_inner<Image, Weights, kPixels, 1>(row, begin, end, 0, whole);
@@ -196,7 +308,9 @@ void convolve_row(const Depthwise& conv, size_t index, float* output) {
   }
   for (size_t i = 0; i < width.output; ++i) {
     const bool inside = i >= begin && i < end;
-    convolve_pixel<Image, Weights>(row, i, inside ? inner_channels : 0);
+    if (!inside || inner_channels < channels) {
+      convolve_pixel<Image, Weights>(row, i, inside ? inner_channels : 0);
+    }
   }
 }
 

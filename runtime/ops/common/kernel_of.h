@@ -29,6 +29,9 @@ namespace executorch::backends::et_xnnpack {
 // if it can give its output to a Tail
 //   size_t tail_bytes(size_t num_threads) const;  of scratch memory, behind those that reshape() asks for
 //   void run_into(const KernelArguments&, void* tail_scratch, const Tail&);
+// if it can make strips of images
+//   RowRange rows_seen(RowRange rows) const;
+//   void run_strip(const KernelArguments&, const Strip&);
 // and if it works in place
 //   size_t undo_bytes() const;
 //   void undo(const KernelArguments&);
@@ -96,6 +99,21 @@ class KernelOf final : public Kernel {
     }
   }
 
+  Status reshape_strips(const NodeContext& node, size_t num_threads) override {
+    return reshape(node, num_threads).status();
+  }
+  RowRange rows_seen(RowRange rows) const override {
+    if constexpr (MakesStrips<Plain>::value) {
+      return plain_.rows_seen(rows);
+    }
+    return Kernel::rows_seen(rows);
+  }
+  void run_strip(const KernelArguments& arguments, const Strip& strip) override {
+    if constexpr (MakesStrips<Plain>::value) {
+      plain_.run_strip(arguments, strip);
+    }
+  }
+
   size_t undo_bytes() const override {
     if constexpr (Undoes<Plain>::value) {
       return plain_.undo_bytes();
@@ -128,6 +146,11 @@ class KernelOf final : public Kernel {
   struct Leads : std::false_type {};
   template <typename T>
   struct Leads<T, std::void_t<decltype(&T::run_into)>> : std::true_type {};
+
+  template <typename T, typename = void>
+  struct MakesStrips : std::false_type {};
+  template <typename T>
+  struct MakesStrips<T, std::void_t<decltype(&T::run_strip)>> : std::true_type {};
 
   template <typename T, typename = void>
   struct Undoes : std::false_type {};

@@ -306,6 +306,31 @@ bool is_int8_depthwise(const NodeContext& node) {
       attributes.dilation()->width() == 1 && Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
 }
 
+// XNNPACK loads each pixel of a depthwise convolution for each window that sees it.
+bool is_fast_depthwise(const NodeContext& node) {
+  const auto& attributes = node.attributes<schema::Conv2d>();
+  const size_t kernel = node.input(1).shape[2];
+  return is_depthwise(node) &&
+      loads_pixels_once({0, 0, kernel, attributes.stride()->width(), 0, attributes.dilation()->width()});
+}
+
+Choice choose_depthwise(const NodeContext& node, std::string reason) {
+  Choice choice = Choice::kernel(make_depthwise_conv2d, std::move(reason)).leading();
+  return node.is_constant(1) ? std::move(choice).in_strips(make_depthwise_conv2d, /*with_window=*/true) : choice;
+}
+
+// What XNNPACK would compute in Float32.
+Choice choose_float32_conv2d(const NodeContext& node, Choice xnnpack) {
+  if (is_fast_depthwise(node)) {
+    return choose_depthwise(node, "It loads each pixel once for all windows of a row that see it.");
+  }
+  if (is_pixel_product(node)) {
+    const MakeKernel make = xnnpack.make;
+    return std::move(xnnpack).in_strips(make, /*with_window=*/false);
+  }
+  return xnnpack;
+}
+
 Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   switch (winograd_tile(node, cpu, options)) {
     case 2:
@@ -329,6 +354,9 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   if (choice.kind == Choice::Kind::Xnnpack && cpu.int8_sums && is_int8_depthwise(node)) {
     return Choice::kernel(make_int8_depthwise_conv2d, "This CPU adds up four products of 8 bits at once.");
   }
+  if (choice.kind == Choice::Kind::Xnnpack && !choice.float16 && is_float32(node)) {
+    return choose_float32_conv2d(node, std::move(choice));
+  }
   if (choice.kind != Choice::Kind::Kernel || node.is_quantized()) {
     return choice;
   }
@@ -338,10 +366,10 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   if (!depthwise) {
     return choice;
   }
-  choice = std::move(choice).leading();
-  // Not quantized, so of 16 bits.
-  return has_low_precision_weight<schema::Conv2d>(node) ? std::move(choice).reading({0}, {node.input(1).constant_dtype})
-                                                        : choice;
+  if (has_low_precision_weight<schema::Conv2d>(node)) { // not quantized, so of 16 bits
+    return std::move(choice).leading().reading({0}, {node.input(1).constant_dtype});
+  }
+  return choose_depthwise(node, std::move(choice.reason));
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {

@@ -332,8 +332,10 @@ class XnnpackConv : public XnnpackKernel {
   size_t quantized_offset_ = 0, parameters_offset_ = 0, unfolded_offset_ = 0, workspace_offset_ = 0;
 };
 
-// Whether each pixel of the result is a product of one pixel of the image: then a fully connected layer multiplies the
-// pixels as rows, in larger blocks than a convolution, which in later versions of XNNPACK looks up the address of each.
+} // namespace
+
+// A fully connected layer multiplies the pixels as rows, in larger blocks than a convolution, which in later versions of
+// XNNPACK looks up the address of each.
 bool is_pixel_product(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
@@ -342,8 +344,6 @@ bool is_pixel_product(const NodeContext& node) {
       attributes.stride()->height() == 1 && attributes.stride()->width() == 1 &&
       (padding.top() | padding.right() | padding.bottom() | padding.left()) == 0;
 }
-
-} // namespace
 
 std::unique_ptr<Kernel> make_xnnpack_conv2d(const NodeContext& node, bool float16) {
   if (is_pixel_product(node)) {

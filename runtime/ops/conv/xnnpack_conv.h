@@ -16,4 +16,8 @@ class NodeContext;
 std::unique_ptr<Kernel> make_xnnpack_conv2d(const NodeContext& node, bool float16);
 std::unique_ptr<Kernel> make_xnnpack_conv_transpose2d(const NodeContext& node, bool float16);
 
+// Whether each pixel of the result of a Conv2d is a product of the pixel at its place: what make_xnnpack_pixel_product()
+// requires.
+bool is_pixel_product(const NodeContext& node);
+
 } // namespace executorch::backends::et_xnnpack

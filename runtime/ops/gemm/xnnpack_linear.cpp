@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "xnnpack_linear.h"
 
+#include <vector>
+
 #include "runtime/ops/common/xnnpack_kernel.h"
 #include "runtime/ops/common/xnnpack_product.h"
 
@@ -42,17 +44,41 @@ class XnnpackLinear : public XnnpackKernel {
     return product_.load(constants, key, {1, node.input(1).bytes()}, bias, kCreate, create(node));
   }
 
+  // An operator for each thread, since one has a single place for its addresses.
+  Status reshape_strips(const NodeContext& node, size_t num_threads) override {
+    const Shape &x = node.input(0).shape, &weight = node.input(1).shape;
+    columns_of_image_ = x[x.rank - 2];
+    depth_ = weight.last();
+    for (OperatorOfThread& own : of_threads_) {
+      own.rows = 0;
+    }
+    while (of_threads_.size() < num_threads) {
+      ETX_ASSIGN_OR_RETURN(OperatorPtr another, product_.create_another(create(node)));
+      of_threads_.push_back({std::move(another), 0});
+    }
+    return {};
+  }
+
+  void run_strip(const KernelArguments& arguments, const Strip& strip) override {
+    Status status = run_rows(of_threads_[strip.thread], strip);
+    if (!status.ok()) {
+      *arguments.status = std::move(status);
+    }
+  }
+
   bool packs(size_t i) const override {
     return i > 0;
   }
 
   Status reshape_operators(const NodeContext& node) override {
     add_step(product_.get());
-    return check_xnn(reshape_product(rows_of(node.input(0).shape)), "xnn_reshape_fully_connected_nc");
+    return check_xnn(
+        reshape_product(product_.get(), rows_of(node.input(0).shape), pool()), "xnn_reshape_fully_connected_nc");
   }
 
   Status set_up(const KernelArguments& arguments) override {
-    return check_xnn(setup_product(input(arguments, 0), arguments.outputs[0]), "xnn_setup_fully_connected_nc");
+    return check_xnn(
+        setup_product(product_.get(), input(arguments, 0), arguments.outputs[0]), "xnn_setup_fully_connected_nc");
   }
 
  private:
@@ -70,17 +96,36 @@ class XnnpackLinear : public XnnpackKernel {
     };
   }
 
-  xnn_status reshape_product(size_t rows) {
-    return with_product_row(
-        kTable, format_, [&](const auto& row) { return row.reshape(product_.get(), rows, pool()); });
+  struct OperatorOfThread {
+    OperatorPtr product;
+    size_t rows; // of the last reshape; 0: it has none
+  };
+
+  Status run_rows(OperatorOfThread& own, const Strip& strip) {
+    const size_t rows = strip.rows.count() * columns_of_image_;
+    if (own.rows != rows) {
+      own.rows = 0;
+      ETX_RETURN_IF_ERROR(
+          check_xnn(reshape_product(own.product.get(), rows, nullptr), "xnn_reshape_fully_connected_nc"));
+      own.rows = rows;
+    }
+    const float* const x = strip.input + strip.rows.begin * columns_of_image_ * depth_;
+    ETX_RETURN_IF_ERROR(check_xnn(setup_product(own.product.get(), x, strip.output), "xnn_setup_fully_connected_nc"));
+    return check_xnn(xnn_run_operator(own.product.get(), nullptr), "xnn_run_operator");
   }
 
-  xnn_status setup_product(Address x, Address y) {
-    return with_product_row(kTable, format_, [&](const auto& row) { return row.set_up(product_.get(), x, y); });
+  xnn_status reshape_product(xnn_operator_t product, size_t rows, pthreadpool_t pool) {
+    return with_product_row(kTable, format_, [&](const auto& row) { return row.reshape(product, rows, pool); });
+  }
+
+  xnn_status setup_product(xnn_operator_t product, Address x, Address y) {
+    return with_product_row(kTable, format_, [&](const auto& row) { return row.set_up(product, x, y); });
   }
 
   const ProductFormat format_;
   PackedOperator product_;
+  std::vector<OperatorOfThread> of_threads_; // for strips
+  size_t columns_of_image_ = 0, depth_ = 0;
 };
 
 // A product of Float32 with a weight or bias that is computed.

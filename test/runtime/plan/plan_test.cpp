@@ -41,7 +41,7 @@ Plan plan_without_passes(const GraphDef& def) {
 }
 
 // "X" for a kernel of XNNPACK, "H" for one in Float16, "K" for a kernel of ours, "F" for a pass, "L" for a kernel of ours
-// with a pass, "C" for a conversion.
+// with a pass, "S" for kernels in strips, "C" for a conversion.
 std::string kinds(const Plan& plan) {
   std::string text;
   for (const Step& step : plan.steps) {
@@ -51,6 +51,9 @@ std::string kinds(const Plan& plan) {
         break;
       case Step::Kind::Led:
         text += "L";
+        break;
+      case Step::Kind::Strips:
+        text += "S";
         break;
       case Step::Kind::Convert:
         text += "C";

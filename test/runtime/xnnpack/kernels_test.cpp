@@ -77,7 +77,8 @@ GraphDef float_convs() {
   const uint32_t w = g.constant({6, 3, 3, 4}, some_numbers(6 * 9 * 4)), b = g.constant({6}, some_numbers(6, 2));
   uint32_t x = g.node(clamped, {images.x, w, b}, images.dims(6));
   x = g.node(conv2d(), {x, g.constant({19, 1, 1, 6}, some_numbers(19 * 6))}, images.dims(19));
-  x = g.node(conv2d(kOne, kBorder, kOne, 19), {x, g.constant({19, 3, 3, 1}, some_numbers(19 * 9))}, images.dims(19));
+  const uint32_t each = g.constant({19, 3, 3, 1}, some_numbers(19 * 9));
+  x = g.node(conv2d(kOne, {2, 2, 2, 2}, {2, 2}, 19), {x, each}, images.dims(19));
   g.output(x);
   const uint32_t up = g.constant({5, 3, 3, 19}, some_numbers(5 * 9 * 19));
   g.output(g.node(conv_transpose2d(kOne, kBorder), {x, up}, images.dims(5)));

@@ -239,6 +239,19 @@ TEST(DepthwiseConv, Windows) {
   check({1, 8, 40, 20}, {20, 3, 3, 1}, o);
 }
 
+// Of each width up to two runs of pixels, with windows that see each pixel once, or lie in the padding.
+TEST(DepthwiseConv, Runs) {
+  for (const size_t kernel : {3, 5}) {
+    for (const size_t stride : {1, 2}) {
+      for (size_t width = 1; width <= 25; ++width) {
+        SCOPED_TRACE(width);
+        const size_t padding = width < kernel ? kernel - 1 : width % kernel;
+        check({1, 3, width, 33}, {33, 3, kernel, 1}, options(stride, padding, 1, 33));
+      }
+    }
+  }
+}
+
 TEST(TransposedConv, Windows) {
   Options o = options(2, 1, 1);
   o.transposed = true;

@@ -1,0 +1,147 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Convolutions that run in strips, as an Executable runs them; strips_test.cpp has which ones do.
+
+#include <algorithm>
+#include <optional>
+
+#include "executable_call.h"
+#include "plan_of.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::DimOp;
+using Flat = flatbuffers::FlatBufferBuilder;
+
+// How windows lie along an axis.
+struct Windows {
+  uint32_t kernel, stride, dilation, before, after;
+};
+
+// A convolution of each channel by itself between two of single pixels, of which either may be missing. It is planned for
+// images that are too large for the second-level cache of most CPUs.
+struct Chain {
+  bool expands, projects;
+  Windows height, width;
+
+  GraphDef graph() const {
+    GraphDef g;
+    const int64_t n = g.ranged(DimOp::InputDim, 0, 0, 0, 3, 1);
+    const int64_t h = g.ranged(DimOp::InputDim, 0, 1, height.kernel * height.dilation, 96, 96);
+    const int64_t w = g.ranged(DimOp::InputDim, 0, 2, width.kernel * width.dilation, 48, 48);
+    constexpr int64_t kFew = 11, kWide = 136;
+    const schema::Size2D one(1, 1);
+    const schema::Padding2D none(0, 0, 0, 0);
+    const schema::Clamp clamp(-0.25f, 0.75f);
+    const auto pixels = [=](Flat& f) { return schema::CreateConv2d(f, &one, &none, &one, 1, &clamp); };
+    const auto weight = [&](const std::vector<int64_t>& dims) {
+      int64_t count = 1;
+      for (const int64_t dim : dims) {
+        count *= dim;
+      }
+      return g.constant(dims, some_numbers(static_cast<size_t>(count), static_cast<uint32_t>(count)));
+    };
+    uint32_t x = g.input({n, h, w, expands ? kFew : kWide});
+    if (expands) {
+      x = g.node(attributes(pixels), {x, weight({kWide, 1, 1, kFew}), weight({kWide})}, {n, h, w, kWide});
+    }
+    const std::vector<int64_t> dims{n, after(g, h, height), after(g, w, width)};
+    const auto conv = conv2d(
+        {height.stride, width.stride},
+        {height.before, width.after, height.after, width.before},
+        {height.dilation, width.dilation},
+        static_cast<uint32_t>(kWide));
+    x = g.node(conv, {x, weight({kWide, height.kernel, width.kernel, 1})}, {dims[0], dims[1], dims[2], kWide});
+    if (projects) {
+      x = g.node(attributes(pixels), {x, weight({kFew, 1, 1, kWide})}, {dims[0], dims[1], dims[2], kFew});
+    }
+    g.output(x);
+    return g;
+  }
+
+ private:
+  // The size of an axis behind it.
+  static int64_t after(GraphDef& g, int64_t size, const Windows& axis) {
+    const auto add = [&](int64_t entry, int64_t number) {
+      return g.expr(DimOp::Add, -1 - entry, -1 - g.expr(DimOp::Const, number));
+    };
+    const int64_t span = axis.dilation * (axis.kernel - 1) + 1;
+    const int64_t room = add(size, int64_t{axis.before} + axis.after - span);
+    return add(g.expr(DimOp::FloorDiv, -1 - room, -1 - g.expr(DimOp::Const, axis.stride)), 1);
+  }
+};
+
+std::unique_ptr<Executable> load(const std::vector<uint8_t>& bytes, bool in_strips, PackedWeights* shared = nullptr) {
+  StatusOr<Blob> blob = open_blob(span(bytes));
+  EXPECT_TRUE(blob.ok()) << blob.status().message();
+  Executable::Settings settings;
+  settings.fuse_elementwise = in_strips;
+  settings.packed_weights = shared;
+  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
+  EXPECT_TRUE(executable.ok()) << executable.status().message();
+  return std::move(*executable);
+}
+
+const Chain kChains[] = {
+    {true, true, {3, 1, 1, 1, 1}, {3, 1, 1, 1, 1}},
+    {true, true, {3, 2, 1, 1, 1}, {3, 2, 1, 1, 1}},
+    {true, true, {5, 2, 1, 0, 3}, {5, 1, 1, 2, 2}},
+    {true, false, {5, 1, 1, 2, 2}, {5, 2, 1, 2, 1}},
+    {false, true, {3, 1, 2, 2, 2}, {3, 1, 1, 1, 1}},
+    {true, true, {2, 3, 1, 0, 0}, {3, 1, 1, 0, 0}}, // rows that no window sees
+    {true, true, {7, 1, 1, 6, 6}, {3, 1, 1, 1, 1}}, // windows that lie in the padding for the most part
+    {false, true, {1, 1, 1, 0, 0}, {5, 1, 1, 2, 2}},
+};
+
+// With 1 to 16 threads, images of the planned size and of few rows, and empty batches.
+TEST(StripChainTest, HasTheBitsOfSeparateSteps) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  std::vector<pthreadpool_t> pools{nullptr};
+  for (const size_t threads : {2, 3, 16}) {
+    pools.push_back(pthreadpool_create(threads));
+  }
+  for (const Chain& chain : kChains) {
+    SCOPED_TRACE(&chain - kChains);
+    const GraphDef graph = chain.graph();
+    const std::vector<uint8_t> bytes = graph.build();
+    EXPECT_EQ(plan_of(graph).steps.size(), 1u);
+    const std::unique_ptr<Executable> together = load(bytes, true), alone = load(bytes, false);
+    std::mt19937 random(5);
+    bool was_empty = false;
+    for (int round = 0; round < 14; ++round) {
+      const GraphCall call = make_call(alone->blob(), round == 0 ? nullptr : &random);
+      const Results expected = run(*alone, call);
+      ASSERT_TRUE(expected.status.ok()) << expected.status.message();
+      was_empty = was_empty || call.sizes[0].shape[0] == 0;
+      for (pthreadpool_t const pool : pools) {
+        const Results actual = run(*together, call, pool);
+        ASSERT_TRUE(actual.status.ok()) << actual.status.message();
+        EXPECT_EQ(actual.outputs, expected.outputs) << call.sizes[0].shape.to_string() << ", round " << round;
+      }
+    }
+    EXPECT_TRUE(was_empty);
+  }
+  std::for_each(pools.begin() + 1, pools.end(), pthreadpool_destroy);
+}
+
+TEST(StripChainTest, SharesPackedWeights) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  const std::vector<uint8_t> bytes = kChains[0].graph().build();
+  PackedWeights shared;
+  {
+    const std::unique_ptr<Executable> first = load(bytes, true, &shared);
+    const size_t count = shared.count();
+    EXPECT_EQ(count, 3u);
+    const std::unique_ptr<Executable> second = load(bytes, true, &shared), separate = load(bytes, false, &shared);
+    EXPECT_EQ(shared.count(), count);
+    const GraphCall call = make_call(first->blob(), nullptr);
+    const Results expected = run(*first, call);
+    EXPECT_EQ(run(*second, call).outputs, expected.outputs);
+    EXPECT_EQ(run(*separate, call).outputs, expected.outputs);
+  }
+  EXPECT_EQ(shared.count(), 0u);
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing

@@ -1,0 +1,103 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Which convolutions run in strips; strip_chain_test.cpp has what they compute.
+
+#include <gmock/gmock.h>
+
+#include "plan_of.h"
+#include "sample_graphs.h"
+
+namespace executorch::backends::et_xnnpack::testing {
+namespace {
+
+using schema::BinaryKind;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Of images [1, 20, 20, channels]: between the nodes lie 20 * 20 * 32 numbers, twice.
+struct Block : GraphDef {
+  static constexpr size_t kBetween = 2 * 20 * 20 * 32 * sizeof(float);
+
+  uint32_t pixels(uint32_t image, int64_t from, int64_t to) {
+    const uint32_t w = constant({to, 1, 1, from}, some_numbers(static_cast<size_t>(from * to)));
+    return node(conv2d(), {image, w}, {1, 20, 20, to});
+  }
+  uint32_t window(uint32_t image) {
+    const uint32_t w = constant({32, 3, 3, 1}, some_numbers(288));
+    return node(conv2d({1, 1}, {1, 1, 1, 1}, {1, 1}, 32), {image, w}, {1, 20, 20, 32});
+  }
+
+  const uint32_t x = input({1, 20, 20, 8});
+  const uint32_t wide = pixels(x, 8, 32), mixed = window(wide), narrow = pixels(mixed, 32, 8);
+};
+
+PlanOptions with_cache(size_t l2) {
+  PlanOptions options;
+  options.caches = Caches();
+  options.caches.l2 = l2;
+  return options;
+}
+
+// By step, the nodes of those in strips.
+std::vector<std::vector<uint32_t>> strips(const GraphDef& g, const PlanOptions& options = with_cache(64 << 10)) {
+  std::vector<std::vector<uint32_t>> result;
+  const Plan plan = plan_of(g, options);
+  for (const Step& step : plan.steps) {
+    if (step.kind == Step::Kind::Strips) {
+      result.push_back(step.nodes);
+    }
+  }
+  return result;
+}
+
+TEST(StripsTest, JoinWhatIsBetweenNarrowImages) {
+  Block g;
+  g.output(g.narrow);
+  const Plan plan = plan_of(g, with_cache(128 << 10));
+  ASSERT_EQ(plan.steps.size(), 1u);
+  const Step& step = plan.steps[0];
+  EXPECT_EQ(step.kind, Step::Kind::Strips);
+  EXPECT_THAT(step.nodes, ElementsAre(0u, 1u, 2u));
+  ASSERT_EQ(step.inputs.size(), 6u);
+  EXPECT_EQ(step.inputs[0], g.x);
+  EXPECT_EQ(step.inputs[2], kNone);
+  EXPECT_EQ(step.inputs[4], kNone);
+  EXPECT_THAT(step.outputs, ElementsAre(g.narrow));
+}
+
+TEST(StripsTest, JoinOnlyWhereThatPays) {
+  Block g;
+  g.output(g.narrow);
+  EXPECT_THAT(strips(g, with_cache(2 * Block::kBetween)), ElementsAre(ElementsAre(0u, 1u, 2u)));
+  EXPECT_THAT(strips(g, with_cache(2 * Block::kBetween + 2)), IsEmpty()); // it stays in the cache
+  EXPECT_THAT(strips(g, with_cache(8 << 10)), IsEmpty()); // not even a few rows do
+  PlanOptions separate = with_cache(128 << 10);
+  separate.fuse_elementwise = false;
+  EXPECT_THAT(strips(g, separate), IsEmpty());
+}
+
+TEST(StripsTest, LeaveOutWhatOthersRead) {
+  Block output;
+  output.output(output.narrow);
+  output.output(output.wide);
+  EXPECT_THAT(strips(output), ElementsAre(ElementsAre(1u, 2u)));
+  Block twice;
+  const uint32_t sum = twice.node(binary(BinaryKind::Add), {twice.mixed, twice.wide}, {1, 20, 20, 32});
+  twice.output(twice.narrow);
+  twice.output(sum);
+  EXPECT_THAT(strips(twice), IsEmpty());
+  Block mixed;
+  mixed.output(mixed.narrow);
+  mixed.output(mixed.mixed);
+  EXPECT_THAT(strips(mixed), ElementsAre(ElementsAre(0u, 1u)));
+}
+
+TEST(StripsTest, NeedAWindow) {
+  Block block;
+  const uint32_t wider = block.pixels(block.pixels(block.narrow, 8, 64), 64, 8);
+  block.output(wider);
+  EXPECT_THAT(strips(block), ElementsAre(ElementsAre(0u, 1u, 2u)));
+}
+
+} // namespace
+} // namespace executorch::backends::et_xnnpack::testing
