@@ -97,29 +97,11 @@ struct Timed {
   }
 };
 
-// A loop over kRanges axes, of which the last kTiles go in tiles; kThread: its task gets the number of the thread first.
-template <size_t kRanges, size_t kTiles, bool kThread, typename... Index, typename... Sizes>
-void run(
-    const char* name,
-    pthreadpool_t pool,
-    void (*task)(void*, Index...),
-    void* context,
-    uint32_t flags,
-    Sizes... sizes) {
-  Loop& loop = enter(name);
-  if (pretended_threads() == 0) {
-    Timed<Index...> timed{task, context};
-    busy_seconds = 0;
-    const double start = now();
-    real<void (*)(pthreadpool_t, void (*)(void*, Index...), void*, Sizes..., uint32_t)>(name)(
-        pool, Timed<Index...>::run, &timed, sizes..., flags);
-    if (const double wall = now() - start; wall < loop.wall) {
-      loop.wall = wall;
-      loop.busy = busy_seconds;
-    }
-    return;
-  }
-  const std::array<size_t, kRanges + kTiles> all{sizes...};
+// Calls item(i, run) for each item of a loop over kRanges axes, of which the last kTiles go in tiles; run() runs it, as
+// thread 0. kThread: its task gets the number of the thread first.
+template <size_t kRanges, size_t kTiles, bool kThread, typename... Index, typename Item>
+void for_each_item(
+    void (*task)(void*, Index...), void* context, const std::array<size_t, kRanges + kTiles>& all, const Item& item) {
   std::array<size_t, kRanges> steps;
   steps.fill(1);
   std::copy(all.begin() + kRanges, all.end(), steps.end() - kTiles);
@@ -128,18 +110,12 @@ void run(
   }
   constexpr size_t kFirst = kThread ? 1 : 0;
   std::array<size_t, kFirst + kRanges + kTiles> arguments{}; // thread 0
-  for (size_t item = 0;; ++item) {
+  for (size_t i = 0;; ++i) {
     for (size_t k = 0; k < kTiles; ++k) {
       const size_t axis = kRanges - kTiles + k;
       arguments[kFirst + kRanges + k] = std::min(steps[axis], all[axis] - arguments[kFirst + axis]);
     }
-    const double start = now();
-    call(task, context, arguments.data(), std::index_sequence_for<Index...>());
-    const double seconds = now() - start;
-    if (item == loop.items.size()) {
-      loop.items.push_back(seconds);
-    }
-    loop.items[item] = std::min(loop.items[item], seconds);
+    item(i, [&] { call(task, context, arguments.data(), std::index_sequence_for<Index...>()); });
     size_t axis = kRanges;
     for (; axis > 0; --axis) {
       size_t& at = arguments[kFirst + axis - 1];
@@ -153,6 +129,43 @@ void run(
       return;
     }
   }
+}
+
+template <size_t kRanges, size_t kTiles, bool kThread, typename... Index, typename... Sizes>
+void run(
+    const char* name,
+    pthreadpool_t pool,
+    void (*task)(void*, Index...),
+    void* context,
+    uint32_t flags,
+    Sizes... sizes) {
+  const std::array<size_t, kRanges + kTiles> all{sizes...};
+  if (pool == nullptr) { // part of an item of another loop
+    for_each_item<kRanges, kTiles, kThread>(task, context, all, [](size_t, const auto& run_item) { run_item(); });
+    return;
+  }
+  Loop& loop = enter(name);
+  if (pretended_threads() == 0) {
+    Timed<Index...> timed{task, context};
+    busy_seconds = 0;
+    const double start = now();
+    real<void (*)(pthreadpool_t, void (*)(void*, Index...), void*, Sizes..., uint32_t)>(name)(
+        pool, Timed<Index...>::run, &timed, sizes..., flags);
+    if (const double wall = now() - start; wall < loop.wall) {
+      loop.wall = wall;
+      loop.busy = busy_seconds;
+    }
+    return;
+  }
+  for_each_item<kRanges, kTiles, kThread>(task, context, all, [&loop](size_t item, const auto& run_item) {
+    const double start = now();
+    run_item();
+    const double seconds = now() - start;
+    if (item == loop.items.size()) {
+      loop.items.push_back(seconds);
+    }
+    loop.items[item] = std::min(loop.items[item], seconds);
+  });
 }
 
 } // namespace

@@ -21,12 +21,12 @@ std::string describe(const Plan& plan, const Blob& blob) {
     for (const uint32_t i : step.nodes) {
       const Choice& choice = plan.choices[i];
       const char* const in_strips =
-          step.kind == Step::Kind::Strips ? ", in strips of rows with the others of this step" : "";
+          step.kind == Step::Kind::Strips ? "In strips of rows with the others of this step. " : "";
       const bool is_led = step.kind == Step::Kind::Led && i != step.nodes.front();
       text += "  node " + blob.name(i) + ": " +
           (step.kind == Step::Kind::Fused ? "row of a pass with the others of this step."
                : is_led                   ? "row of a pass over the parts of the first result of this step."
-                                          : name_of(choice) + std::string(in_strips) + ". " + choice.reason) +
+                                          : name_of(choice) + std::string(". ") + in_strips + choice.reason) +
           "\n";
     }
   }

@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-// What runs out of memory in tests: the sample graphs, and a large one with a state.
+// What runs out of memory in tests: the sample graphs, a large one with a state, and one in strips.
 
 #include "data_map.h"
 #include "sample_graphs.h"
@@ -30,9 +30,21 @@ inline GraphDef large_graph() {
   return g;
 }
 
+// Convolutions that run in strips, of images too large for the second-level cache of most CPUs.
+inline GraphDef graph_in_strips() {
+  GraphDef g;
+  const uint32_t x = g.input({1, 96, 48, 8});
+  const uint32_t wide = g.node(conv2d(), {x, g.constant({128, 1, 1, 8}, some_numbers(1024))}, {1, 96, 48, 128});
+  const uint32_t each = g.constant({128, 3, 3, 1}, some_numbers(1152));
+  const uint32_t mixed = g.node(conv2d({1, 1}, {1, 1, 1, 1}, {1, 1}, 128), {wide, each}, {1, 96, 48, 128});
+  g.output(g.node(conv2d(), {mixed, g.constant({8, 1, 1, 128}, some_numbers(1024))}, {1, 96, 48, 8}));
+  return g;
+}
+
 inline std::vector<SampleGraph> graphs_for_memory() {
   std::vector<SampleGraph> result = sample_graphs();
   result.push_back({"large", large_graph()});
+  result.push_back({"strips", graph_in_strips()});
   return result;
 }
 

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "delegate.h"
-#include "sample_graphs.h"
+#include "memory_graphs.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ETX_SANITIZED 1
@@ -70,8 +70,7 @@ TEST_P(AllocationTest, ThereIsNoneInALaterCall) {
   StatusOr<Blob> blob = open_blob(span(bytes));
   ASSERT_TRUE(blob.ok()) << blob.status().message();
   DataMap weights;
-  weights.add("w", some_numbers(12));
-  weights.add("table", some_numbers(6));
+  add_weights_for_memory(weights);
   EtXnnpackBackend backend;
   Method method(backend, bytes, &weights);
   ASSERT_EQ(method.error, Error::Ok);
@@ -92,7 +91,7 @@ TEST_P(AllocationTest, ThereIsNoneInALaterCall) {
   EXPECT_EQ(allocations, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Samples, AllocationTest, ::testing::ValuesIn(sample_graphs()), [](const auto& sample) {
+INSTANTIATE_TEST_SUITE_P(Samples, AllocationTest, ::testing::ValuesIn(graphs_for_memory()), [](const auto& sample) {
   return sample.param.name;
 });
 

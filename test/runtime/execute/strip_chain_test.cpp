@@ -109,13 +109,13 @@ TEST(StripChainTest, HasTheBitsOfSeparateSteps) {
     const std::unique_ptr<Executable> together = load(bytes, true), alone = load(bytes, false);
     std::mt19937 random(5);
     bool was_empty = false;
-    for (int round = 0; round < 14; ++round) {
+    for (size_t round = 0; round < 10; ++round) {
       const GraphCall call = make_call(alone->blob(), round == 0 ? nullptr : &random);
       const Results expected = run(*alone, call);
       ASSERT_TRUE(expected.status.ok()) << expected.status.message();
       was_empty = was_empty || call.sizes[0].shape[0] == 0;
-      for (pthreadpool_t const pool : pools) {
-        const Results actual = run(*together, call, pool);
+      for (size_t repeat = 0; repeat < 2; ++repeat) {
+        const Results actual = run(*together, call, pools[(round + repeat) % pools.size()]);
         ASSERT_TRUE(actual.status.ok()) << actual.status.message();
         EXPECT_EQ(actual.outputs, expected.outputs) << call.sizes[0].shape.to_string() << ", round " << round;
       }
