@@ -135,6 +135,19 @@ _MODULES: dict[str, tuple[Callable[[], nn.Module], Callable[[], tuple]]] = {
     "conv1d": (lambda: nn.Conv1d(80, 384, 3, padding=1), lambda: (randn(1, 80, 3000),)),
     "conv3d": (lambda: nn.Conv3d(16, 32, 3, padding=1), lambda: (randn(1, 16, 8, 28, 28),)),
     "depthwise 3x3": (lambda: nn.Conv2d(96, 96, 3, padding=1, groups=96), lambda: (randn(1, 96, 56, 56),)),
+    "depthwise 3x3, stride 2": (
+        lambda: nn.Conv2d(144, 144, 3, 2, 1, groups=144),
+        lambda: (randn(1, 144, 56, 56),),
+    ),
+    "depthwise 5x5": (lambda: nn.Conv2d(480, 480, 5, padding=2, groups=480), lambda: (randn(1, 480, 14, 14),)),
+    "inverted residual": (
+        lambda: nn.Sequential(
+            *(nn.Conv2d(24, 144, 1), nn.ReLU6()),
+            *(nn.Conv2d(144, 144, 3, padding=1, groups=144), nn.ReLU6()),
+            nn.Conv2d(144, 24, 1),
+        ),
+        lambda: (randn(1, 24, 56, 56),),
+    ),
     "depthwise 7x7": (lambda: nn.Conv2d(96, 96, 7, padding=3, groups=96), lambda: (randn(1, 96, 56, 56),)),
     "max_pool1d": (lambda: nn.MaxPool1d(3, 2), lambda: (randn(1, 64, 4096),)),
     "avg_pool3d": (lambda: nn.AvgPool3d(2), lambda: (randn(1, 32, 16, 28, 28),)),

@@ -28,6 +28,13 @@ constexpr size_t kPixels = 8;
 #endif
 constexpr size_t kEdgeVectors = 4;
 constexpr size_t kMinRun = 4; // pixels
+// On ARM, where it is not measured, XNNPACK takes fewer instructions; for the oldest vectors of x86 it is much code.
+constexpr bool kHasRuns = kLanes >= 8 && HWY_ARCH_X86;
+
+bool has_runs(const Depthwise::Axis& width) {
+  const bool has_stride = width.stride == 1 || (width.stride == 2 && width.kernel < 7);
+  return kHasRuns && (width.kernel == 3 || width.kernel == 5 || width.kernel == 7) && has_stride && width.dilation == 1;
+}
 
 struct Taps {
   size_t begin, end;
@@ -123,20 +130,17 @@ HWY_NOINLINE void convolve(
   }
 }
 
-// The same of one whole vector of channels and windows of kKernel columns without dilation, all of whose pixels together
-// begin at `origin`: each is loaded once for all windows that see it, if it is inside of the input.
+// The same of one whole vector of channels and windows of kKernel columns without dilation. Of the pixels that begin at `input`
+// side by side, each is loaded once for all windows that see it; only `columns` are inside of the image.
 template <typename Image, typename Weights, size_t kCount, size_t kKernel, size_t kStride>
 HWY_NOINLINE void convolve_run(
     const Depthwise& conv,
     const typename Image::Element* input,
     Taps rows,
-    ptrdiff_t origin,
+    Taps columns,
     size_t channel,
     float* output) {
   constexpr size_t kSeen = (kCount - 1) * kStride + kKernel; // pixels
-  const size_t first = static_cast<size_t>(std::max<ptrdiff_t>(-origin, 0));
-  const ptrdiff_t behind = static_cast<ptrdiff_t>(conv.width.input) - origin;
-  const size_t end = std::max(first, std::min(kSeen, static_cast<size_t>(std::max<ptrdiff_t>(behind, 0))));
   const size_t channels = conv.channels;
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
   Vector sum[kCount];
@@ -148,17 +152,17 @@ HWY_NOINLINE void convolve_run(
     const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) + r * kKernel * channels + channel;
     const auto* x = input + static_cast<ptrdiff_t>(r) * row_step + channel;
     Vector w[kKernel];
-    HWY_UNROLL(5)
+    HWY_UNROLL(7)
     for (size_t c = 0; c < kKernel; ++c) {
       w[c] = Weights().load(weight + c * channels);
     }
     HWY_UNROLL(32)
     for (size_t j = 0; j < kSeen; ++j, x += channels) {
-      if (j < first || j >= end) {
+      if (j < columns.begin || j >= columns.end) {
         continue;
       }
       const Vector pixel = Image().load(x);
-      HWY_UNROLL(5)
+      HWY_UNROLL(7)
       for (size_t c = 0; c < kKernel; ++c) {
         if (j >= c && (j - c) % kStride == 0 && (j - c) / kStride < kCount) {
           sum[(j - c) / kStride] = hn::MulAdd(pixel, w[c], sum[(j - c) / kStride]);
@@ -203,7 +207,7 @@ void convolve_inner(
 // All columns, at least kMinRun, for whole vectors of channels.
 template <typename Image, typename Weights, size_t kKernel, size_t kStride>
 void convolve_runs(const OutputRow<typename Image::Element>& row, size_t channels_end) {
-  using ConvolveRun = void (*)(const Depthwise&, const typename Image::Element*, Taps, ptrdiff_t, size_t, float*);
+  using ConvolveRun = void (*)(const Depthwise&, const typename Image::Element*, Taps, Taps, size_t, float*);
   struct Run {
     size_t count;
     ConvolveRun convolve;
@@ -211,9 +215,8 @@ void convolve_runs(const OutputRow<typename Image::Element>& row, size_t channel
   static constexpr Run kRuns[] = {
       {kPixels, convolve_run<Image, Weights, kPixels, kKernel, kStride>},
       {8, convolve_run<Image, Weights, 8, kKernel, kStride>},
-      {7, convolve_run<Image, Weights, 7, kKernel, kStride>},
+      {7, convolve_run<Image, Weights, 7, kKernel, kStride>}, // that wide are the last images of many models
       {6, convolve_run<Image, Weights, 6, kKernel, kStride>},
-      {5, convolve_run<Image, Weights, 5, kKernel, kStride>},
       {kMinRun, convolve_run<Image, Weights, kMinRun, kKernel, kStride>}};
   const size_t columns = row.conv.width.output;
   for (size_t begin = 0; begin < columns;) {
@@ -224,9 +227,12 @@ void convolve_runs(const OutputRow<typename Image::Element>& row, size_t channel
     });
     run = run == std::end(kRuns) ? run - 1 : run;
     const size_t column = std::min(begin, columns - run->count);
+    Depthwise::Axis seen = row.conv.width; // as one window
+    seen.kernel = (run->count - 1) * kStride + kKernel;
+    const Taps inside = taps_inside(seen, origin_of(row.conv.width, column));
     float* const output = row.output + column * row.conv.channels;
     for (size_t channel = 0; channel < channels_end; channel += kLanes) {
-      run->convolve(row.conv, row.input_at(column), row.taps, origin_of(row.conv.width, column), channel, output);
+      run->convolve(row.conv, row.input_at(column), row.taps, inside, channel, output);
     }
     begin = column + run->count;
   }
@@ -236,12 +242,17 @@ void convolve_runs(const OutputRow<typename Image::Element>& row, size_t channel
 template <typename Image, typename Weights>
 bool try_runs(const OutputRow<typename Image::Element>& row, size_t channels_end) {
   const Depthwise::Axis& width = row.conv.width;
-  if constexpr (!std::is_same_v<typename Weights::Element, int8_t>) {
-    if (width.output < kMinRun || !loads_pixels_once(width)) {
+  if constexpr (kHasRuns && std::is_same_v<Image, Weights>) {
+    if (width.output < kMinRun || !has_runs(width)) {
       return false;
     }
     const auto run = [&](auto stride) HWY_ATTR {
       constexpr size_t kStride = decltype(stride)::value;
+      if constexpr (kStride == 1) {
+        if (width.kernel == 7) {
+          return convolve_runs<Image, Weights, 7, kStride>(row, channels_end);
+        }
+      }
       width.kernel == 3 ? convolve_runs<Image, Weights, 3, kStride>(row, channels_end)
                         : convolve_runs<Image, Weights, 5, kStride>(row, channels_end);
     };
@@ -334,6 +345,11 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(depthwise_row);
+HWY_EXPORT(has_runs);
+
+bool loads_pixels_once(const Depthwise::Axis& width) {
+  return ETX_DISPATCH(has_runs)(width);
+}
 
 void pack_depthwise(DType type, const void* weight, size_t channels, size_t taps, void* packed) {
   const auto transpose = [=](const auto* from, auto* to) {

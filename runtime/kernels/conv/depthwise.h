@@ -27,10 +27,9 @@ struct Depthwise {
   float min = 0, max = 0;
 };
 
-// Whether there are loops for such a width that load each pixel once for all windows of a row that see it.
-inline bool loads_pixels_once(const Depthwise::Axis& width) {
-  return (width.kernel == 3 || width.kernel == 5) && width.stride <= 2 && width.dilation == 1;
-}
+// Whether kernels made now have loops for such a width that load each pixel once for all windows of a row that see it, of
+// weights and images of the same type.
+bool loads_pixels_once(const Depthwise::Axis& width);
 
 // [channels, taps] -> [taps, channels] of this type. The weight is Int8 if the type is, else Float32.
 void pack_depthwise(DType type, const void* weight, size_t channels, size_t taps, void* packed);

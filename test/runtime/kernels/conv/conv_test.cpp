@@ -241,7 +241,7 @@ TEST(DepthwiseConv, Windows) {
 
 // Of each width up to two runs of pixels, with windows that see each pixel once, or lie in the padding.
 TEST(DepthwiseConv, Runs) {
-  for (const size_t kernel : {3, 5}) {
+  for (const size_t kernel : {3, 5, 7}) {
     for (const size_t stride : {1, 2}) {
       for (size_t width = 1; width <= 25; ++width) {
         SCOPED_TRACE(width);
