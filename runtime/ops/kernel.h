@@ -90,7 +90,7 @@ class Kernel {
   virtual RowRange rows_seen(RowRange rows) const {
     return rows;
   }
-  // Makes a strip of output 0 from one of input 0. The arguments are for the other operands.
+  // Makes a strip of output 0 from one of input 0. The arguments are for the other operands; there is no scratch memory.
   virtual void run_strip(const KernelArguments& /*arguments*/, const Strip& /*strip*/) {}
 
   // Bytes that `undo` of the arguments needs, 64-byte aligned.

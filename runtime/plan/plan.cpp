@@ -41,7 +41,7 @@ class Planner {
     std::vector<Unit> units =
         fuse_elementwise_nodes(blob_, aliases_.order(), aliases_.followers(), can_fuse_, find_leaders());
     choose_float16(blob_, content(), units, plan_.choices);
-    units = join_strips(blob_, types_, plan_.choices, can_join_, find_results(), caches_, std::move(units));
+    units = join_strips(blob_, types_, plan_.choices, find_results(), caches_, std::move(units));
     add_steps(units);
     return std::move(plan_);
   }
@@ -70,10 +70,12 @@ class Planner {
       const Choice& chosen = plan_.choices.back();
       const bool fuses = options.fuse_elementwise && !alone;
       can_fuse.push_back(fuses && chosen.row != nullptr);
-      can_join_.push_back(fuses && !options.float16 && chosen.make_for_strips != nullptr);
       can_lead_.push_back(fuses && chosen.leads && blob_.node(i).outputs()->size() == 1);
       if (!fuses) {
         plan_.choices.back().reduced_inputs.clear();
+      }
+      if (!fuses || options.float16) {
+        plan_.choices.back().make_for_strips = nullptr;
       }
     }
     return can_fuse;
@@ -277,7 +279,7 @@ class Planner {
 
   // Without casts that nobody needs.
   Step step_of(const Unit& unit) const {
-    if (unit.size() > 1 && can_join_[unit[1]]) {
+    if (unit.size() > 1 && plan_.choices[unit[1]].make_for_strips != nullptr) {
       return {Step::Kind::Strips, unit, {}, {}};
     }
     const bool is_led = unit.size() > 1 && !can_fuse_[unit.front()];
@@ -385,7 +387,7 @@ class Planner {
   const Sizes& sizes_;
   const Caches caches_;
   Plan plan_;
-  std::vector<bool> can_lead_, can_join_; // by node: whether it may lead a step, be part of one of strips
+  std::vector<bool> can_lead_; // by node
   std::vector<bool> is_idle_; // by node: a Cast that nobody needs
   const std::vector<bool> can_fuse_; // by node
   const std::vector<std::vector<uint32_t>> uncast_;

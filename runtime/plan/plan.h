@@ -24,8 +24,7 @@ struct Step {
   // Values that a step before it, the caller or nobody (constants) makes: of a Kernel like the operands of its node,
   // kNone for an absent one; of a Fused step each one once. A Led step has both, and kNone between for the result of the
   // first node, as the first thing that the others read. Strips has those of each node, and kNone for what the one before
-  // makes. A Kernel that reads 16 bits (Choice::reduced_inputs) may have those
-  // in the place of what a Cast makes of them.
+  // makes. A Kernel that reads 16 bits (Choice::reduced_inputs) may have those in the place of what a Cast makes of them.
   std::vector<uint32_t> inputs;
   // Values made here: of elementwise nodes those that something outside the step reads.
   std::vector<uint32_t> outputs;

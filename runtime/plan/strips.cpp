@@ -16,16 +16,9 @@ class StripJoiner {
       const Blob& blob,
       Span<const TensorType> types,
       const std::vector<Choice>& choices,
-      const std::vector<bool>& can_join,
       const std::vector<bool>& results,
       const Caches& caches)
-      : blob_(blob),
-        types_(types),
-        choices_(choices),
-        can_join_(can_join),
-        results_(results),
-        caches_(caches),
-        readers_(blob.num_values()) {
+      : blob_(blob), types_(types), choices_(choices), results_(results), caches_(caches), readers_(blob.num_values()) {
     for (uint32_t i = 0; i < blob.num_nodes(); ++i) {
       for_each_input(blob, i, [this](uint32_t id) { ++readers_[id]; });
     }
@@ -34,7 +27,7 @@ class StripJoiner {
   // How many units from `first` on to join; 1: none.
   size_t count_from(const Units& units, size_t first) const {
     const auto can = [&](size_t u, bool has_window) {
-      return u < units.size() && units[u].size() == 1 && can_join_[units[u].front()] &&
+      return u < units.size() && units[u].size() == 1 && choices_[units[u].front()].make_for_strips != nullptr &&
           choices_[units[u].front()].has_window == has_window;
     };
     const size_t window = can(first, false) ? first + 1 : first;
@@ -71,7 +64,7 @@ class StripJoiner {
   const Blob& blob_;
   const Span<const TensorType> types_;
   const std::vector<Choice>& choices_;
-  const std::vector<bool>&can_join_, &results_;
+  const std::vector<bool>& results_;
   const Caches& caches_;
   std::vector<uint32_t> readers_; // by value: how often nodes read it
 };
@@ -82,11 +75,10 @@ std::vector<std::vector<uint32_t>> join_strips(
     const Blob& blob,
     Span<const TensorType> types,
     const std::vector<Choice>& choices,
-    const std::vector<bool>& can_join,
     const std::vector<bool>& results,
     const Caches& caches,
     std::vector<std::vector<uint32_t>> units) {
-  const StripJoiner joiner(blob, types, choices, can_join, results, caches);
+  const StripJoiner joiner(blob, types, choices, results, caches);
   Units joined;
   for (size_t u = 0; u < units.size();) {
     const size_t count = joiner.count_from(units, u);

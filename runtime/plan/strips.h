@@ -13,12 +13,12 @@ namespace executorch::backends::et_xnnpack {
 // convolution with a window, and those of single pixels in front of it and behind it, of which each reads the result of the
 // one before and nothing else does. That pays where those results would leave the second-level cache before they are read.
 //
-// `can_join`, by node: whether it may be part of such a unit. `results`, by value: whether it is needed outside of steps.
+// `choices`, by node, have a kernel for strips if it may be part of such a unit. `results`, by value: whether it is needed
+// outside of steps.
 std::vector<std::vector<uint32_t>> join_strips(
     const Blob& blob,
     Span<const TensorType> types,
     const std::vector<Choice>& choices,
-    const std::vector<bool>& can_join,
     const std::vector<bool>& results,
     const Caches& caches,
     std::vector<std::vector<uint32_t>> units);
