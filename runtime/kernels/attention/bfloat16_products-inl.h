@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "runtime/kernels/gemm/bfloat16_panels.h"
+#include "runtime/kernels/simd/bfloat16_rounding.h"
 #include "score-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -102,7 +103,7 @@ class BFloat16Products {
   void add_values(size_t panel, size_t visible, const float* weights, const float* keep, float* output) const {
     const size_t depth = padded(visible), stride = output_stride(p_);
     for (size_t r = 0; r < panel; ++r) {
-      tile_.round(weights + r * kKeys, weights_ + r * weights_stride(), depth);
+      static_cast<void>(round_to_bfloat16(weights + r * kKeys, weights_ + r * weights_stride(), depth));
     }
     const BFloat16Rows x = rows_of(weights_, weights_stride(), panel, depth);
     const size_t panel_depth = padded(keys_);

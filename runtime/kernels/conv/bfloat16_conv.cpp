@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/kernels/gemm/bfloat16_panels.h"
+#include "runtime/kernels/simd/bfloat16_rounding.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -41,7 +42,7 @@ size_t seen(const ConvParameters::Axis& axis, size_t count, size_t kernel) {
 }
 
 void round_run(const float* from, uint16_t* to, size_t count) {
-  bfloat16_tile()->round(from, to, count);
+  static_cast<void>(round_to_bfloat16(from, to, count)); // products take denormal numbers for zero
 }
 
 void round_run(const uint16_t* from, uint16_t* to, size_t count) {

@@ -1,6 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "rounded_affine.h"
 
+#include <algorithm>
+
+#include "bfloat16_affine.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -96,14 +99,33 @@ HWY_EXPORT(rounded_affine);
 
 class RoundedAffineRow final : public Row {
  public:
-  explicit RoundedAffineRow(const RoundedAffine& affine) : affine_(affine) {}
+  explicit RoundedAffineRow(const RoundedAffine& affine)
+      : affine_(affine), in_bfloat16_(affine.type == DType::BFloat16 ? bfloat16_affine(affine.result) : nullptr) {}
+
   void run(const RowOperand* operands, void* y, size_t count) const override {
-    function_(affine_, operands, y, count);
+    const bool moves = operands[0].moves && operands[1].moves && operands[2].moves;
+    if (in_bfloat16_ == nullptr || !moves || count < kBFloat16AffineStep) {
+      return function_(affine_, operands, y, count);
+    }
+    const size_t result_size = affine_.result == RoundedAffine::Result::Reduced ? sizeof(uint16_t) : sizeof(float);
+    for (size_t i = 0; i < count; i += kBlock) {
+      const size_t size = std::min(kBlock, count - i), steps = size / kBFloat16AffineStep * kBFloat16AffineStep;
+      const auto from = [&](size_t k) { return static_cast<const float*>(operands[k].data) + i; };
+      char* const to = static_cast<char*>(y) + i * result_size;
+      const bool is_done = in_bfloat16_(from(0), from(1), from(2), to, steps, affine_.min, affine_.max);
+      if (const size_t done = is_done ? steps : 0; done < size) {
+        const RowOperand rest[] = {{from(0) + done, true}, {from(1) + done, true}, {from(2) + done, true}};
+        function_(affine_, rest, to + done * result_size, size - done);
+      }
+    }
   }
 
  private:
+  static constexpr size_t kBlock = 512; // which is computed again if it has a denormal number
+
   const RoundedAffine affine_;
   void (*const function_)(const RoundedAffine&, const RowOperand*, void*, size_t) = ETX_DISPATCH(rounded_affine);
+  const BFloat16Affine in_bfloat16_;
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include "bfloat16_panels.h"
 #include "low_precision_product.h"
+#include "runtime/kernels/simd/bfloat16_rounding.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -72,12 +73,12 @@ size_t rows_of_chunk(const LowPrecisionProduct& p) {
   return std::min(p.rows, kBFloat16Rows * (kChunkBytes / strip_bytes(p) + 1));
 }
 
-// Rows [row, row + rows) of x, rounded.
+// Rows [row, row + rows) of x, rounded. Denormal numbers may become zero, for which products take them.
 void round_rows(const LowPrecisionProduct& p, size_t row, size_t rows, uint16_t* to, pthreadpool_t pool) {
   const size_t stride = row_stride(p.depth), depth = padded_depth(p.depth);
   parallel_for(pool, rows, kRoundingGrain / (depth + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r) {
-      bfloat16_tile()->round(p.x + (row + r) * p.x_stride, to + r * stride, p.depth);
+      static_cast<void>(round_to_bfloat16(p.x + (row + r) * p.x_stride, to + r * stride, p.depth));
       std::fill_n(to + r * stride + p.depth, depth - p.depth, uint16_t{0});
     }
   });

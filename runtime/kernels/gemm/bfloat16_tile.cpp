@@ -4,13 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/kernels/simd/bfloat16_instructions.h"
 #include "runtime/kernels/simd/isa.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -29,12 +24,7 @@ inline int32_t read_last(const uint16_t* from) {
 }
 
 #if defined(__x86_64__)
-#define ETX_DOT __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #define ETX_TILES __attribute__((target("avx512f,amx-tile,amx-bf16")))
-#elif defined(__aarch64__)
-#define ETX_DOT __attribute__((target("arch=armv8.2-a+bf16")))
-#else
-#define ETX_DOT
 #endif
 
 // Calls add(at, read) for each pair of numbers of a row, where read(at + n) reads that of another row, n behind.
@@ -53,19 +43,6 @@ ETX_DOT inline __attribute__((always_inline)) void add_runs(
 }
 
 #if defined(__x86_64__)
-
-ETX_DOT void round_all(const float* x, uint16_t* y, size_t count) {
-  size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(x + i));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), reinterpret_cast<__m256i>(rounded));
-  }
-  if (i < count) {
-    const __mmask16 rest = static_cast<__mmask16>((1u << (count - i)) - 1);
-    const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(rest, x + i));
-    _mm256_mask_storeu_epi16(y + i, rest, reinterpret_cast<__m256i>(rounded));
-  }
-}
 
 // ---- AVX512-BF16: R rows by N vectors of columns, each vector with the two numbers of 16 columns.
 
@@ -203,26 +180,9 @@ constexpr BFloat16Tile kTiles{
     /*speed=*/16,
     begin_tiles,
     end_tiles,
-    round_all,
     multiply_tiles};
 
 #elif defined(__aarch64__)
-
-ETX_DOT void round_all(const float* x, uint16_t* y, size_t count) {
-  constexpr size_t kLanes = 4;
-  const auto rounded = [](const float* from) ETX_DOT { return vreinterpret_u16_bf16(vcvt_bf16_f32(vld1q_f32(from))); };
-  size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    vst1_u16(y + i, rounded(x + i));
-  }
-  if (i < count) {
-    float last[kLanes] = {};
-    uint16_t bits[kLanes];
-    std::copy_n(x + i, count - i, last);
-    vst1_u16(bits, rounded(last));
-    std::copy_n(bits, count - i, y + i);
-  }
-}
 
 // BFDOT: R rows by 8 columns, of each vector with the two numbers of 4 columns.
 template <size_t R>
@@ -281,8 +241,7 @@ void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t wi
   }
 }
 
-constexpr BFloat16Tile kDot{
-    2, 1, kDotRows, /*whole_groups=*/false, /*speed=*/2, nothing, nothing, round_all, multiply_dot_groups};
+constexpr BFloat16Tile kDot{2, 1, kDotRows, /*whole_groups=*/false, /*speed=*/2, nothing, nothing, multiply_dot_groups};
 
 #endif
 

@@ -53,8 +53,6 @@ struct BFloat16Tile {
   // Between these two a thread multiplies.
   void (*begin)();
   void (*end)();
-  // y[i] = x[i] rounded to the nearest bfloat16, for what multiply() gets: denormal numbers may become zero.
-  void (*round)(const float* x, uint16_t* y, size_t count);
   // sums[(g * group_rows + r) * stride + j] = sum over k of row r of group g [k] * panel[k][j], for each column of a panel
   // of `width`. May write anything to the other columns of kBFloat16Columns.
   void (*multiply)(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride);

@@ -1,6 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "reduced_float.h"
 
+#include <algorithm>
+
+#include "bfloat16_rounding.h"
 #include "isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -68,8 +71,19 @@ void widen(DType from, const void* x, float* y, size_t count) {
 }
 
 void narrow(DType to, const float* x, void* y, size_t count) {
+  constexpr size_t kBlock = 1024; // which is rounded again if it has a denormal number
   const auto function = ETX_DISPATCH(narrow_floats);
-  function(to == DType::BFloat16, x, static_cast<uint16_t*>(y), count);
+  const bool in_bfloat16 = to == DType::BFloat16;
+  uint16_t* const numbers = static_cast<uint16_t*>(y);
+  if (!in_bfloat16 || bfloat16_isa() == BFloat16Isa::None) {
+    return function(in_bfloat16, x, numbers, count);
+  }
+  for (size_t i = 0; i < count; i += kBlock) {
+    const size_t size = std::min(kBlock, count - i);
+    if (!round_to_bfloat16(x + i, numbers + i, size)) {
+      function(in_bfloat16, x + i, numbers + i, size);
+    }
+  }
 }
 
 } // namespace executorch::backends::et_xnnpack

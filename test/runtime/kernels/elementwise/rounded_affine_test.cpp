@@ -114,5 +114,22 @@ TEST(RoundedAffineTest, BroadcastsItsScaleAndShift) {
   check_all(some_operand({20000}, 1), floats({}, {-0.75f}), floats({}, {0.0f}));
 }
 
+// As most tensors are, which instructions that know no denormal numbers can round.
+TEST(RoundedAffineTest, TakesOrdinaryNumbersAndFewDenormalOnes) {
+  for (const size_t size : {31, 32, 33, 95, 512, 544, 1024, 2049}) {
+    Tensor x = random_floats({3, size}, -4, 4);
+    const Tensor scale = random_floats({size}, -2, 2), shift = random_floats({size}, -1, 1);
+    check_all(x, scale, shift);
+    x.data<float>()[size / 2] = 3e-40f;
+    Tensor no_shift = shift;
+    no_shift.data<float>()[size / 2] = 0;
+    check_all(x, scale, no_shift);
+    Tensor small = scale; // only the result is denormal
+    x.data<float>()[size / 2] = 1;
+    small.data<float>()[size / 2] = 5e-39f;
+    check_all(x, small, no_shift);
+  }
+}
+
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing
