@@ -106,9 +106,9 @@ class Lowering(RowContext):
         row = ops.ROWS.get(name)
         if row is None or touches_complex(node):
             raise Unsupported(_reason_without_row(node))
+        arguments = self._bind(row, node)  # may lower what they are computed from
         self.fx_node = node
         self.debug_handle = debug_handle(node)
-        arguments = self._bind(row, node)
         self._check_dtypes(row, arguments, node)
         if DType.Int64 not in row.dtypes and self._has_reduced_floats(arguments, node):
             return self._lower_wide(row, arguments, node)

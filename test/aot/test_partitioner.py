@@ -339,3 +339,22 @@ def test_operators_outside_the_core_set_need_no_exception():
     assert lowered.outside == []
     names = {name for group in lowered.report.delegated for name in group}
     assert {"aten.cumprod.default", "aten.copysign.Scalar", "aten.median.dim"} <= names
+
+
+class WindowAttention(nn.Module):
+    """With a bias that is looked up in a table, as of the attention to windows of an image in Swin."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.rand(9, 2))
+        self.register_buffer("positions", torch.randint(9, (4, 4)))
+
+    def forward(self, x):
+        bias = self.table[self.positions.view(-1)].view(4, 4, 2).permute(2, 0, 1)
+        return F.scaled_dot_product_attention(x, x, x, bias.contiguous()[None])
+
+
+def test_an_operator_is_kept_whole_beside_what_is_computed_from_constants():
+    lowered = harness.lower_exported(torch.export.export(WindowAttention(), (torch.rand(3, 2, 4, 8),)))
+    assert lowered.outside == []
+    assert any("aten.scaled_dot_product_attention.default" in group for group in lowered.report.delegated)
