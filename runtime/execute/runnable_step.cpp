@@ -28,6 +28,38 @@ class PassTail final : public Tail {
   const KernelArguments& arguments_;
 };
 
+// The first node of a step, or of a part of one, with what it reads there. Kernels in Float16 are told so when they are made.
+BoundNode bound(const PlannedGraph& graph, const Step& step) {
+  const Span<const uint32_t> inputs{step.inputs.data(), step.inputs.size()};
+  return BoundNode(graph.blob, step.nodes.front(), inputs, graph.types, graph.sizes);
+}
+
+// Where the inputs of the pass begin among those of the step.
+size_t first_of_pass(const Step& step) {
+  if (step.kind != Step::Kind::Led) {
+    return 0;
+  }
+  const auto end = std::find(step.inputs.rbegin(), step.inputs.rend(), kNone).base();
+  return static_cast<size_t>(end - step.inputs.begin()) - 1;
+}
+
+std::unique_ptr<FusedElementwise> pass_of(const PlannedGraph& graph, const Step& step) {
+  const size_t first = first_of_pass(step);
+  const Span<const uint32_t> inputs{step.inputs.data() + first, step.inputs.size() - first};
+  return make_pass(graph.blob, graph.plan, graph.types, graph.sizes, step, inputs);
+}
+
+// Returns the bytes of scratch memory that the pass needs by itself.
+size_t reshape_pass(const PlannedGraph& graph, const Step& step, FusedElementwise& pass, size_t num_threads) {
+  const uint32_t result = graph.blob.node(step.nodes.front()).outputs()->Get(0);
+  const size_t first = first_of_pass(step), count = step.inputs.size() - first;
+  std::array<Shape, FusedElementwise::kMaxInputs> inputs;
+  std::transform(step.inputs.begin() + first, step.inputs.end(), inputs.begin(), [&](uint32_t id) {
+    return graph.types[id == kNone ? result : id].shape;
+  });
+  return pass.reshape({inputs.data(), count}, graph.types[result].shape, num_threads);
+}
+
 } // namespace
 
 RunnableStep::RunnableStep(const Step& step)
@@ -45,7 +77,7 @@ Status RunnableStep::load(
         return {};
       }
       if (step_.kind == Step::Kind::Led) {
-        pass_ = pass_of(graph);
+        pass_ = pass_of(graph, step_);
       }
       return load_kernel(graph, weights, packing);
     }
@@ -53,7 +85,7 @@ Status RunnableStep::load(
       is_in_xnnpack_ = true;
       return load_strips(graph, weights, packing);
     case Step::Kind::Fused:
-      pass_ = pass_of(graph);
+      pass_ = pass_of(graph, step_);
       return {};
     case Step::Kind::Convert: {
       is_in_xnnpack_ = true;
@@ -88,34 +120,41 @@ void RunnableStep::find_wave(const PlannedGraph& graph) {
 
 Status RunnableStep::load_kernel(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing) {
   const uint32_t node = step_.nodes.front();
-  kernel_ = graph.plan.choices[node].make(bound(graph, node, 0).context());
+  kernel_ = graph.plan.choices[node].make(bound(graph, step_).context());
   if (kernel_ == nullptr) {
     return failure(Error::NotSupported, "this runtime cannot compute it for these operands")
         .in(graph.blob.describe(node));
   }
-  return pack_constants(graph, node, 0, *kernel_, weights, packing);
+  return pack_constants(graph, step_, 0, *kernel_, weights, packing);
 }
 
 Status RunnableStep::load_strips(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing) {
   size_t first_input = 0;
-  for (const uint32_t node : step_.nodes) {
-    const BoundNode context = bound(graph, node, first_input);
-    strip_kernels_.push_back({graph.plan.choices[node].make_for_strips(context.context()), first_input});
-    ETX_RETURN_IF_ERROR(pack_constants(graph, node, first_input, *strip_kernels_.back().kernel, weights, packing));
-    first_input += context.context().num_inputs();
+  for (const Step& part : step_.parts) {
+    StripPart& runnable = strip_parts_.emplace_back();
+    runnable.kernel = graph.plan.choices[part.nodes.front()].make_for_strips(bound(graph, part).context());
+    runnable.first_input = first_input;
+    runnable.first_of_pass = first_input + part.inputs.size();
+    if (part.kind == Step::Kind::Led) {
+      runnable.pass = pass_of(graph, part);
+      runnable.first_of_pass = first_input + first_of_pass(part);
+    }
+    ETX_RETURN_IF_ERROR(pack_constants(graph, part, first_input, *runnable.kernel, weights, packing));
+    first_input += part.inputs.size();
   }
   return {};
 }
 
-// Adds tasks that pack the constants of a node, whose operands begin so far behind those of the step.
+// Adds tasks that pack the constants of the first node of `part`, whose operands begin so far behind those of the step.
 Status RunnableStep::pack_constants(
     const PlannedGraph& graph,
-    uint32_t node,
+    const Step& part,
     size_t first_input,
     Kernel& kernel,
     Weights& weights,
     std::vector<PackingTask>& packing) {
-  const BoundNode known = bound(graph, node, first_input);
+  const uint32_t node = part.nodes.front();
+  const BoundNode known = bound(graph, part);
   const NodeContext& context = known.context();
   for (size_t k = 0; k < context.num_inputs(); ++k) {
     if (!context.has_input(k) || !context.is_constant(k)) {
@@ -128,8 +167,8 @@ Status RunnableStep::pack_constants(
       ETX_RETURN_IF_ERROR(Status(weights.constant(graph.blob.node(node).inputs()->Get(k)).status()));
     }
     if (kernel.packed_layout(context, k).has_value()) {
-      packing.push_back([this, node, k, first_input, graph, &input, &kernel, &weights]() -> Status {
-        const BoundNode again = bound(graph, node, first_input);
+      packing.push_back([node, k, graph, &part, &input, &kernel, &weights]() -> Status {
+        const BoundNode again = bound(graph, part);
         NodeConstants constants(weights, graph.blob.node(node));
         ETX_ASSIGN_OR_RETURN(input.packed, pack_operand(kernel, again.context(), k, constants));
         return {};
@@ -146,23 +185,8 @@ Status RunnableStep::pack_constants(
   return {};
 }
 
-std::unique_ptr<FusedElementwise> RunnableStep::pass_of(const PlannedGraph& graph) const {
-  const size_t first = first_of_pass();
-  const Span<const uint32_t> inputs{step_.inputs.data() + first, step_.inputs.size() - first};
-  return make_pass(graph.blob, graph.plan, graph.types, graph.sizes, step_, inputs);
-}
-
-size_t RunnableStep::first_of_pass() const {
-  if (step_.kind != Step::Kind::Led) {
-    return 0;
-  }
-  return static_cast<size_t>(
-             std::find(step_.inputs.rbegin(), step_.inputs.rend(), kNone).base() - step_.inputs.begin()) -
-      1;
-}
-
 bool RunnableStep::reads(size_t k) const {
-  const bool computes = kernel_ != nullptr || pass_ != nullptr || !strip_kernels_.empty() || conversion_.has_value();
+  const bool computes = kernel_ != nullptr || pass_ != nullptr || !strip_parts_.empty() || conversion_.has_value();
   return computes && step_.inputs[k] != kNone && inputs_[k].packed.data == nullptr && !inputs_[k].consumed;
 }
 
@@ -177,19 +201,19 @@ Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthread
     depends_on_sizes_ = false;
     return conversion_->reshape(graph.types[step_.outputs.front()].shape.numel(), pool);
   }
-  if (!strip_kernels_.empty()) {
+  if (!strip_parts_.empty()) {
     depends_on_sizes_ = false;
     return reshape_strips(graph, num_threads);
   }
   if (kernel_ == nullptr) {
-    scratch_bytes_ = reshape_pass(graph, num_threads);
+    scratch_bytes_ = reshape_pass(graph, step_, *pass_, num_threads);
     depends_on_sizes_ = false;
     return {};
   }
   (void)graph.sizes.take_asked();
   ETX_ASSIGN_OR_RETURN(scratch_bytes_, reshape_kernel(graph, pool, num_threads));
   if (pass_ != nullptr) {
-    reshape_pass(graph, num_threads);
+    reshape_pass(graph, step_, *pass_, num_threads);
     pass_scratch_ = round_up_to_alignment(kernel_->scratch_with_tail(num_threads));
     scratch_bytes_ = pass_scratch_ + pass_->parts_bytes(num_threads);
   }
@@ -199,7 +223,7 @@ Status RunnableStep::reshape(const PlannedGraph& graph, bool same_types, pthread
 }
 
 StatusOr<size_t> RunnableStep::reshape_kernel(const PlannedGraph& graph, pthreadpool_t pool, size_t num_threads) {
-  const BoundNode node = bound(graph, step_.nodes.front(), 0);
+  const BoundNode node = bound(graph, step_);
   kernel_->use_pool(pool);
   StatusOr<size_t> scratch = kernel_->reshape(node.context(), num_threads);
   if (!scratch.ok()) {
@@ -208,26 +232,22 @@ StatusOr<size_t> RunnableStep::reshape_kernel(const PlannedGraph& graph, pthread
   return scratch;
 }
 
-size_t RunnableStep::reshape_pass(const PlannedGraph& graph, size_t num_threads) {
-  const uint32_t result = graph.blob.node(step_.nodes.front()).outputs()->Get(0);
-  const size_t first = first_of_pass(), count = step_.inputs.size() - first;
-  std::array<Shape, FusedElementwise::kMaxInputs> inputs;
-  std::transform(step_.inputs.begin() + first, step_.inputs.end(), inputs.begin(), [&](uint32_t id) {
-    return graph.types[id == kNone ? result : id].shape;
-  });
-  return pass_->reshape({inputs.data(), count}, graph.types[result].shape, num_threads);
-}
-
 Status RunnableStep::reshape_strips(const PlannedGraph& graph, size_t num_threads) {
   std::vector<StripChain::Member> members;
   size_t window = 0;
-  for (size_t m = 0; m < strip_kernels_.size(); ++m) {
-    const uint32_t node = step_.nodes[m];
-    const BoundNode known = bound(graph, node, strip_kernels_[m].first_input);
+  for (size_t m = 0; m < strip_parts_.size(); ++m) {
+    const Step& part = step_.parts[m];
+    const uint32_t node = part.nodes.front();
+    const BoundNode known = bound(graph, part);
     const NodeContext& context = known.context();
-    Kernel& kernel = *strip_kernels_[m].kernel;
+    Kernel& kernel = *strip_parts_[m].kernel;
     ETX_RETURN_IF_ERROR_IN(kernel.reshape_strips(context, num_threads), graph.blob.describe(node));
-    members.push_back({&kernel, context.input(0).shape, context.output().shape});
+    if (strip_parts_[m].pass != nullptr) {
+      reshape_pass(graph, part, *strip_parts_[m].pass, num_threads);
+    }
+    const TensorType& input = context.input(0);
+    members.push_back(
+        {&kernel, input.shape, context.output().shape, element_size(input.storage()), strip_parts_[m].pass.get()});
     window = graph.plan.choices[node].has_window ? m : window;
   }
   chain_.reshape(std::move(members), window, num_threads, Caches::get());
@@ -245,12 +265,6 @@ void RunnableStep::bind(const std::vector<char*>& data) {
   }
   std::transform(
       step_.outputs.begin(), step_.outputs.end(), output_data_.begin(), [&data](uint32_t id) { return data[id]; });
-}
-
-BoundNode RunnableStep::bound(const PlannedGraph& graph, uint32_t node, size_t first_input) const {
-  // Kernels in Float16 are told so when they are made.
-  const Span<const uint32_t> inputs{step_.inputs.data() + first_input, step_.inputs.size() - first_input};
-  return BoundNode(graph.blob, node, inputs, graph.types, graph.sizes);
 }
 
 KernelArguments RunnableStep::arguments(char* arena, pthreadpool_t pool, Status* status) const {
@@ -281,7 +295,7 @@ Status RunnableStep::run(char* arena, pthreadpool_t pool) {
   }
   Status status;
   const KernelArguments all = arguments(arena, pool, &status);
-  if (!strip_kernels_.empty()) {
+  if (!strip_parts_.empty()) {
     run_strips(all);
   } else if (kernel_ == nullptr) {
     pass_->run(all);
@@ -295,7 +309,7 @@ Status RunnableStep::run(char* arena, pthreadpool_t pool) {
 
 // REQUIRES: a Led step
 void RunnableStep::run_led(const KernelArguments& all) const {
-  const size_t first = first_of_pass();
+  const size_t first = first_of_pass(step_);
   KernelArguments kernel = all, pass = all;
   kernel.inputs = {all.inputs.data(), first};
   kernel.outputs = {};
@@ -305,13 +319,16 @@ void RunnableStep::run_led(const KernelArguments& all) const {
 }
 
 void RunnableStep::run_strips(const KernelArguments& all) {
-  std::array<KernelArguments, StripChain::kMaxMembers> members;
-  for (size_t m = 0; m < strip_kernels_.size(); ++m) {
-    const size_t first = strip_kernels_[m].first_input;
-    members[m] = all;
-    members[m].inputs = {all.inputs.data() + first, all.inputs.size() - first};
+  std::array<StripChain::Arguments, StripChain::kMaxMembers> members;
+  size_t end = all.inputs.size();
+  for (size_t m = strip_parts_.size(); m-- > 0;) {
+    const StripPart& part = strip_parts_[m];
+    members[m] = {all, all};
+    members[m].kernel.inputs = {all.inputs.data() + part.first_input, part.first_of_pass - part.first_input};
+    members[m].tail.inputs = {all.inputs.data() + part.first_of_pass, end - part.first_of_pass};
+    end = part.first_input;
   }
-  chain_.run({members.data(), strip_kernels_.size()}, static_cast<char*>(all.scratch), all.pool);
+  chain_.run({members.data(), strip_parts_.size()}, static_cast<char*>(all.scratch), all.pool);
 }
 
 void RunnableStep::undo(char* arena, pthreadpool_t pool) {

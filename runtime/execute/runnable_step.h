@@ -107,18 +107,13 @@ class RunnableStep {
   Status load_strips(const PlannedGraph& graph, Weights& weights, std::vector<PackingTask>& packing);
   Status pack_constants(
       const PlannedGraph& graph,
-      uint32_t node,
+      const Step& part,
       size_t first_input,
       Kernel& kernel,
       Weights& weights,
       std::vector<PackingTask>& packing);
-  BoundNode bound(const PlannedGraph& graph, uint32_t node, size_t first_input) const;
-  std::unique_ptr<FusedElementwise> pass_of(const PlannedGraph& graph) const;
-  // Where the inputs of the pass begin among those of the step.
-  size_t first_of_pass() const;
   void run_led(const KernelArguments& kernel) const;
   StatusOr<size_t> reshape_kernel(const PlannedGraph& graph, pthreadpool_t pool, size_t num_threads);
-  size_t reshape_pass(const PlannedGraph& graph, size_t num_threads);
   Status reshape_strips(const PlannedGraph& graph, size_t num_threads);
   void run_strips(const KernelArguments& all);
   KernelArguments arguments(char* arena, pthreadpool_t pool, Status* status) const;
@@ -126,11 +121,12 @@ class RunnableStep {
   const Step& step_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<FusedElementwise> pass_;
-  struct StripKernel {
+  struct StripPart {
     std::unique_ptr<Kernel> kernel;
-    size_t first_input; // of its own among those of the step
+    std::unique_ptr<FusedElementwise> pass; // over what it makes; null: none
+    size_t first_input, first_of_pass; // of those of the step
   };
-  std::vector<StripKernel> strip_kernels_;
+  std::vector<StripPart> strip_parts_; // like the parts of the step
   StripChain chain_; // of them
   std::optional<FloatConversion> conversion_;
   bool is_in_xnnpack_ = false;

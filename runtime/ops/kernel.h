@@ -90,7 +90,11 @@ class Kernel {
   virtual RowRange rows_seen(RowRange rows) const {
     return rows;
   }
-  // Makes a strip of output 0 from one of input 0. The arguments are for the other operands; there is no scratch memory.
+  // Bytes of scratch memory that run_strip() needs for so many rows of output 0.
+  virtual size_t strip_scratch(size_t /*rows*/) const {
+    return 0;
+  }
+  // Makes a strip of output 0 from one of input 0. The arguments are for the other operands and for scratch memory.
   virtual void run_strip(const KernelArguments& /*arguments*/, const Strip& /*strip*/) {}
 
   // Bytes that `undo` of the arguments needs, 64-byte aligned.

@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "plan.h"
 
+#include <algorithm>
+
 namespace executorch::backends::et_xnnpack {
 
 std::string describe(const Plan& plan, const Blob& blob) {
@@ -18,14 +20,20 @@ std::string describe(const Plan& plan, const Blob& blob) {
       continue;
     }
     text += "\n";
+    const auto is_led = [](const Step& led, uint32_t i) {
+      return led.kind == Step::Kind::Led && i != led.nodes.front() &&
+          std::find(led.nodes.begin(), led.nodes.end(), i) != led.nodes.end();
+    };
     for (const uint32_t i : step.nodes) {
       const Choice& choice = plan.choices[i];
       const char* const in_strips =
           step.kind == Step::Kind::Strips ? "In strips of rows with the others of this step. " : "";
-      const bool is_led = step.kind == Step::Kind::Led && i != step.nodes.front();
+      const bool is_led_in_strips =
+          std::any_of(step.parts.begin(), step.parts.end(), [&](const Step& part) { return is_led(part, i); });
       text += "  node " + blob.name(i) + ": " +
           (step.kind == Step::Kind::Fused ? "row of a pass with the others of this step."
-               : is_led                   ? "row of a pass over the parts of the first result of this step."
+               : is_led(step, i)          ? "row of a pass over the parts of the first result of this step."
+               : is_led_in_strips         ? "row of a pass over the strips of what the convolution before it makes."
                                           : name_of(choice) + std::string(". ") + in_strips + choice.reason) +
           "\n";
     }

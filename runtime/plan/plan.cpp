@@ -41,7 +41,7 @@ class Planner {
     std::vector<Unit> units =
         fuse_elementwise_nodes(blob_, aliases_.order(), aliases_.followers(), can_fuse_, find_leaders());
     choose_float16(blob_, content(), units, plan_.choices);
-    units = join_strips(blob_, types_, plan_.choices, find_results(), caches_, std::move(units));
+    units = join_strips({blob_, types_, plan_.choices, can_fuse_, uncast_, find_results(), caches_}, std::move(units));
     add_steps(units);
     return std::move(plan_);
   }
@@ -231,7 +231,7 @@ class Planner {
   }
 
   void convert(uint32_t from, uint32_t to) {
-    plan_.steps.push_back({Step::Kind::Convert, {}, {from}, {to}});
+    plan_.steps.push_back({Step::Kind::Convert, {}, {from}, {to}, {}});
   }
 
   // Has a step before that makes the content of `id` in Float32.
@@ -279,11 +279,19 @@ class Planner {
 
   // Without casts that nobody needs.
   Step step_of(const Unit& unit) const {
-    if (unit.size() > 1 && plan_.choices[unit[1]].make_for_strips != nullptr) {
-      return {Step::Kind::Strips, unit, {}, {}};
+    const auto has_strips = [this](uint32_t node) { return plan_.choices[node].make_for_strips != nullptr; };
+    if (std::any_of(unit.begin() + 1, unit.end(), has_strips)) {
+      Step step{Step::Kind::Strips, {}, {}, {}, {}};
+      for (auto part = unit.begin(); part != unit.end();) {
+        const auto end = std::find_if(part + 1, unit.end(), has_strips);
+        step.parts.push_back(step_of(Unit(part, end)));
+        step.nodes.insert(step.nodes.end(), step.parts.back().nodes.begin(), step.parts.back().nodes.end());
+        part = end;
+      }
+      return step;
     }
     const bool is_led = unit.size() > 1 && !can_fuse_[unit.front()];
-    Step step{is_led ? Step::Kind::Led : Step::Kind::Fused, {}, {}, {}};
+    Step step{is_led ? Step::Kind::Led : Step::Kind::Fused, {}, {}, {}, {}};
     std::copy_if(unit.begin(), unit.end(), std::back_inserter(step.nodes), [this](uint32_t i) { return !is_idle_[i]; });
     if (step.nodes.size() < 2) {
       step.kind = Step::Kind::Kernel;
@@ -292,7 +300,7 @@ class Planner {
   }
 
   void add_float16_step(uint32_t node) {
-    Step step{Step::Kind::Kernel, {node}, {}, {}};
+    Step step{Step::Kind::Kernel, {node}, {}, {}, {}};
     for (const uint32_t id : *blob_.node(node).inputs()) {
       // Kernels round constants themselves, but not what a view makes of one.
       step.inputs.push_back(id == kNone || blob_.is_constant(id) ? id : need_float16(id));
@@ -339,15 +347,17 @@ class Planner {
   }
 
   void connect_strips(Step& step) const {
-    for (const uint32_t node : step.nodes) {
-      const auto& inputs = *blob_.node(node).inputs();
+    for (size_t p = 0; p < step.parts.size(); ++p) {
+      Step& part = step.parts[p];
+      connect(part);
       const size_t first = step.inputs.size();
-      step.inputs.insert(step.inputs.end(), inputs.begin(), inputs.end());
-      if (first > 0) {
+      step.inputs.insert(step.inputs.end(), part.inputs.begin(), part.inputs.end());
+      if (p > 0) {
         step.inputs[first] = kNone;
+        step.parts[p - 1].outputs = {part.inputs.front()};
       }
     }
-    step.outputs.push_back(blob_.node(step.nodes.back()).outputs()->Get(0));
+    step.outputs = step.parts.back().outputs;
   }
 
   // Fills in what passes make that something outside of them reads.
@@ -371,13 +381,20 @@ class Planner {
         }
       }
     }
-    for (Step& step : plan_.steps) {
+    const auto find_outputs = [&](Step& step) {
       const bool is_pass = step.kind == Step::Kind::Fused || step.kind == Step::Kind::Led;
       for (size_t i = step.kind == Step::Kind::Led ? 1 : 0; is_pass && i < step.nodes.size(); ++i) {
         const uint32_t id = blob_.node(step.nodes[i]).outputs()->Get(0);
         if (leaves[id]) {
           step.outputs.push_back(id);
         }
+      }
+    };
+    for (Step& step : plan_.steps) {
+      find_outputs(step);
+      if (step.kind == Step::Kind::Strips) {
+        find_outputs(step.parts.back());
+        step.outputs = step.parts.back().outputs;
       }
     }
   }

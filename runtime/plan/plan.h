@@ -16,18 +16,20 @@ struct Step {
     Kernel, // runs the kernel of the one node
     Fused, // runs `nodes`, which are elementwise, in one pass over memory
     Led, // runs the kernel of the first node, and the others, which are elementwise, on each part of its only result
-    Strips, // runs the kernels of the nodes one after the other on strips of rows of images
+    Strips, // runs `parts` one after the other on strips of rows of images
     Convert, // makes the one output of the one input, from Float32 to Float16 or back
   };
   Kind kind;
   std::vector<uint32_t> nodes;
   // Values that a step before it, the caller or nobody (constants) makes: of a Kernel like the operands of its node,
   // kNone for an absent one; of a Fused step each one once. A Led step has both, and kNone between for the result of the
-  // first node, as the first thing that the others read. Strips has those of each node, and kNone for what the one before
+  // first node, as the first thing that the others read. Strips has those of its parts, and kNone for what the one before
   // makes. A Kernel that reads 16 bits (Choice::reduced_inputs) may have those in the place of what a Cast makes of them.
   std::vector<uint32_t> inputs;
   // Values made here: of elementwise nodes those that something outside the step reads.
   std::vector<uint32_t> outputs;
+  // Of Strips: its nodes as steps, each Kernel or Led, of which one makes what the next one reads first.
+  std::vector<Step> parts;
 };
 
 // How a blob is executed: which steps, and which values share memory. Depends on the

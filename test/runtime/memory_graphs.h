@@ -37,7 +37,8 @@ inline GraphDef graph_in_strips() {
   const uint32_t wide = g.node(conv2d(), {x, g.constant({128, 1, 1, 8}, some_numbers(1024))}, {1, 96, 48, 128});
   const uint32_t each = g.constant({128, 7, 7, 1}, some_numbers(6272)); // never in XNNPACK
   const uint32_t mixed = g.node(conv2d({1, 1}, {3, 3, 3, 3}, {1, 1}, 128), {wide, each}, {1, 96, 48, 128});
-  g.output(g.node(conv2d(), {mixed, g.constant({8, 1, 1, 128}, some_numbers(1024))}, {1, 96, 48, 8}));
+  const uint32_t narrow = g.node(conv2d(), {mixed, g.constant({8, 1, 1, 128}, some_numbers(1024))}, {1, 96, 48, 8});
+  g.output(g.node(binary(schema::BinaryKind::Add), {narrow, x}, {1, 96, 48, 8}));
   return g;
 }
 

@@ -18,7 +18,7 @@ struct RowRange {
 struct Strip {
   size_t thread; // no two strips of the same one are made at once
   RowRange rows; // of the output, at least one
-  const float* input; // where row 0 of the image that is read would be: the rows that `rows` see are there
+  const void* input; // where row 0 of the image that is read would be: the rows that `rows` see are there
   float* output; // where the first of `rows` goes
 };
 

@@ -154,6 +154,20 @@ Status BFloat16Conv::find_groups(const BFloat16Tile& tile) {
   return {};
 }
 
+// Neighbouring pixels, each padded to `channels_`.
+template <typename T>
+void BFloat16Conv::round_pixels(const T* from, size_t count, uint16_t* to) const {
+  const size_t channels = parameters_.input[3];
+  if (channels == channels_) {
+    round_run(from, to, count * channels);
+    return;
+  }
+  for (size_t i = 0; i < count; ++i, from += channels, to += channels_) {
+    round_run(from, to, channels);
+    std::fill_n(to + channels, channels_ - channels, uint16_t{0});
+  }
+}
+
 template <typename T>
 void BFloat16Conv::round_image(const T* x, uint16_t* rounded, pthreadpool_t pool) const {
   const ConvParameters& p = parameters_;
@@ -173,17 +187,8 @@ void BFloat16Conv::round_image(const T* x, uint16_t* rounded, pthreadpool_t pool
       const T* from = x + (image * p.input[1] + row - p.height.padding) * p.input[2] * channels;
       uint16_t* const line_end = to + line;
       to = std::fill_n(to, left * channels_, uint16_t{0});
-      if (channels == channels_) {
-        round_run(from, to, inside * channels);
-        to += inside * channels;
-      } else {
-        for (size_t column = 0; column < inside; ++column) {
-          round_run(from + column * channels, to, channels);
-          std::fill_n(to + channels, channels_ - channels, uint16_t{0});
-          to += channels_;
-        }
-      }
-      std::fill(to, line_end, uint16_t{0});
+      round_pixels(from, inside, to);
+      std::fill(to + inside * channels_, line_end, uint16_t{0});
     }
   });
 }
@@ -293,6 +298,57 @@ void BFloat16Conv::run_into(const KernelArguments& arguments, void* scratch, con
         rows,
         arguments.pool);
   });
+}
+
+// Of a strip.
+bool BFloat16Conv::reads_pixels_in_place() const {
+  return parameters_.input_type == DType::BFloat16 && channels_ == parameters_.input[3] &&
+      !bfloat16_tile()->whole_groups;
+}
+
+size_t BFloat16Conv::strip_scratch(size_t rows) const {
+  const size_t pixels = round_up(rows * parameters_.input[2], kBFloat16Rows); // whole groups
+  return reads_pixels_in_place() ? 0 : pixels * channels_ * sizeof(uint16_t);
+}
+
+void BFloat16Conv::run_strip(const KernelArguments& arguments, const Strip& strip) {
+  const ConvParameters& p = parameters_;
+  const size_t count = strip.rows.count() * p.input[2], first = strip.rows.begin * p.input[2] * p.input[3];
+  uint16_t* const rounded = static_cast<uint16_t*>(arguments.scratch);
+  const uint16_t* pixels = rounded;
+  if (p.input_type != DType::BFloat16) {
+    round_pixels(static_cast<const float*>(strip.input) + first, count, rounded);
+  } else if (const uint16_t* const from = static_cast<const uint16_t*>(strip.input) + first; reads_pixels_in_place()) {
+    pixels = from;
+  } else {
+    round_pixels(from, count, rounded);
+  }
+  BFloat16Output output;
+  output.y = strip.output;
+  output.columns = p.weight[0];
+  output.bias = arguments.input<float>(2);
+  output.min = p.min;
+  output.max = p.max;
+  const size_t whole_pixel = 0;
+  BFloat16Rows x{};
+  x.stride = channels_;
+  x.taps = {&whole_pixel, 1};
+  x.run = round_up(run_of(p), bfloat16_tile()->run_multiple);
+  multiply_bfloat16_panels(
+      arguments.input<char>(1),
+      output,
+      x,
+      (count + kBFloat16Rows - 1) / kBFloat16Rows,
+      kBlockBytes / strip_bytes() + 1,
+      [&](size_t i, BFloat16Rows* rows, BFloat16Offsets* offsets) {
+        const size_t pixel = i * kBFloat16Rows, left = std::min(kBFloat16Rows, count - pixel);
+        bfloat16_tile()->set_rows(pixels + pixel * x.stride, left, rows);
+        for (size_t r = 0; r < kBFloat16Rows; ++r) {
+          (*offsets)[r] = r < left ? (pixel + r) * output.columns : kNoRow;
+        }
+        return offsets->data();
+      },
+      /*pool=*/nullptr);
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -28,12 +28,21 @@ class BFloat16Conv {
   void run(const KernelArguments& arguments);
   size_t tail_bytes(size_t num_threads) const;
   void run_into(const KernelArguments& arguments, void* scratch, const Tail& tail);
+  // Of pixels by themselves, with a stride of 1 and no padding.
+  RowRange rows_seen(RowRange rows) const {
+    return rows;
+  }
+  size_t strip_scratch(size_t rows) const;
+  void run_strip(const KernelArguments& arguments, const Strip& strip);
 
  private:
   Status find_groups(const BFloat16Tile& tile);
   template <typename T>
   void round_image(const T* x, uint16_t* rounded, pthreadpool_t pool) const;
   const uint16_t* prepare_image(const KernelArguments& arguments) const;
+  template <typename T>
+  void round_pixels(const T* from, size_t count, uint16_t* to) const;
+  bool reads_pixels_in_place() const;
   template <typename Function>
   void with_problem(const KernelArguments& arguments, const Function& function) const;
   size_t strips() const;

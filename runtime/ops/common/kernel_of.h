@@ -31,6 +31,7 @@ namespace executorch::backends::et_xnnpack {
 //   void run_into(const KernelArguments&, void* tail_scratch, const Tail&);
 // if it can make strips of images
 //   RowRange rows_seen(RowRange rows) const;
+//   size_t strip_scratch(size_t rows) const;  of scratch memory for so many rows; if it needs any
 //   void run_strip(const KernelArguments&, const Strip&);
 // and if it works in place
 //   size_t undo_bytes() const;
@@ -108,6 +109,12 @@ class KernelOf final : public Kernel {
     }
     return Kernel::rows_seen(rows);
   }
+  size_t strip_scratch(size_t rows) const override {
+    if constexpr (NeedsStripScratch<Plain>::value) {
+      return plain_.strip_scratch(rows);
+    }
+    return Kernel::strip_scratch(rows);
+  }
   void run_strip(const KernelArguments& arguments, const Strip& strip) override {
     if constexpr (MakesStrips<Plain>::value) {
       plain_.run_strip(arguments, strip);
@@ -151,6 +158,11 @@ class KernelOf final : public Kernel {
   struct MakesStrips : std::false_type {};
   template <typename T>
   struct MakesStrips<T, std::void_t<decltype(&T::run_strip)>> : std::true_type {};
+
+  template <typename T, typename = void>
+  struct NeedsStripScratch : std::false_type {};
+  template <typename T>
+  struct NeedsStripScratch<T, std::void_t<decltype(&T::strip_scratch)>> : std::true_type {};
 
   template <typename T, typename = void>
   struct Undoes : std::false_type {};

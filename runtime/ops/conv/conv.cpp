@@ -361,13 +361,18 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
     return choice;
   }
   if (choice.bfloat16) {
-    return direct ? std::move(choice).leading().reading({0}, {DType::BFloat16}) : choice;
+    choice = direct ? std::move(choice).leading().reading({0}, {DType::BFloat16}) : choice;
+    return direct && is_pixel_product(node) ? std::move(choice).in_strips(make_bfloat16_conv2d, /*with_window=*/false)
+                                            : choice;
   }
   if (!depthwise) {
     return choice;
   }
   if (has_low_precision_weight<schema::Conv2d>(node)) { // not quantized, so of 16 bits
-    return std::move(choice).leading().reading({0}, {node.input(1).constant_dtype});
+    return std::move(choice)
+        .leading()
+        .reading({0}, {node.input(1).constant_dtype})
+        .in_strips(make_low_precision_depthwise_conv2d, /*with_window=*/true);
   }
   return choose_depthwise(node, std::move(choice.reason));
 }

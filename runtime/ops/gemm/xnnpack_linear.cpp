@@ -109,7 +109,7 @@ class XnnpackLinear : public XnnpackKernel {
           check_xnn(reshape_product(own.product.get(), rows, nullptr), "xnn_reshape_fully_connected_nc"));
       own.rows = rows;
     }
-    const float* const x = strip.input + strip.rows.begin * columns_of_image_ * depth_;
+    const float* const x = static_cast<const float*>(strip.input) + strip.rows.begin * columns_of_image_ * depth_;
     ETX_RETURN_IF_ERROR(check_xnn(setup_product(own.product.get(), x, strip.output), "xnn_setup_fully_connected_nc"));
     return check_xnn(xnn_run_operator(own.product.get(), nullptr), "xnn_run_operator");
   }

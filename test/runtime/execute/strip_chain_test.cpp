@@ -3,7 +3,10 @@
 // Convolutions that run in strips, as an Executable runs them; strips_test.cpp has which ones do.
 
 #include <algorithm>
+#include <cstring>
+
 #include <runtime/kernels/conv/depthwise.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include "executable_call.h"
 #include "plan_of.h"
@@ -11,6 +14,7 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
+using schema::BinaryKind;
 using schema::DimOp;
 using Flat = flatbuffers::FlatBufferBuilder;
 
@@ -24,6 +28,9 @@ struct Windows {
 struct Chain {
   bool expands, projects;
   Windows height, width;
+  // With elementwise operators behind each: in Float32, or a batch norm that is rounded as in programs of 16 bits.
+  bool has_tails = false;
+  DType type = DType::Float32;
 
   GraphDef graph() const {
     GraphDef g;
@@ -33,18 +40,24 @@ struct Chain {
     constexpr int64_t kFew = 11, kWide = 136;
     const schema::Size2D one(1, 1);
     const schema::Padding2D none(0, 0, 0, 0);
-    const schema::Clamp clamp(-0.25f, 0.75f);
-    const auto pixels = [=](Flat& f) { return schema::CreateConv2d(f, &one, &none, &one, 1, &clamp); };
+    const schema::Clamp limits(-0.25f, 0.75f);
+    const auto pixels = [=](Flat& f) { return schema::CreateConv2d(f, &one, &none, &one, 1, &limits); };
     const auto weight = [&](const std::vector<int64_t>& dims) {
       int64_t count = 1;
       for (const int64_t dim : dims) {
         count *= dim;
       }
-      return g.constant(dims, some_numbers(static_cast<size_t>(count), static_cast<uint32_t>(count)));
+      const uint32_t id = g.constant(dims, some_numbers(static_cast<size_t>(count), static_cast<uint32_t>(count)));
+      return dims.size() > 1 ? stored_in_16_bits(g, id) : id;
     };
-    uint32_t x = g.input({n, h, w, expands ? kFew : kWide});
+    uint32_t x = g.input({n, h, w, expands ? kFew : kWide}, type);
+    const std::vector<int64_t> each{n, 1, 1, projects ? kFew : kWide};
+    const uint32_t other = has_tails ? in_float32(g, g.input(each, type), each) : kNone;
+    x = in_float32(g, x, {n, h, w, expands ? kFew : kWide});
     if (expands) {
-      x = g.node(attributes(pixels), {x, weight({kWide, 1, 1, kFew}), weight({kWide})}, {n, h, w, kWide});
+      const std::vector<int64_t> wide{n, h, w, kWide};
+      x = g.node(attributes(pixels), {x, weight({kWide, 1, 1, kFew}), weight({kWide})}, wide);
+      x = with_tail(g, x, wide);
     }
     const std::vector<int64_t> dims{n, after(g, h, height), after(g, w, width)};
     const auto conv = conv2d(
@@ -52,9 +65,15 @@ struct Chain {
         {height.before, width.after, height.after, width.before},
         {height.dilation, width.dilation},
         static_cast<uint32_t>(kWide));
-    x = g.node(conv, {x, weight({kWide, height.kernel, width.kernel, 1})}, {dims[0], dims[1], dims[2], kWide});
+    const std::vector<int64_t> wide{dims[0], dims[1], dims[2], kWide}, few{dims[0], dims[1], dims[2], kFew};
+    x = g.node(conv, {x, weight({kWide, height.kernel, width.kernel, 1})}, wide);
+    x = with_tail(g, x, wide);
     if (projects) {
-      x = g.node(attributes(pixels), {x, weight({kFew, 1, 1, kWide})}, {dims[0], dims[1], dims[2], kFew});
+      x = with_tail(g, g.node(attributes(pixels), {x, weight({kFew, 1, 1, kWide})}, few), few);
+    }
+    if (has_tails) { // as a block adds what it began with
+      g.output(x);
+      x = g.node(binary(BinaryKind::Add), {x, other}, projects ? few : wide);
     }
     g.output(x);
     return g;
@@ -68,6 +87,34 @@ struct Chain {
   }
 
  private:
+  uint32_t stored_in_16_bits(GraphDef& g, uint32_t id) const {
+    if (type == DType::Float32) {
+      return id;
+    }
+    ConstantDef& constant = *g.values[id].constant;
+    std::vector<float> numbers(constant.data->size() / sizeof(float));
+    std::memcpy(numbers.data(), constant.data->data(), constant.data->size());
+    constant.data->resize(numbers.size() * sizeof(uint16_t));
+    narrow(type, numbers.data(), constant.data->data(), numbers.size());
+    constant.storage = type == DType::BFloat16 ? schema::Storage::BFloat16 : schema::Storage::Float16;
+    return id;
+  }
+  uint32_t in_float32(GraphDef& g, uint32_t x, const std::vector<int64_t>& dims) const {
+    return type == DType::Float32 ? x : g.node(cast(DType::Float32), {x}, dims);
+  }
+  uint32_t rounded(GraphDef& g, uint32_t x, const std::vector<int64_t>& dims) const {
+    return type == DType::Float32 ? x : in_float32(g, g.node(cast(type), {x}, dims, type), dims);
+  }
+  uint32_t with_tail(GraphDef& g, uint32_t x, const std::vector<int64_t>& dims) const {
+    if (!has_tails) {
+      return x;
+    }
+    const auto channels = static_cast<size_t>(dims.back());
+    x = rounded(g, x, dims);
+    x = g.node(binary(BinaryKind::Mul), {x, g.constant({dims.back()}, some_numbers(channels, 2))}, dims);
+    x = g.node(binary(BinaryKind::Add), {x, g.constant({dims.back()}, some_numbers(channels, 3))}, dims);
+    return rounded(g, g.node(clamp(-0.5f, 2), {x}, dims), dims);
+  }
   // The size of an axis behind it.
   static int64_t after(GraphDef& g, int64_t size, const Windows& axis) {
     const auto add = [&](int64_t entry, int64_t number) {
@@ -79,11 +126,13 @@ struct Chain {
   }
 };
 
-std::unique_ptr<Executable> load(const std::vector<uint8_t>& bytes, bool in_strips, PackedWeights* shared = nullptr) {
+std::unique_ptr<Executable> load(
+    const std::vector<uint8_t>& bytes, bool in_strips, bool force_bf16 = false, PackedWeights* shared = nullptr) {
   StatusOr<Blob> blob = open_blob(span(bytes));
   EXPECT_TRUE(blob.ok()) << blob.status().message();
   Executable::Settings settings;
   settings.fuse_elementwise = in_strips;
+  settings.force_bf16 = force_bf16;
   settings.packed_weights = shared;
   StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
   EXPECT_TRUE(executable.ok()) << executable.status().message();
@@ -102,24 +151,34 @@ const Chain kChains[] = {
     {true, true, {7, 1, 1, 3, 3}, {7, 1, 1, 3, 3}},
 };
 
+size_t count_strips(const GraphDef& graph, bool force_bf16) {
+  PlanOptions options;
+  options.bfloat16 = force_bf16;
+  const Plan plan = plan_of(graph, options);
+  return static_cast<size_t>(std::count_if(
+      plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.kind == Step::Kind::Strips; }));
+}
+
 // With 1 to 16 threads, images of the planned size and of few rows, and empty batches.
-TEST(StripChainTest, HasTheBitsOfSeparateSteps) {
+void check_chains(bool has_tails, DType type, bool force_bf16, size_t rounds) {
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   std::vector<pthreadpool_t> pools{nullptr};
   for (const size_t threads : {2, 3, 16}) {
     pools.push_back(pthreadpool_create(threads));
   }
-  for (const Chain& chain : kChains) {
-    SCOPED_TRACE(&chain - kChains);
+  for (Chain chain : kChains) {
+    chain.has_tails = has_tails;
+    chain.type = type;
+    SCOPED_TRACE(std::string(name_of(type)) + ", kernel " + std::to_string(chain.height.kernel));
     const GraphDef graph = chain.graph();
     const std::vector<uint8_t> bytes = graph.build();
     if (!chain.may_be_in_xnnpack()) {
-      EXPECT_EQ(plan_of(graph).steps.size(), 1u);
+      EXPECT_EQ(count_strips(graph, force_bf16), 1u);
     }
-    const std::unique_ptr<Executable> together = load(bytes, true), alone = load(bytes, false);
+    const std::unique_ptr<Executable> together = load(bytes, true, force_bf16), alone = load(bytes, false, force_bf16);
     std::mt19937 random(5);
     bool was_empty = false;
-    for (size_t round = 0; round < 10; ++round) {
+    for (size_t round = 0; round < rounds; ++round) {
       const GraphCall call = make_call(alone->blob(), round == 0 ? nullptr : &random);
       const Results expected = run(*alone, call);
       ASSERT_TRUE(expected.status.ok()) << expected.status.message();
@@ -135,15 +194,31 @@ TEST(StripChainTest, HasTheBitsOfSeparateSteps) {
   std::for_each(pools.begin() + 1, pools.end(), pthreadpool_destroy);
 }
 
+TEST(StripChainTest, HasTheBitsOfSeparateSteps) {
+  check_chains(/*has_tails=*/false, DType::Float32, /*force_bf16=*/false, 10);
+}
+
+TEST(StripChainTest, HasThemWithProductsOfBFloat16) {
+  check_chains(/*has_tails=*/false, DType::Float32, /*force_bf16=*/true, 10);
+}
+
+TEST(StripChainTest, HasThemWithElementwiseOperators) {
+  for (const DType type : {DType::Float32, DType::BFloat16, DType::Float16}) {
+    check_chains(/*has_tails=*/true, type, /*force_bf16=*/false, 10);
+  }
+  check_chains(/*has_tails=*/true, DType::Float32, /*force_bf16=*/true, 10);
+}
+
 TEST(StripChainTest, SharesPackedWeights) {
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   const std::vector<uint8_t> bytes = kChains[0].graph().build();
   PackedWeights shared;
   {
-    const std::unique_ptr<Executable> first = load(bytes, true, &shared);
+    const std::unique_ptr<Executable> first = load(bytes, true, false, &shared);
     const size_t count = shared.count();
     EXPECT_EQ(count, 3u);
-    const std::unique_ptr<Executable> second = load(bytes, true, &shared), separate = load(bytes, false, &shared);
+    const std::unique_ptr<Executable> second = load(bytes, true, false, &shared);
+    const std::unique_ptr<Executable> separate = load(bytes, false, false, &shared);
     EXPECT_EQ(shared.count(), count);
     const GraphCall call = make_call(first->blob(), nullptr);
     const Results expected = run(*first, call);

@@ -2,6 +2,8 @@
 
 // Which convolutions run in strips; strip_chain_test.cpp has what they compute.
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include "plan_of.h"
@@ -90,6 +92,63 @@ TEST(StripsTest, LeaveOutWhatOthersRead) {
   mixed.output(mixed.narrow);
   mixed.output(mixed.mixed);
   EXPECT_THAT(strips(mixed), ElementsAre(ElementsAre(0u, 1u)));
+}
+
+// An image that is widened, limited, mixed, scaled, narrowed, and added to what it was.
+struct BlockWithTails : Block {
+  uint32_t limited(uint32_t image) {
+    return node(clamp(-1, 1), {image}, {1, 20, 20, 32});
+  }
+  uint32_t scaled(uint32_t image) {
+    return node(binary(BinaryKind::Mul), {image, scale}, {1, 20, 20, 32});
+  }
+  uint32_t sum(uint32_t image) {
+    return node(binary(BinaryKind::Add), {image, y}, {1, 20, 20, 8});
+  }
+
+  const uint32_t y = input({1, 20, 20, 8}), scale = constant({32}, some_numbers(32));
+  const uint32_t first = pixels(y, 8, 32), second = limited(first), third = window(second), fourth = scaled(third),
+                 fifth = pixels(fourth, 32, 8), last = sum(fifth);
+};
+
+TEST(StripsTest, TakeElementwiseNodesAlong) {
+  BlockWithTails g;
+  g.output(g.last);
+  const Plan plan = plan_of(g, with_cache(64 << 10));
+  const auto step = std::find_if(plan.steps.begin(), plan.steps.end(), [&](const Step& candidate) {
+    return candidate.kind == Step::Kind::Strips && candidate.outputs.front() == g.last;
+  });
+  ASSERT_NE(step, plan.steps.end());
+  EXPECT_THAT(step->nodes, ElementsAre(3u, 4u, 5u, 6u, 7u, 8u));
+  ASSERT_EQ(step->parts.size(), 3u);
+  EXPECT_THAT(step->parts[0].outputs, ElementsAre(g.second));
+  EXPECT_THAT(step->parts[1].outputs, ElementsAre(g.fourth));
+  EXPECT_THAT(step->parts[2].outputs, ElementsAre(g.last));
+  for (const Step& part : step->parts) {
+    EXPECT_EQ(part.kind, Step::Kind::Led);
+    EXPECT_EQ(part.nodes.size(), 2u);
+  }
+  // Image and weight, and for the pass the result; likewise with a scale, and with the image of before.
+  EXPECT_EQ(step->inputs.size(), 3u + 4u + 4u);
+  EXPECT_EQ(step->inputs.front(), g.y);
+  EXPECT_THAT(step->parts[1].inputs, ElementsAre(g.second, ::testing::_, kNone, g.scale));
+  EXPECT_EQ(step->inputs[3], kNone);
+  EXPECT_EQ(step->inputs.back(), g.y);
+}
+
+// The first result is needed in two places, and the second one is an output.
+TEST(StripsTest, LeaveElementwiseNodesWhereOthersReadToo) {
+  BlockWithTails twice;
+  twice.output(twice.node(binary(BinaryKind::Add), {twice.first, twice.fourth}, {1, 20, 20, 32}));
+  twice.output(twice.last);
+  BlockWithTails output;
+  output.output(output.third);
+  output.output(output.last);
+  for (const GraphDef& g : {static_cast<const GraphDef&>(twice), static_cast<const GraphDef&>(output)}) {
+    for (const std::vector<uint32_t>& nodes : strips(g)) {
+      EXPECT_EQ(std::count(nodes.begin(), nodes.end(), 6u), 0) << "the scale runs in strips";
+    }
+  }
 }
 
 TEST(StripsTest, NeedAWindow) {
