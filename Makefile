@@ -141,7 +141,9 @@ suite: build $(stamps)/test
 	$(call say,ExecuTorch's operator tests)
 	@$(bin)/python test/suite/run.py $(SUITE)
 
-test: unit python-test python-test-unpatched reference sanitizers clang-check
+# What `make test` does after its own tests. CI leaves some of it to other commits.
+ALSO ?= sanitizers clang-check
+test: unit python-test python-test-unpatched reference $(ALSO)
 	$(call say,All tests passed)
 
 installed := $(stamps)/installed$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
@@ -159,10 +161,12 @@ microkernels: build
 	$(call say,Products of XNNPACK)
 	@ET_XNNPACK_TEST_ALL_SIZES=1 ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -R '^Microkernels'
 
+# More options of the Python tests, such as PYTEST="-k conv".
+PYTEST ?=
 python-test: build $(stamps)/test
 	$(call say,Python tests)
 	@tools/system-packages --browser > /dev/null
-	@$(bin)/python -m pytest --quick -n auto --maxprocesses 4 --dist worksteal
+	@$(bin)/python -m pytest --quick $(PYTEST) -n auto --maxprocesses 4 --dist worksteal
 
 python-test-large: build $(stamps)/test $(stamps)/zoo
 	$(call say,Python tests of whole models and of all cases)

@@ -20,6 +20,23 @@ def pytest_addoption(parser):
         "--unpatched", action="store_true", help="export and lower with PyTorch and ExecuTorch as users have them"
     )
     parser.addoption("--quick", action="store_true", help="some of the cases of tests marked `sampled`")
+    parser.addoption(
+        "--turn", type=int, help="of tests that take long one half for an even number, the other for an odd one"
+    )
+
+
+#: Files and folders whose tests take half of the time, though they are few.
+_LONG = (
+    "aot/cli",
+    "docs",
+    "fuzz",
+    "models",
+    "ops/test_decoder.py",
+    "package",
+    "suite",
+    "test_faster_export.py",
+    "test_threads.py",
+)
 
 
 class _Checkout:
@@ -47,10 +64,19 @@ def _is_left_out(item) -> bool:
     )
 
 
+def _has_its_turn(item, turn: int) -> bool:
+    path = item.path.relative_to(here)
+    is_long = any(path.is_relative_to(part) for part in _LONG)
+    return not is_long or zlib.crc32(item.nodeid.encode()) % 2 == turn % 2
+
+
 def pytest_collection_modifyitems(config, items):
     """The closed loop comes last: it looks at what other tests have lowered."""
-    if config.getoption("quick"):
-        left_out = [_is_left_out(item) for item in items]
+    quick, turn = config.getoption("quick"), config.getoption("turn")
+    left_out = [
+        (quick and _is_left_out(item)) or (turn is not None and not _has_its_turn(item, turn)) for item in items
+    ]
+    if any(left_out):
         config.hook.pytest_deselected(items=list(itertools.compress(items, left_out)))
         items[:] = [item for item, out in zip(items, left_out, strict=True) if not out]
     items.sort(key=lambda item: item.path.stem == "test_closed_loop")
