@@ -207,16 +207,22 @@ const uint16_t* BFloat16Conv::prepare_image(const KernelArguments& arguments) co
   return rounded;
 }
 
+// But for where it is.
+BFloat16Output BFloat16Conv::new_output(const KernelArguments& arguments) const {
+  BFloat16Output output;
+  output.columns = parameters_.weight[0];
+  output.bias = arguments.input<float>(2);
+  output.min = parameters_.min;
+  output.max = parameters_.max;
+  return output;
+}
+
 // Calls function(output, x, rows) with what multiply_bfloat16_panels() takes, but for where the output is.
 template <typename Function>
 void BFloat16Conv::with_problem(const KernelArguments& arguments, const Function& function) const {
   const ConvParameters& p = parameters_;
   const uint16_t* const image = prepare_image(arguments);
-  BFloat16Output output;
-  output.columns = p.weight[0];
-  output.bias = arguments.input<float>(2);
-  output.min = p.min;
-  output.max = p.max;
+  BFloat16Output output = new_output(arguments);
   BFloat16Rows x{};
   x.stride = p.width.stride * channels_;
   x.taps = {taps_.data(), taps_.size()};
@@ -323,12 +329,8 @@ void BFloat16Conv::run_strip(const KernelArguments& arguments, const Strip& stri
   } else {
     round_pixels(from, count, rounded);
   }
-  BFloat16Output output;
+  BFloat16Output output = new_output(arguments);
   output.y = strip.output;
-  output.columns = p.weight[0];
-  output.bias = arguments.input<float>(2);
-  output.min = p.min;
-  output.max = p.max;
   const size_t whole_pixel = 0;
   BFloat16Rows x{};
   x.stride = channels_;
@@ -341,12 +343,8 @@ void BFloat16Conv::run_strip(const KernelArguments& arguments, const Strip& stri
       (count + kBFloat16Rows - 1) / kBFloat16Rows,
       kBlockBytes / strip_bytes() + 1,
       [&](size_t i, BFloat16Rows* rows, BFloat16Offsets* offsets) {
-        const size_t pixel = i * kBFloat16Rows, left = std::min(kBFloat16Rows, count - pixel);
-        bfloat16_tile()->set_rows(pixels + pixel * x.stride, left, rows);
-        for (size_t r = 0; r < kBFloat16Rows; ++r) {
-          (*offsets)[r] = r < left ? (pixel + r) * output.columns : kNoRow;
-        }
-        return offsets->data();
+        const auto offset_of = [&](size_t pixel) { return pixel * output.columns; };
+        return set_strip(pixels, count, i, offset_of, rows, offsets);
       },
       /*pool=*/nullptr);
 }

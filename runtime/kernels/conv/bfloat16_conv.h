@@ -5,7 +5,7 @@
 #include <string>
 
 #include "conv.h"
-#include "runtime/kernels/gemm/bfloat16_tile.h"
+#include "runtime/kernels/gemm/bfloat16_panels.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -43,6 +43,7 @@ class BFloat16Conv {
   template <typename T>
   void round_pixels(const T* from, size_t count, uint16_t* to) const;
   bool reads_pixels_in_place() const;
+  BFloat16Output new_output(const KernelArguments& arguments) const;
   template <typename Function>
   void with_problem(const KernelArguments& arguments, const Function& function) const;
   size_t strips() const;

@@ -6,8 +6,6 @@
 #include "runtime/kernels/simd/bfloat16_instructions.h"
 #include "runtime/kernels/simd/isa.h"
 
-#define ETX_INLINE ETX_DOT inline __attribute__((always_inline))
-
 namespace executorch::backends::et_xnnpack {
 namespace {
 
@@ -20,31 +18,29 @@ using Rounded = __m256i;
 constexpr size_t kLanes = 16;
 constexpr __mmask16 kAll = 0xFFFF; // GCC 12 warns of what has no mask
 
-ETX_INLINE Floats load(const float* from) {
+ETX_DOT_INLINE Floats load(const float* from) {
   return _mm512_loadu_ps(from);
 }
-ETX_INLINE void store(Floats x, void* to) {
+ETX_DOT_INLINE void store(Floats x, void* to) {
   _mm512_storeu_ps(to, x);
 }
-ETX_INLINE void store(Rounded x, void* to) {
+ETX_DOT_INLINE void store(Rounded x, void* to) {
   _mm256_storeu_si256(static_cast<__m256i*>(to), x);
 }
-ETX_INLINE Floats set(float x) {
+ETX_DOT_INLINE Floats set(float x) {
   return _mm512_set1_ps(x);
 }
-ETX_INLINE Rounded round(Floats x, __mmask16* denormal) {
-  constexpr int kDenormal = 0x20;
-  *denormal = _kor_mask16(*denormal, _mm512_fpclass_ps_mask(x, kDenormal));
-  return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x));
+ETX_DOT_INLINE Rounded round(Floats x, __mmask16* denormal) {
+  return rounded_vector(x, denormal);
 }
-ETX_INLINE Floats widen(Rounded x) {
+ETX_DOT_INLINE Floats widen(Rounded x) {
   return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(kAll, _mm512_maskz_cvtepu16_epi32(kAll, x), 16));
 }
-ETX_INLINE Floats affine(Floats x, Floats scale, Floats shift) {
+ETX_DOT_INLINE Floats affine(Floats x, Floats scale, Floats shift) {
   return _mm512_add_ps(_mm512_mul_ps(x, scale), shift);
 }
 // Keeps NaN.
-ETX_INLINE Floats clamped(Floats x, Floats min, Floats max) {
+ETX_DOT_INLINE Floats clamped(Floats x, Floats min, Floats max) {
   return _mm512_maskz_min_ps(kAll, max, _mm512_maskz_max_ps(kAll, min, x));
 }
 using Denormal = __mmask16;
@@ -55,28 +51,28 @@ using Floats = float32x4_t;
 using Rounded = uint16x4_t;
 constexpr size_t kLanes = 4;
 
-ETX_INLINE Floats load(const float* from) {
+ETX_DOT_INLINE Floats load(const float* from) {
   return vld1q_f32(from);
 }
-ETX_INLINE void store(Floats x, void* to) {
+ETX_DOT_INLINE void store(Floats x, void* to) {
   vst1q_f32(static_cast<float*>(to), x);
 }
-ETX_INLINE void store(Rounded x, void* to) {
+ETX_DOT_INLINE void store(Rounded x, void* to) {
   vst1_u16(static_cast<uint16_t*>(to), x);
 }
-ETX_INLINE Floats set(float x) {
+ETX_DOT_INLINE Floats set(float x) {
   return vdupq_n_f32(x);
 }
-ETX_INLINE Rounded round(Floats x, uint16_t* /*denormal*/) { // which are rounded as well
-  return vreinterpret_u16_bf16(vcvt_bf16_f32(x));
+ETX_DOT_INLINE Rounded round(Floats x, uint16_t* /*denormal*/) {
+  return rounded_vector(x);
 }
-ETX_INLINE Floats widen(Rounded x) {
+ETX_DOT_INLINE Floats widen(Rounded x) {
   return vreinterpretq_f32_u32(vshll_n_u16(x, 16));
 }
-ETX_INLINE Floats affine(Floats x, Floats scale, Floats shift) {
+ETX_DOT_INLINE Floats affine(Floats x, Floats scale, Floats shift) {
   return vaddq_f32(vmulq_f32(x, scale), shift);
 }
-ETX_INLINE Floats clamped(Floats x, Floats min, Floats max) {
+ETX_DOT_INLINE Floats clamped(Floats x, Floats min, Floats max) {
   return vminq_f32(vmaxq_f32(x, min), max);
 }
 using Denormal = uint16_t;

@@ -52,6 +52,23 @@ using FinishBFloat16 =
     void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
 FinishBFloat16 bfloat16_finish();
 
+// Sets strip `i` of `count` rows that lie x->stride apart, and returns where its rows go: row r of all at offset_of(r).
+template <typename OffsetOf>
+const size_t* set_strip(
+    const uint16_t* rows,
+    size_t count,
+    size_t i,
+    const OffsetOf& offset_of,
+    BFloat16Rows* x,
+    BFloat16Offsets* offsets) {
+  const size_t first = i * kBFloat16Rows, left = std::min(kBFloat16Rows, count - first);
+  bfloat16_tile()->set_rows(rows + first * x->stride, left, x);
+  for (size_t r = 0; r < kBFloat16Rows; ++r) {
+    (*offsets)[r] = r < left ? offset_of(first + r) : kNoRow;
+  }
+  return offsets->data();
+}
+
 // Multiplies `count` strips of kBFloat16Rows rows by all panels, `block` strips at a time, which should stay in a cache of
 // the second level. rows(i, x, room) sets what changes from strip to strip, the groups of x, and returns the offsets of
 // their rows, for which there is room.

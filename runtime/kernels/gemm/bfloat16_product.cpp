@@ -162,15 +162,10 @@ void multiply_bfloat16(const LowPrecisionProduct& p, void* scratch, pthreadpool_
         (rows + kBFloat16Rows - 1) / kBFloat16Rows,
         kBlockBytes / strip_bytes(p) + 1,
         [&](size_t i, BFloat16Rows* strip, BFloat16Offsets* offsets) {
-          const size_t row = i * kBFloat16Rows, count = std::min(kBFloat16Rows, rows - row);
-          bfloat16_tile()->set_rows(rounded + row * x.stride, count, strip);
-          for (size_t r = 0; r < kBFloat16Rows; ++r) {
-            const size_t i_of_all = first + row + r;
-            (*offsets)[r] = r >= count     ? kNoRow
-                : p.row_offsets != nullptr ? p.row_offsets[i_of_all]
-                                           : i_of_all * p.y_stride;
-          }
-          return offsets->data();
+          const auto offset_of = [&](size_t row) {
+            return p.row_offsets != nullptr ? p.row_offsets[first + row] : (first + row) * p.y_stride;
+          };
+          return set_strip(rounded, rows, i, offset_of, strip, offsets);
         },
         pool);
   }

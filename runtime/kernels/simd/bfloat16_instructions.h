@@ -13,3 +13,22 @@
 #else
 #define ETX_DOT
 #endif
+#define ETX_DOT_INLINE ETX_DOT inline __attribute__((always_inline))
+
+namespace executorch::backends::et_xnnpack {
+
+// A vector rounded to the nearest bfloat16, of two the even one. Where there are denormal numbers, which are taken for zero,
+// *denormal gets their bits.
+#if defined(__x86_64__)
+ETX_DOT_INLINE __m256i rounded_vector(__m512 x, __mmask16* denormal) {
+  constexpr int kDenormal = 0x20;
+  *denormal = _kor_mask16(*denormal, _mm512_fpclass_ps_mask(x, kDenormal));
+  return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x));
+}
+#elif defined(__aarch64__) // where they are rounded as well
+ETX_DOT_INLINE uint16x4_t rounded_vector(float32x4_t x) {
+  return vreinterpret_u16_bf16(vcvt_bf16_f32(x));
+}
+#endif
+
+} // namespace executorch::backends::et_xnnpack

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <runtime/kernels/conv/low_precision_conv.h>
+#include <runtime/kernels/simd/reduced_float.h>
 
 #include "kernels/common/kernel_test.h"
 
@@ -327,6 +328,66 @@ TEST(BFloat16Conv, Windows) {
     o.clamp = Clamp{0, 6};
     check(x, {40, 1, 3, channels}, o);
   }
+}
+
+// Rows [1, 3) of the second image by themselves, in images of either type.
+void check_strip(size_t width, size_t channels, size_t columns) {
+  constexpr size_t kImages = 2, kHeight = 4;
+  const RowRange rows{1, 3};
+  ConvParameters p;
+  p.input = {kImages, kHeight, width, channels};
+  p.weight = {columns, 1, 1, channels};
+  p.output = {kImages, kHeight, width, columns};
+  p.precision = {DType::BFloat16, /*rounds_x=*/true};
+  p.min = -1.5f;
+  Tensor x = random_floats(p.input, -1, 1), rounded(DType::BFloat16, p.input);
+  narrow(DType::BFloat16, x.data<float>(), rounded.data<uint16_t>(), x.numel());
+  widen(DType::BFloat16, rounded.data<uint16_t>(), x.data<float>(), x.numel());
+  Tensor weight(DType::BFloat16, p.weight);
+  const Tensor numbers = random_floats(p.weight, -1, 1), bias = random_floats({columns}, -1, 1);
+  narrow(DType::BFloat16, numbers.data<float>(), weight.data<uint16_t>(), weight.numel());
+  std::vector<char> packed(BFloat16Conv::packed_bytes(p, 1) + 64);
+  char* const panels = packed.data() + (64 - reinterpret_cast<uintptr_t>(packed.data()) % 64) % 64;
+  ASSERT_TRUE(BFloat16Conv::pack(p, 1, weight.data<uint16_t>(), panels).ok());
+
+  std::vector<float> whole(p.output.numel());
+  const size_t line = width * columns, image = kHeight * width * channels;
+  for (const DType type : {DType::Float32, DType::BFloat16}) {
+    p.input_type = type;
+    BFloat16Conv conv;
+    StatusOr<size_t> scratch_bytes = conv.reshape(p, 1);
+    ASSERT_TRUE(scratch_bytes.ok());
+    std::vector<char> scratch(std::max(*scratch_bytes, conv.strip_scratch(rows.count())) + 1);
+    const void* const inputs[] = {
+        type == DType::Float32 ? static_cast<const void*>(x.data<float>()) : rounded.data<uint16_t>(),
+        panels,
+        bias.data<float>()};
+    void* const outputs[] = {whole.data()};
+    const KernelArguments arguments{{inputs, 3}, {outputs, 1}, scratch.data(), nullptr, nullptr};
+    conv.run(arguments);
+    std::vector<float> strip(rows.count() * line, kNaN);
+    const char* const second = static_cast<const char*>(inputs[0]) + image * element_size(type);
+    conv.run_strip(arguments, {0, conv.rows_seen(rows), second, strip.data()});
+    const std::vector<float> expected(
+        whole.begin() + (kHeight + rows.begin) * line, whole.begin() + (kHeight + rows.end) * line);
+    EXPECT_EQ(strip, expected) << isa_name() << ": " << name_of(type) << ", width " << width << ", " << channels
+                               << " channels to " << columns;
+  }
+}
+
+TEST(BFloat16Conv, StripsHaveTheBitsOfTheWhole) {
+  for_each_isa(
+      [] {
+        for (const size_t channels : {1, 2, 15, 16, 17, 31, 32, 33, 65, 255, 256, 257, 300}) {
+          for (const size_t columns : {1, 15, 16, 17, 31, 32, 33, 48, 49, 65}) {
+            check_strip(5, channels, columns);
+          }
+          for (const size_t width : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 64}) {
+            check_strip(width, channels, 33);
+          }
+        }
+      },
+      Isas::OnlyBFloat16);
 }
 
 } // namespace
