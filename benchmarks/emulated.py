@@ -19,12 +19,17 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OURS, OFFICIAL = "et_xnnpack", "official"
 #: Model and number format (benchmarks/quantized_programs.py): images of 224 x 224, 128 tokens, one token of a decoder.
+#: Third comes an option that ours is loaded with.
 PROGRAMS = (
     "mobilenet_v2 fp32",
+    "mobilenet_v2 fp32 force_fp16",
     "mobilenet_v2 fp16",
+    "mobilenet_v2 fp16 force_fp16",
     "mobilenet_v2 static",
     "minilm fp32",
+    "minilm fp32 force_fp16",
     "minilm fp16",
+    "minilm fp16 force_fp16",
     "minilm dynamic",
     "minilm 8da4w_32",
     "llama_4l_token 8da4w_32",
@@ -57,6 +62,11 @@ class Program:
     @property
     def folder(self) -> Path:
         return FOLDER / self.name.replace(" ", "-")
+
+    @property
+    def options(self) -> list[str]:
+        """Of the runtime, which are on."""
+        return self.name.split()[2:]
 
     @property
     def facts(self) -> dict:
@@ -94,7 +104,7 @@ def lower(program: Program) -> dict:
     import torch
     from executorch.exir import EdgeCompileConfig
 
-    model, scheme = program.name.split()
+    model, scheme = program.name.split()[:2]
     if program.name in SPECIAL_PROGRAMS:
         module, inputs = _special_rows()
     else:
@@ -169,6 +179,8 @@ def run(runner: Path, library: Library, program: Program, cpu: str, *, plugin=No
         command += ["-plugin", str(plugin)]
         environment["INSTRUCTIONS_OUTPUT"] = str(program.folder / "counts")
         options += ["--mark-phases", "--maps", str(program.folder / "maps")]
+    if library.engine == OURS:
+        options += [word for option in program.options for word in ("--option", f"{option}=true")]
     libraries = [library.path]
     if library.engine == OFFICIAL:  # what it leaves outside
         libraries += [PACKAGE / "lib" / f"libexecutorch_kernels_{name}.so" for name in ("optimized", "quantized")]

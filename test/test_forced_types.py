@@ -198,6 +198,73 @@ def test_results_differ_where_the_cpu_has_the_type(forced, make, shape, sizes, w
             assert (in_narrow - in_full).abs().max() < forced.tolerance * in_full.abs().max()
 
 
+class HalfConvolutions(torch.nn.Module):
+    """With what a model of 16 bits has between products: batch norms, sums, pools, casts."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 16, 3, padding=1, stride=2, bias=False)
+        self.first_norm = torch.nn.BatchNorm2d(16)
+        self.depthwise = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16, bias=False)
+        self.depthwise_norm = torch.nn.BatchNorm2d(16)
+        self.last = torch.nn.Conv2d(16, 24, 1)
+        for norm in (self.first_norm, self.depthwise_norm):
+            norm.running_mean.normal_()
+            norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        y = torch.nn.functional.relu6(self.first_norm(self.first(x)))
+        z = torch.nn.functional.hardswish(self.depthwise_norm(self.depthwise(y))) + y
+        z = torch.nn.functional.max_pool2d(z, 2)
+        image = self.last(z)
+        return image, image.float().mean((2, 3)), z
+
+
+class HalfLayers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(64, 96)
+        self.norm = torch.nn.LayerNorm(96)
+        self.second = torch.nn.Linear(96, 64)
+
+    def forward(self, x):
+        y = torch.nn.functional.gelu(self.first(self.second(self.norm(self.first(x)))))
+        return torch.softmax(y @ y.transpose(-1, -2), -1), self.second(y) + x, self.second(y).float()
+
+
+HALF_MODELS = {
+    "convolutions": (HalfConvolutions, (4, 3, 20, 18), {0: _size("b", 4), 2: _size("h", 20, 7)}),
+    "layers": (HalfLayers, (3, 11, 64), {0: _size("b", 3), 1: _size("s", 11)}),
+}
+
+
+@pytest.mark.parametrize("make, shape, sizes", HALF_MODELS.values(), ids=HALF_MODELS)
+@pytest.mark.parametrize("threads", [1, 0])  # 0: the pool's
+def test_programs_of_float16_add_up_in_it_with_force_fp16(make, shape, sizes, threads, tmp_path, capfd):
+    torch.manual_seed(0)
+    model = make().eval().half()
+    exact = copy.deepcopy(model).double()
+    exported = torch.export.export(model, (torch.randn(shape).half(),), dynamic_shapes=(sizes,))
+    lowered = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner(require_full_delegation=True)])
+    path = tmp_path / "model.pte"
+    path.write_bytes(lowered.to_executorch().buffer)
+    with et_xnnpack.load_options(force_fp16=True, num_threads=threads):
+        in_float16 = Runtime.get().load_program(path).load_method("forward")
+    log = capfd.readouterr().err
+    assert log.count("force_fp16") == (not HAS_FLOAT16)
+    with et_xnnpack.load_options(num_threads=threads):
+        in_float32 = Runtime.get().load_program(path).load_method("forward")
+    for size in (shape, tuple((s + 1) // 2 if i in sizes else s for i, s in enumerate(shape)), shape):
+        x = torch.randn(size).half()
+        results = zip(in_float16.execute((x,)), in_float32.execute((x,)), model(x), exact(x.double()), strict=True)
+        for actual, full, eager, right in results:
+            assert actual.dtype == full.dtype == eager.dtype
+            assert actual.shape == full.shape == eager.shape
+            limit = 1e-2 * right.abs().max()
+            assert (full.double() - right).abs().max() < limit
+            assert (actual.double() - right).abs().max() < limit
+
+
 def test_force_bf16_says_where_it_does_nothing(tmp_path, capfd):
     model = torch.nn.Conv2d(3, 16, 3).eval()  # too few channels
     exported = torch.export.export(model, (torch.randn(1, 3, 8, 8),))

@@ -321,7 +321,7 @@ Status Executable::plan_with_empty(const Sizes& sizes) {
   settings.workspace = settings_.workspace;
   settings.packed_weights = settings_.packed_weights;
   settings.fuse_elementwise = settings_.fuse_elementwise;
-  settings.force_fp16 = !plan_.float16_of.empty();
+  settings.force_fp16 = computes_in_float16(plan_);
   settings.winograd_tile = settings_.winograd_tile;
   settings.force_bf16 = settings_.force_bf16;
   std::unique_ptr<Executable> executable(new Executable(blob_, /*named_data=*/nullptr, std::move(settings)));

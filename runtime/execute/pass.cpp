@@ -86,12 +86,21 @@ class PassMaker {
 
   // Makes one row of the nodes from `n` on if they are a RoundedAffine.
   void merge_from(size_t n, std::unordered_map<size_t, FusedElementwise::Node>& merged) {
-    const DType type = types_[result(n)].storage();
-    if (!is_reduced_float(type) || !is_cast(n, DType::Float32, type)) {
+    if (is_merged_[n] || node(n).attributes_type() != schema::Attributes::Cast) {
       return;
     }
-    const size_t widened = next(n);
-    if (!is_cast(widened, type, DType::Float32)) {
+    const DType from = types_[input(n, 0)].storage(), to = types_[result(n)].storage();
+    const bool reduced_x = is_reduced_float(from);
+    const DType type = reduced_x ? from : to;
+    if (!is_reduced_float(type)) {
+      return;
+    }
+    std::vector<size_t> chain{n};
+    if (!reduced_x) {
+      chain.push_back(next(n));
+    }
+    const size_t widened = chain.back();
+    if (!is_cast(widened, type, DType::Float32) || !is_cast(n, from, to)) {
       return;
     }
     const size_t scaled = next(widened);
@@ -103,8 +112,8 @@ class PassMaker {
     if (!is_binary(shifted, schema::BinaryKind::Add, scaled)) {
       return;
     }
-    std::vector<size_t> chain{n, widened, scaled, shifted};
-    RoundedAffine affine{type, 0, 0, RoundedAffine::Result::Float32};
+    chain.insert(chain.end(), {scaled, shifted});
+    RoundedAffine affine{type, reduced_x, 0, 0, RoundedAffine::Result::Float32};
     affine.min = clamp_min(node(shifted).attributes_as_Binary()->clamp());
     affine.max = clamp_max(node(shifted).attributes_as_Binary()->clamp());
     if (const size_t rounded = next(shifted); is_cast(rounded, DType::Float32, type)) {

@@ -28,8 +28,12 @@ class PassTail final : public Tail {
   const KernelArguments& arguments_;
 };
 
-// The first node of a step, or of a part of one, with what it reads there. Kernels in Float16 are told so when they are made.
+// The first node of a step, or of a part of one, with what it reads there. Kernels in Float16 are told so when they are made,
+// and know their operands as the program has them.
 BoundNode bound(const PlannedGraph& graph, const Step& step) {
+  if (graph.plan.choices[step.nodes.front()].float16) {
+    return BoundNode(graph.blob, step.nodes.front(), graph.types, graph.sizes);
+  }
   const Span<const uint32_t> inputs{step.inputs.data(), step.inputs.size()};
   return BoundNode(graph.blob, step.nodes.front(), inputs, graph.types, graph.sizes);
 }

@@ -39,7 +39,7 @@ class BoundNode {
       const Blob& blob, size_t node, Span<const uint32_t> operands, Span<const TensorType> types, const Sizes& sizes)
       : BoundNode(blob, node, types, sizes) {
     for (size_t k = 0; k < inputs_.size(); ++k) {
-      if (inputs_[k] != nullptr && operands[k] < blob.num_values()) {
+      if (inputs_[k] != nullptr) {
         inputs_[k] = &types[operands[k]];
       }
     }

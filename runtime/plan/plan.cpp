@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "aliases.h"
@@ -28,7 +27,7 @@ class Planner {
         caches_(options.caches),
         plan_(),
         can_fuse_(choose_all(options, empty)),
-        uncast_(find_casts()),
+        uncast_(find_uncast()),
         aliases_(blob, uncast_, plan_.choices, [this](uint32_t node) {
           ChoiceOptions choice;
           choice.views = false;
@@ -40,7 +39,7 @@ class Planner {
   Plan run() && {
     std::vector<Unit> units =
         fuse_elementwise_nodes(blob_, aliases_.order(), aliases_.followers(), can_fuse_, find_leaders());
-    choose_float16(blob_, content(), units, plan_.choices);
+    choose_float16({blob_, types_, content(), units}, plan_.choices);
     units = join_strips({blob_, types_, plan_.choices, can_fuse_, uncast_, find_results(), caches_}, std::move(units));
     add_steps(units);
     return std::move(plan_);
@@ -147,9 +146,8 @@ class Planner {
   }
 
   // Finds, for kernels that read 16 bits, what to read instead of what a Cast makes of it: by node, one for each of its
-  // `reduced_inputs`, or nothing. Finds casts that nobody needs then, too.
-  std::vector<std::vector<uint32_t>> find_casts() {
-    is_idle_.resize(blob_.num_nodes());
+  // `reduced_inputs`, or nothing.
+  std::vector<std::vector<uint32_t>> find_uncast() const {
     std::vector<uint32_t> cast_of(blob_.num_values(), kNone); // by value: the node that casts it from 16 bits
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       const schema::Node& node = blob_.node(i);
@@ -159,23 +157,9 @@ class Planner {
         cast_of[output] = i;
       }
     }
-    std::vector<bool> is_needed = find_results(); // by value
     std::vector<std::vector<uint32_t>> uncast;
     for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
       uncast.push_back(uncast_operands(i, cast_of));
-      const std::vector<uint32_t>& reduced = plan_.choices[i].reduced_inputs;
-      const auto* inputs = blob_.node(i).inputs();
-      for (uint32_t k = 0; inputs != nullptr && k < inputs->size(); ++k) {
-        const bool is_read = uncast.back().empty() || std::find(reduced.begin(), reduced.end(), k) == reduced.end();
-        if (is_read && inputs->Get(k) != kNone) {
-          is_needed[inputs->Get(k)] = true;
-        }
-      }
-    }
-    for (uint32_t id = 0; id < blob_.num_values(); ++id) {
-      if (cast_of[id] != kNone && !is_needed[id]) {
-        is_idle_[cast_of[id]] = true;
-      }
     }
     return uncast;
   }
@@ -207,10 +191,6 @@ class Planner {
   bool is_view(uint32_t node) const {
     return plan_.choices[node].kind == Choice::Kind::View;
   }
-  bool is_in_float16(const Unit& unit) const {
-    return unit.size() == 1 && plan_.choices[unit.front()].float16;
-  }
-
   // Whether a node reads or makes one of these.
   bool has_any(uint32_t node, const std::vector<bool>& values) const {
     const auto& outputs = *blob_.node(node).outputs();
@@ -219,61 +199,24 @@ class Planner {
     return found;
   }
 
-  // The value that has the content of `id` in Float16.
-  uint32_t in_float16(uint32_t id) {
-    const auto [found, is_new] =
-        float16_.try_emplace(content()[id], static_cast<uint32_t>(blob_.num_values() + plan_.float16_of.size()));
-    if (is_new) {
-      plan_.float16_of.push_back(content()[id]);
-      plan_.root.push_back(found->second);
-    }
-    return found->second;
-  }
-
-  void convert(uint32_t from, uint32_t to) {
-    plan_.steps.push_back({Step::Kind::Convert, {}, {from}, {to}, {}});
-  }
-
-  // Has a step before that makes the content of `id` in Float32.
-  void need_float32(uint32_t id) {
-    const auto found = float16_.find(content()[id]);
-    if (found != float16_.end() && !has_float32_[content()[id]]) {
-      convert(found->second, content()[id]);
-      has_float32_[content()[id]] = true;
-    }
-  }
-
-  uint32_t need_float16(uint32_t id) {
-    const bool is_known = float16_.count(content()[id]) > 0;
-    const uint32_t result = in_float16(id);
-    if (!is_known) {
-      convert(id, result);
-    }
-    return result;
-  }
-
   void add_steps(const std::vector<Unit>& units) {
-    has_float32_.resize(blob_.num_values(), true);
+    Float16Steps float16({blob_, types_, content(), units}, uncast_, find_results(), plan_);
+    is_idle_ = float16.idle();
     for (const Unit& unit : units) {
-      if (is_in_float16(unit)) {
-        add_float16_step(unit.front());
+      if (is_in_float16(unit, plan_.choices)) {
+        float16.add_step(unit.front());
       } else if (!is_view(unit.front())) {
-        for (const uint32_t node : unit) {
-          for_each_input(blob_, node, [this](uint32_t id) { need_float32(id); });
-        }
         Step step = step_of(unit);
+        for (const uint32_t node : step.nodes) {
+          for_each_input(blob_, node, [&](uint32_t id) { float16.need_float32(id); });
+        }
         if (!step.nodes.empty()) {
           connect(step);
           plan_.steps.push_back(std::move(step));
         }
       }
     }
-    for (uint32_t i = 0; i < blob_.num_outputs(); ++i) {
-      need_float32(blob_.graph().outputs()->Get(i)->value());
-    }
-    for (size_t s = 0; s < blob_.num_states(); ++s) {
-      need_float32(blob_.state(s).update());
-    }
+    float16.finish();
     connect_passes();
   }
 
@@ -297,19 +240,6 @@ class Planner {
       step.kind = Step::Kind::Kernel;
     }
     return step;
-  }
-
-  void add_float16_step(uint32_t node) {
-    Step step{Step::Kind::Kernel, {node}, {}, {}, {}};
-    for (const uint32_t id : *blob_.node(node).inputs()) {
-      // Kernels round constants themselves, but not what a view makes of one.
-      step.inputs.push_back(id == kNone || blob_.is_constant(id) ? id : need_float16(id));
-    }
-    for (const uint32_t id : *blob_.node(node).outputs()) {
-      step.outputs.push_back(in_float16(id));
-      has_float32_[id] = false;
-    }
-    plan_.steps.push_back(std::move(step));
   }
 
   // Fills in what a step of Float32 reads and, unless it is a pass, makes.
@@ -409,8 +339,6 @@ class Planner {
   const std::vector<bool> can_fuse_; // by node
   const std::vector<std::vector<uint32_t>> uncast_;
   const Aliases aliases_;
-  std::unordered_map<uint32_t, uint32_t> float16_; // by content: the value that has it in Float16
-  std::vector<bool> has_float32_; // by content: whether a step has made it in Float32, if it is made
 };
 
 } // namespace
@@ -428,8 +356,14 @@ uint32_t wave_of(const Plan& plan, const Blob& blob, uint32_t value) {
   return blob.waves().of_value(value < blob.num_values() ? value : plan.float16_of[value - blob.num_values()]);
 }
 
+bool computes_in_float16(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    return step.kind == Step::Kind::Kernel && plan.choices[step.nodes.front()].float16;
+  });
+}
+
 std::string reason_for_no_float16(const Plan& plan) {
-  if (!plan.float16_of.empty()) {
+  if (computes_in_float16(plan)) {
     return "";
   }
   return Cpu::get().float16 ? "no product of float32 runs in XNNPACK" : "this CPU has no float16";

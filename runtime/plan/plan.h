@@ -66,6 +66,9 @@ Plan make_plan(
     const PlanOptions& options = {},
     const std::vector<bool>& empty = {});
 
+// Whether XNNPACK computes anything in Float16.
+bool computes_in_float16(const Plan& plan);
+
 // Why nothing is in Float16, and why no product is in BFloat16, though the options let it; empty if something is.
 std::string reason_for_no_float16(const Plan& plan);
 std::string reason_for_no_bfloat16(const Plan& plan);

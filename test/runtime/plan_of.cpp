@@ -21,4 +21,29 @@ bool has_led_step(const Plan& plan) {
       plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.kind == Step::Kind::Led; });
 }
 
+std::string kinds(const Plan& plan) {
+  std::string text;
+  for (const Step& step : plan.steps) {
+    switch (step.kind) {
+      case Step::Kind::Fused:
+        text += "F";
+        break;
+      case Step::Kind::Led:
+        text += "L";
+        break;
+      case Step::Kind::Strips:
+        text += "S";
+        break;
+      case Step::Kind::Convert:
+        text += "C";
+        break;
+      case Step::Kind::Kernel: {
+        const Choice& choice = plan.choices[step.nodes.front()];
+        text += choice.kind != Choice::Kind::Xnnpack ? "K" : choice.float16 ? "H" : "X";
+      }
+    }
+  }
+  return text;
+}
+
 } // namespace executorch::backends::et_xnnpack::testing

@@ -28,12 +28,17 @@ constexpr size_t kPixels = 8;
 #endif
 constexpr size_t kEdgeVectors = 4;
 constexpr size_t kMinRun = 4; // pixels
-// On ARM, where it is not measured, XNNPACK takes fewer instructions; for the oldest vectors of x86 it is much code.
-constexpr bool kHasRuns = kLanes >= 8 && HWY_ARCH_X86;
+// For the oldest vectors of x86 it is much code.
+constexpr bool kHasRuns = kLanes >= 8 || HWY_ARCH_ARM_A64;
 
 bool has_runs(const Depthwise::Axis& width) {
   const bool has_stride = width.stride == 1 || (width.stride == 2 && width.kernel < 7);
   return kHasRuns && (width.kernel == 3 || width.kernel == 5 || width.kernel == 7) && has_stride && width.dilation == 1;
+}
+
+// Whether each window has a pixel of the image.
+bool sees_image(const Depthwise::Axis& axis) {
+  return axis.padding < axis.kernel && (axis.output - 1) * axis.stride < axis.input + axis.padding;
 }
 
 struct Taps {
@@ -59,21 +64,36 @@ HWY_INLINE Vector load(const typename Image::Element* x, size_t count) {
   return kPartial ? Image().load(x, count) : Image().load(x);
 }
 
-HWY_INLINE Vector finish(const Depthwise& conv, Vector sum) {
-  return clamped(sum, hn::Set(kFloats, conv.min), hn::Set(kFloats, conv.max));
-}
-
-// Finishes and stores a vector of channels, from `channel` on, of kCount neighbouring pixels.
+// A vector of channels, from `channel` on, of kCount neighbouring pixels: what their sums begin with.
 template <size_t kCount, bool kPartial>
-HWY_INLINE void store_sums(const Depthwise& conv, const Vector (&sum)[kCount], size_t channel, float* output) {
-  const size_t left = conv.channels - channel;
-  const Vector bias = conv.bias == nullptr ? hn::Zero(kFloats) : load<FromFloat32, kPartial>(conv.bias + channel, left);
-  const Vector scale =
-      conv.scale == nullptr ? hn::Set(kFloats, 1) : load<FromFloat32, kPartial>(conv.scale + channel, left);
+HWY_INLINE void begin_sums(const Depthwise& conv, size_t channel, Vector (&sum)[kCount]) {
+  const bool has_bias = conv.bias != nullptr && conv.scale == nullptr;
+  const Vector first =
+      has_bias ? load<FromFloat32, kPartial>(conv.bias + channel, conv.channels - channel) : hn::Zero(kFloats);
   HWY_UNROLL(12)
   for (size_t i = 0; i < kCount; ++i) {
-    const Vector y = finish(conv, hn::MulAdd(sum[i], scale, bias));
-    float* to = output + i * conv.channels + channel;
+    sum[i] = first;
+  }
+}
+
+// Finishes and stores them.
+template <size_t kCount, bool kPartial>
+HWY_INLINE void store_sums(const Depthwise& conv, Vector (&sum)[kCount], size_t channel, float* output) {
+  const size_t channels = conv.channels, left = channels - channel;
+  const Vector min = hn::Set(kFloats, conv.min), max = hn::Set(kFloats, conv.max);
+  if (conv.scale != nullptr) {
+    const Vector scale = load<FromFloat32, kPartial>(conv.scale + channel, left);
+    const Vector bias =
+        conv.bias == nullptr ? hn::Zero(kFloats) : load<FromFloat32, kPartial>(conv.bias + channel, left);
+    HWY_UNROLL(12)
+    for (size_t i = 0; i < kCount; ++i) {
+      sum[i] = hn::MulAdd(sum[i], scale, bias);
+    }
+  }
+  float* to = output + channel;
+  HWY_UNROLL(12)
+  for (size_t i = 0; i < kCount; ++i, to += channels) {
+    const Vector y = clamped(sum[i], min, max);
     if (kPartial) {
       hn::StoreN(y, kFloats, to, left);
     } else {
@@ -102,10 +122,7 @@ HWY_NOINLINE void convolve(
   HWY_UNROLL(4)
   for (size_t n = 0; n < N; ++n) {
     weights[n].set_channels(conv.zero_point, channel + n * kLanes, kPartial ? left : kLanes);
-    HWY_UNROLL(12)
-    for (size_t i = 0; i < kCount; ++i) {
-      sum[n][i] = hn::Zero(kFloats);
-    }
+    begin_sums<kCount, kPartial>(conv, channel + n * kLanes, sum[n]);
   }
   for (size_t r = rows.begin; r < rows.end; ++r) {
     const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) +
@@ -131,7 +148,8 @@ HWY_NOINLINE void convolve(
 }
 
 // The same of one whole vector of channels and windows of kKernel columns without dilation. Of the pixels that begin at `input`
-// side by side, each is loaded once for all windows that see it; only `columns` are inside of the image.
+// side by side, each is loaded once for all windows that see it; only `columns` are inside of the image, among them one of
+// each window.
 template <typename Image, typename Weights, size_t kCount, size_t kKernel, size_t kStride>
 HWY_NOINLINE void convolve_run(
     const Depthwise& conv,
@@ -144,13 +162,12 @@ HWY_NOINLINE void convolve_run(
   const size_t channels = conv.channels;
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
   Vector sum[kCount];
-  HWY_UNROLL(12)
-  for (size_t i = 0; i < kCount; ++i) {
-    sum[i] = hn::Zero(kFloats);
-  }
-  for (size_t r = rows.begin; r < rows.end; ++r) {
-    const auto* weight = static_cast<const typename Weights::Element*>(conv.weight) + r * kKernel * channels + channel;
-    const auto* x = input + static_cast<ptrdiff_t>(r) * row_step + channel;
+  begin_sums<kCount, false>(conv, channel, sum);
+  const auto* weight =
+      static_cast<const typename Weights::Element*>(conv.weight) + rows.begin * kKernel * channels + channel;
+  input += static_cast<ptrdiff_t>(rows.begin) * row_step + static_cast<ptrdiff_t>(channel);
+  for (size_t r = rows.begin; r < rows.end; ++r, weight += kKernel * channels, input += row_step) {
+    const auto* x = input;
     Vector w[kKernel];
     HWY_UNROLL(7)
     for (size_t c = 0; c < kKernel; ++c) {
@@ -158,7 +175,8 @@ HWY_NOINLINE void convolve_run(
     }
     HWY_UNROLL(32)
     for (size_t j = 0; j < kSeen; ++j, x += channels) {
-      if (j < columns.begin || j >= columns.end) {
+      const bool is_before = j + 1 < kKernel && j<columns.begin, is_behind = j + kKernel> kSeen && j >= columns.end;
+      if (is_before || is_behind) {
         continue;
       }
       const Vector pixel = Image().load(x);
@@ -243,7 +261,7 @@ template <typename Image, typename Weights>
 bool try_runs(const OutputRow<typename Image::Element>& row, size_t channels_end) {
   const Depthwise::Axis& width = row.conv.width;
   if constexpr (kHasRuns && std::is_same_v<Image, Weights>) {
-    if (width.output < kMinRun || !has_runs(width)) {
+    if (width.output < kMinRun || !has_runs(width) || !sees_image(width)) {
       return false;
     }
     const auto run = [&](auto stride) HWY_ATTR {

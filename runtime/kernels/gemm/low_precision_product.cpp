@@ -52,9 +52,14 @@ HWY_INLINE size_t packed_offset(size_t row, size_t depth) {
 }
 
 // R rows from `row` on of N vectors of columns from `column` on, of which `count` are written.
-template <typename Weights, size_t R, size_t N, typename X>
+template <typename Weights, size_t R, size_t N, typename Step, typename Stride>
 HWY_NOINLINE void multiply_tile(
-    const LowPrecisionProduct& p, const X& x, size_t row, size_t count, size_t column, const Panel<Weights, N>& panel) {
+    const LowPrecisionProduct& p,
+    const Rows<Step, Stride>& x,
+    size_t row,
+    size_t count,
+    size_t column,
+    const Panel<Weights, N>& panel) {
   constexpr size_t kChains = R >= 4 ? 1 : 4 / R; // of sums, which hide the latency of each other
   const float* HWY_RESTRICT from = x.data;
   Vector sums[kChains][R][N];
@@ -74,21 +79,15 @@ HWY_NOINLINE void multiply_tile(
     for (size_t n = 0; n < N; ++n) {
       weights[n] = panel.load(k, n);
     }
-    HWY_UNROLL(16)
-    for (size_t r = 0; r < R; ++r) {
-      const Vector factor = hn::Set(kFloats, from[r * x.stride]);
-      HWY_UNROLL(4)
-      for (size_t n = 0; n < N; ++n) {
-        sum[r][n] = hn::MulAdd(factor, weights[n], sum[r][n]);
-      }
-    }
+    add_products(from, x.stride, weights, sum);
     from += x.step;
   };
+  constexpr size_t kAtOnce = HWY_ARCH_ARM_A64 ? 4 : kChains;
   size_t k = 0;
-  for (; k + kChains <= p.depth; k += kChains) {
+  for (; k + kAtOnce <= p.depth; k += kAtOnce) {
     HWY_UNROLL(4)
-    for (size_t i = 0; i < kChains; ++i) {
-      add(k + i, sums[i]);
+    for (size_t i = 0; i < kAtOnce; ++i) {
+      add(k + i, sums[i % kChains]);
     }
   }
   for (; k < p.depth; ++k) {

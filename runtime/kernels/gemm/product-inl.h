@@ -80,6 +80,42 @@ inline HWY_NOINLINE void pack(
 template <size_t kValue>
 using Constant = std::integral_constant<size_t, kValue>;
 
+// Calls function(Constant<0>()), function(Constant<1>()) and so on, kCount times.
+template <size_t kCount, typename Function>
+HWY_INLINE void for_each_constant(const Function& function) {
+  if constexpr (kCount > 0) {
+    for_each_constant<kCount - 1>(function);
+    function(Constant<kCount - 1>());
+  }
+}
+
+// sum[r] += a[r * stride] * row for R rows of N vectors. Stride is size_t or a Constant.
+template <size_t R, size_t N, typename Stride>
+HWY_INLINE void add_products(const float* HWY_RESTRICT a, Stride stride, const Vector (&row)[N], Vector (&sum)[R][N]) {
+  // ARM multiplies by a lane in one instruction, x86 by a number in memory.
+  if constexpr (HWY_ARCH_ARM_A64 && std::is_same_v<Stride, Constant<1>> && R % kLanes == 0) {
+    for_each_constant<R / kLanes>([&](auto i) HWY_ATTR {
+      const Vector factors = hn::LoadU(kFloats, a + i * kLanes);
+      for_each_constant<kLanes>([&](auto lane) HWY_ATTR {
+        HWY_UNROLL(4)
+        for (size_t n = 0; n < N; ++n) {
+          Vector& to = sum[i * kLanes + lane][n];
+          to = hn::MulAdd(hn::BroadcastLane<static_cast<int>(lane)>(factors), row[n], to);
+        }
+      });
+    });
+  } else {
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      const Vector factor = hn::Set(kFloats, a[r * stride]);
+      HWY_UNROLL(4)
+      for (size_t n = 0; n < N; ++n) {
+        sum[r][n] = hn::MulAdd(factor, row[n], sum[r][n]);
+      }
+    }
+  }
+}
+
 // c[r][j] = sum over k of a[k * a_step + r * a_stride] * b[k * b_stride + j] for R rows of N vectors,
 // plus keep[r] * c[r][j] if there is `keep`. Step and Stride are size_t or a Constant.
 template <size_t R, size_t N, typename Step, typename Stride>
@@ -107,14 +143,7 @@ HWY_NOINLINE void multiply(
     for (size_t n = 0; n < N; ++n) {
       row[n] = hn::LoadU(kFloats, b + n * kLanes);
     }
-    HWY_UNROLL(16)
-    for (size_t r = 0; r < R; ++r) {
-      const Vector factor = hn::Set(kFloats, a[r * a_stride]);
-      HWY_UNROLL(4)
-      for (size_t n = 0; n < N; ++n) {
-        sum[r][n] = hn::MulAdd(factor, row[n], sum[r][n]);
-      }
-    }
+    add_products(a, a_stride, row, sum);
     a += a_step;
     b += b_stride;
   }

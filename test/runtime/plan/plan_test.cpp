@@ -40,33 +40,6 @@ Plan plan_without_passes(const GraphDef& def) {
   return plan_of(def, options);
 }
 
-// "X" for a kernel of XNNPACK, "H" for one in Float16, "K" for a kernel of ours, "F" for a pass, "L" for a kernel of ours
-// with a pass, "S" for kernels in strips, "C" for a conversion.
-std::string kinds(const Plan& plan) {
-  std::string text;
-  for (const Step& step : plan.steps) {
-    switch (step.kind) {
-      case Step::Kind::Fused:
-        text += "F";
-        break;
-      case Step::Kind::Led:
-        text += "L";
-        break;
-      case Step::Kind::Strips:
-        text += "S";
-        break;
-      case Step::Kind::Convert:
-        text += "C";
-        break;
-      case Step::Kind::Kernel: {
-        const Choice& choice = plan.choices[step.nodes.front()];
-        text += choice.kind != Choice::Kind::Xnnpack ? "K" : choice.float16 ? "H" : "X";
-      }
-    }
-  }
-  return text;
-}
-
 TEST(PlanTest, MakesAStepOfEachNode) {
   ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
@@ -140,70 +113,6 @@ TEST(PlanTest, GivesConstantsAndViewsOfThemToSteps) {
   EXPECT_EQ(plan.root[v], c);
   EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x, v));
   EXPECT_THAT(plan.steps[1].inputs, ElementsAre(a, c, c)) << "as the node has them";
-}
-
-Plan float16_plan_of(const GraphDef& def, bool fuse_elementwise = false) {
-  PlanOptions options;
-  options.fuse_elementwise = fuse_elementwise;
-  options.float16 = Cpu::get().float16;
-  return plan_of(def, options);
-}
-
-// What is beside a product is in Float16, too, if XNNPACK has it: one conversion at each end.
-TEST(PlanTest, ConvertsAroundProductsInFloat16) {
-  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
-  PlanGraph g;
-  const uint32_t x = g.input({4, 4});
-  const uint32_t w = g.constant({4, 4}, std::vector<float>(16));
-  const uint32_t a = g.node(unary(UnaryKind::Neg), {x}, {4, 4});
-  const uint32_t b = g.node(linear(), {a, w}, {4, 4});
-  const uint32_t v = g.node(reshape({16}), {b}, {16});
-  const uint32_t c = g.node(unary(UnaryKind::Abs), {v}, {16});
-  const uint32_t k = g.node(layer_norm(), {c}, {16});
-  g.output(g.node(unary(UnaryKind::Neg), {k}, {16}));
-  g.output(g.node(unary(UnaryKind::Neg), {v}, {16}));
-  g.output(b);
-  const Plan plan = float16_plan_of(g);
-  ASSERT_EQ(kinds(plan), "CHHHCKXHCC");
-  EXPECT_THAT(plan.float16_of, ElementsAre(x, a, b, c, g.outputs[1].value));
-  const uint32_t first = static_cast<uint32_t>(g.values.size());
-  EXPECT_THAT(plan.steps[0].inputs, ElementsAre(x));
-  EXPECT_THAT(plan.steps[0].outputs, ElementsAre(first));
-  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(first + 1, w)) << "kernels round constants themselves";
-  EXPECT_THAT(plan.steps[3].inputs, ElementsAre(first + 2)) << "a view of what is in Float16";
-  EXPECT_THAT(plan.steps[4].inputs, ElementsAre(first + 3));
-  EXPECT_THAT(plan.steps[4].outputs, ElementsAre(c));
-}
-
-// A kernel rounds constants, but takes a view of one for a tensor, which has to be in Float16.
-TEST(PlanTest, ConvertsViewsOfConstantsToFloat16) {
-  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
-  PlanGraph g;
-  const uint32_t x = g.input({4, 4});
-  const uint32_t w = g.constant({4, 4}, std::vector<float>(16));
-  const uint32_t c = g.constant({16}, std::vector<float>(16));
-  const uint32_t product = g.node(linear(), {x, w}, {4, 4});
-  const uint32_t v = g.node(reshape({4, 4}), {c}, {4, 4});
-  g.output(g.node(binary(BinaryKind::Add), {product, v}, {4, 4}));
-  const Plan plan = float16_plan_of(g);
-  ASSERT_EQ(kinds(plan), "CHCHC");
-  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(v));
-  EXPECT_THAT(plan.steps[3].inputs, ElementsAre(plan.steps[1].outputs[0], plan.steps[2].outputs[0]));
-}
-
-TEST(PlanTest, ComputesInFloat32WithoutProducts) {
-  ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
-  PlanGraph g;
-  g.output(g.xnnpack(g.xnnpack(g.input({4}))));
-  const Plan plan = float16_plan_of(g);
-  EXPECT_EQ(kinds(plan), "XX");
-  EXPECT_THAT(plan.float16_of, IsEmpty());
 }
 
 // Every step must find what it reads, whatever the graph; nothing may be lost or run twice.

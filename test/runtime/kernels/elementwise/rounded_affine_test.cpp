@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <runtime/kernels/simd/reduced_float.h>
+
 #include "row_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -69,9 +71,16 @@ std::vector<float> affine(const RoundedAffine& by, const Tensor& x, const Tensor
   return y;
 }
 
+Tensor reduced(DType type, const Tensor& x) {
+  Tensor result(type, x.shape());
+  narrow(type, x.data<float>(), result.data<uint16_t>(), x.numel());
+  return result;
+}
+
 void check_affine(const RoundedAffine& by, const Tensor& x, const Tensor& scale, const Tensor& shift) {
   const TensorSpec output{by.result == Result::Reduced ? by.type : DType::Float32, x.shape()};
-  const PlainCase plain_case = row_case([by] { return rounded_affine_row(by); }, {x, scale, shift}, output);
+  const Tensor read = by.reduced_x ? reduced(by.type, x) : x;
+  const PlainCase plain_case = row_case([by] { return rounded_affine_row(by); }, {read, scale, shift}, output);
   const std::vector<float> expected = affine(by, x, scale, shift);
   for_each_isa([&] {
     for (const size_t threads : {0, 3}) {
@@ -91,9 +100,11 @@ void check_affine(const RoundedAffine& by, const Tensor& x, const Tensor& scale,
 void check_all(const Tensor& x, const Tensor& scale, const Tensor& shift) {
   for (const DType type : {DType::BFloat16, DType::Float16}) {
     for (const Result result : {Result::Float32, Result::Rounded, Result::Reduced}) {
-      check_affine({type, -kInfinity, kInfinity, result}, x, scale, shift);
-      check_affine({type, 0, 6, result}, x, scale, shift);
-      check_affine({type, -1.2345678f, kInfinity, result}, x, scale, shift);
+      for (const bool reduced_x : {false, true}) {
+        check_affine({type, reduced_x, -kInfinity, kInfinity, result}, x, scale, shift);
+        check_affine({type, reduced_x, 0, 6, result}, x, scale, shift);
+        check_affine({type, reduced_x, -1.2345678f, kInfinity, result}, x, scale, shift);
+      }
     }
   }
 }
