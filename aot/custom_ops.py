@@ -18,11 +18,16 @@ _custom_ops: dict[tuple, OpOverload] = {}  # by operator and parameters that get
 _aten_ops: dict[OpOverload, OpOverload] = {}
 
 
+def can_be_custom_op(operator: OpOverload) -> bool:
+    """Whether ``custom_op`` takes it."""
+    return operator.namespace == "aten" and not has_aliases(operator)
+
+
 @functools.cache
 def needs_custom_op(operator: OpOverload) -> bool:
     """Whether ExecuTorch would refuse a program with ``operator`` in it."""
-    allowed = operator.namespace != "aten" or {torch.Tag.core, torch.Tag.view_copy} & set(operator.tags)
-    return not allowed and not has_aliases(operator) and operator not in decomposed_operators()
+    allowed = {torch.Tag.core, torch.Tag.view_copy} & set(operator.tags)
+    return can_be_custom_op(operator) and not allowed and operator not in decomposed_operators()
 
 
 def custom_op(operator: OpOverload, numbers: Sequence[str] = ()) -> OpOverload:

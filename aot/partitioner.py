@@ -19,7 +19,7 @@ from torch.fx import Node as FxNode
 from . import ops, progress
 from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
 from .collector import no_full_collections
-from .custom_ops import custom_op, needs_custom_op
+from .custom_ops import can_be_custom_op, custom_op, needs_custom_op
 from .float64_numbers import decompose_float64, keep_float64_numbers
 from .fold_float64 import fold_float64
 from .lowering import Support, is_check, is_size, reads_or_checks_integer, target_name, try_group
@@ -283,26 +283,31 @@ class EtXnnpackPartitioner(Partitioner):
     def ops_to_not_decompose(self, ep: ExportedProgram):
         """Operators to keep whole: those that every node of the program allows us to take.
 
-        Also keeps numbers of float64, folds that, and replaces operators that ExecuTorch would not let pass by custom
-        ones, in ``ep`` itself: no earlier hook sees a program whose operators write to nothing, no later one these
-        operators.
+        Where only some nodes of an operator do, custom operators that nothing decomposes take their places. Also keeps
+        numbers of float64, folds that, and replaces operators that ExecuTorch would not let pass by custom ones, all in
+        ``ep`` itself: no earlier hook sees a program whose operators write to nothing, no later one these operators.
         """
         self._is_new = True
         keep_float64_numbers(ep)
         fold_float64(ep)
         support = Support(ep, self.selection.reason)
-        taken: dict[OpOverload, bool] = {}
+        whole: dict[OpOverload, list[FxNode]] = collections.defaultdict(list)
+        refused: set[OpOverload] = set()
         for node in ep.graph.nodes:
             if node.op == "call_function" and isinstance(node.target, OpOverload):
                 row = ops.ROWS.get(target_name(node))
                 if row is None or not (row.preserve or torch.Tag.core not in node.target.tags):
                     continue
-                ok = support.reason(node) is None and not support.is_constant(node)
-                if ok and self.min_partition_size == 1 and needs_custom_op(node.target):
-                    node.target = custom_op(node.target)
+                if support.reason(node) is None and not support.is_constant(node):
+                    whole[node.target].append(node)
                 else:
-                    taken[node.target] = taken.get(node.target, True) and ok
-        return [target for target, ok in taken.items() if ok], None
+                    refused.add(node.target)
+        for target, nodes in whole.items():
+            is_taken = self.min_partition_size == 1  # a group of any size
+            if is_taken and (needs_custom_op(target) or (target in refused and can_be_custom_op(target))):
+                for node in nodes:
+                    node.target = custom_op(target)
+        return [target for target in whole if target not in refused], None
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         # Before anything looks at shapes: the order of strides, for one, is found by comparing sizes.
