@@ -16,6 +16,8 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "runtime/kernels/simd/quad_sums-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
@@ -55,10 +57,10 @@ HWY_NOINLINE void convolve(const Int8DepthwiseRow& row, size_t column, size_t ch
   constexpr typename Of::Sums kSums;
   constexpr typename Of::Floats kFloats;
   const size_t count = std::min(kBlock, row.channels - channel);
-  hn::Vec<typename Of::Sums> sum[kPixels][4];
+  QuadSums<typename Of::Sums> sum[kPixels][4];
   HWY_UNROLL(4)
   for (size_t j = 0; j < 4; ++j) {
-    const auto offset = hn::LoadU(kSums, row.offsets + channel + j * kBlock / 4);
+    const QuadSums<typename Of::Sums> offset(hn::LoadU(kSums, row.offsets + channel + j * kBlock / 4));
     HWY_UNROLL(4)
     for (size_t p = 0; p < kPixels; ++p) {
       sum[p][j] = offset;
@@ -89,7 +91,7 @@ HWY_NOINLINE void convolve(const Int8DepthwiseRow& row, size_t column, size_t ch
           HWY_UNROLL(4)
           for (size_t j = 0; j < 4; ++j) {
             const auto w = hn::LoadU(kSignedBytes, block_weight + (k * 4 + j) * kBlock);
-            sum[p][j] = hn::SumOfMulQuadAccumulate(kSums, rows[j], w, sum[p][j]);
+            sum[p][j].add(rows[j], w);
           }
         }
       }
@@ -104,7 +106,7 @@ HWY_NOINLINE void convolve(const Int8DepthwiseRow& row, size_t column, size_t ch
     HWY_UNROLL(4)
     for (size_t j = 0; j < 4; ++j) {
       const auto scale = hn::LoadU(kFloats, row.scales + channel + j * kBlock / 4);
-      y[j] = hn::NearestInt(hn::Min(hn::Mul(hn::ConvertTo(kFloats, sum[p][j]), scale), most));
+      y[j] = hn::NearestIntInRange(kSums, hn::Min(hn::Mul(hn::ConvertTo(kFloats, sum[p][j].get()), scale), most));
     }
     const auto low = hn::SaturatedAdd(hn::ReorderDemote2To(kSignedShorts, y[0], y[1]), zero_point);
     const auto high = hn::SaturatedAdd(hn::ReorderDemote2To(kSignedShorts, y[2], y[3]), zero_point);
@@ -217,7 +219,7 @@ bool Int8DepthwiseConv::is_fast() {
   return ETX_DISPATCH(int8_depthwise_is_fast)();
 }
 
-std::optional<std::string> Int8DepthwiseConv::packed_layout(const Int8DepthwiseParameters& /*p*/, size_t i) {
+std::optional<std::string> Int8DepthwiseConv::packed_layout(const Int8ConvParameters& /*p*/, size_t i) {
   switch (i) {
     case 1:
       return "Int8 in blocks of channels and four rows of a window, sums";
@@ -228,11 +230,11 @@ std::optional<std::string> Int8DepthwiseConv::packed_layout(const Int8DepthwiseP
   }
 }
 
-size_t Int8DepthwiseConv::packed_bytes(const Int8DepthwiseParameters& p, size_t i) {
+size_t Int8DepthwiseConv::packed_bytes(const Int8ConvParameters& p, size_t i) {
   return (i == 1 ? weight_bytes(p.weight) : 0) + padded_channels(p.weight[0]) * sizeof(int32_t);
 }
 
-Status Int8DepthwiseConv::pack(const Int8DepthwiseParameters& p, size_t i, const void* original, void* packed) {
+Status Int8DepthwiseConv::pack(const Int8ConvParameters& p, size_t i, const void* original, void* packed) {
   std::memset(packed, 0, packed_bytes(p, i));
   if (i == 2) {
     const auto* bias = static_cast<const int32_t*>(original);
@@ -257,21 +259,19 @@ Status Int8DepthwiseConv::pack(const Int8DepthwiseParameters& p, size_t i, const
   return {};
 }
 
-size_t Int8DepthwiseConv::reshape(const Int8DepthwiseParameters& p, size_t /*num_threads*/) {
+size_t Int8DepthwiseConv::reshape(const Int8ConvParameters& p, size_t /*num_threads*/) {
   parameters_ = p;
   const size_t channels = p.weight[0];
   scales_.assign(padded_channels(channels), 0);
   size_t channel = 0;
-  for_each_channel(channels, [&](size_t begin, size_t /*block*/, size_t place) {
-    const float weight_scale = p.weight_scale[p.weight_scale.size() == 1 ? 0 : channel++];
-    scales_[begin + place] = p.input_scale * weight_scale / p.output_scale;
-  });
+  for_each_channel(
+      channels, [&](size_t begin, size_t /*block*/, size_t place) { scales_[begin + place] = p.scale_of(channel++); });
   offsets_bytes_ = round_up_to_alignment(padded_channels(channels) * sizeof(int32_t));
   return offsets_bytes_ + channels + kMaxBlock;
 }
 
 void Int8DepthwiseConv::run(const KernelArguments& arguments) {
-  const Int8DepthwiseParameters& p = parameters_;
+  const Int8ConvParameters& p = parameters_;
   const size_t channels = p.weight[0];
   const auto* const weight = arguments.input<int8_t>(1);
   const auto* const sums = reinterpret_cast<const int32_t*>(weight + weight_bytes(p.weight));
@@ -280,10 +280,7 @@ void Int8DepthwiseConv::run(const KernelArguments& arguments) {
   auto* const outside = static_cast<int8_t*>(arguments.scratch) + offsets_bytes_;
   std::memset(outside, p.input_zero_point, channels + kMaxBlock);
   for (size_t i = 0; i < padded_channels(channels); ++i) {
-    // As XNNPACK's, sums of large biases wrap around.
-    const int32_t of_zero_points = (p.input_zero_point + 128) * sums[i];
-    const uint32_t of_bias = bias == nullptr ? 0 : static_cast<uint32_t>(bias[i]);
-    offsets[i] = static_cast<int32_t>(of_bias - static_cast<uint32_t>(of_zero_points));
+    offsets[i] = p.first_sum(bias == nullptr ? 0 : bias[i], sums[i]);
   }
 
   Int8DepthwiseRow common{};

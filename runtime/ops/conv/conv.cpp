@@ -298,12 +298,19 @@ size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get(), speed);
 }
 
-// Of what XNNPACK computes between integers.
-bool is_int8_depthwise(const NodeContext& node) {
+// Null if XNNPACK is as fast. REQUIRES: XNNPACK computes it
+MakeKernel fast_int8_conv2d(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
-  return is_depthwise(node) && node.input(0).quantization != nullptr && attributes.dilation()->height() == 1 &&
-      attributes.dilation()->width() == 1 && Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
+  if (node.input(0).quantization == nullptr || attributes.dilation()->height() != 1 ||
+      attributes.dilation()->width() != 1) {
+    return nullptr;
+  }
+  if (is_depthwise(node)) {
+    const bool has = Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
+    return has ? make_int8_depthwise_conv2d : MakeKernel();
+  }
+  return Int8PixelConv::has(int8_conv2d_parameters(node)) ? make_int8_pixel_conv2d : MakeKernel();
 }
 
 // XNNPACK loads each pixel of a depthwise convolution for each window that sees it.
@@ -351,8 +358,10 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
        direct ? make_bfloat16_conv2d : make_gathering_bfloat16_conv2d,
        direct,
        depthwise ? make_depthwise_conv2d : make_conv2d});
-  if (choice.kind == Choice::Kind::Xnnpack && cpu.int8_sums && is_int8_depthwise(node)) {
-    return Choice::kernel(make_int8_depthwise_conv2d, "This CPU adds up four products of 8 bits at once.");
+  if (choice.kind == Choice::Kind::Xnnpack && cpu.int8_sums) {
+    if (MakeKernel make = fast_int8_conv2d(node); make != nullptr) {
+      return Choice::kernel(std::move(make), "This CPU adds up four products of 8 bits at once.");
+    }
   }
   if (choice.kind == Choice::Kind::Xnnpack && !choice.float16 && is_float32(node)) {
     return choose_float32_conv2d(node, std::move(choice));

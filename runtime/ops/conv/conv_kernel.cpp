@@ -71,11 +71,11 @@ ConvParameters bfloat16_conv_transpose2d_parameters(const NodeContext& node) {
   return bfloat16_parameters<schema::ConvTranspose2d>(node);
 }
 
-Int8DepthwiseParameters int8_depthwise_parameters(const NodeContext& node) {
+Int8ConvParameters int8_conv2d_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Conv2d>();
   const ProductParameters product = product_parameters(node, attributes.clamp());
   const auto& weight_scale = *node.input(1).quantization->scale();
-  Int8DepthwiseParameters parameters;
+  Int8ConvParameters parameters;
   parameters.input = node.input(0).shape;
   parameters.weight = node.input(1).shape;
   parameters.output = node.output().shape;

@@ -6,6 +6,7 @@
 #include "runtime/kernels/conv/bfloat16_conv.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/conv/int8_depthwise.h"
+#include "runtime/kernels/conv/int8_pixel_conv.h"
 #include "runtime/kernels/conv/low_precision_conv.h"
 #include "runtime/kernels/conv/winograd.h"
 #include "runtime/ops/common/kernel_of.h"
@@ -19,7 +20,7 @@ ConvParameters conv2d_parameters(const NodeContext& node);
 ConvParameters low_precision_conv2d_parameters(const NodeContext& node);
 ConvParameters bfloat16_conv2d_parameters(const NodeContext& node);
 ConvParameters bfloat16_conv_transpose2d_parameters(const NodeContext& node);
-Int8DepthwiseParameters int8_depthwise_parameters(const NodeContext& node);
+Int8ConvParameters int8_conv2d_parameters(const NodeContext& node);
 
 // Whether a Conv2d has one channel in and out in each group.
 bool is_depthwise(const NodeContext& node);
@@ -52,8 +53,9 @@ inline constexpr auto make_gathering_bfloat16_conv2d = make_kernel_of<LowPrecisi
 inline constexpr auto make_bfloat16_conv_transpose2d =
     make_kernel_of<LowPrecisionConv, bfloat16_conv_transpose2d_parameters>;
 
-// Between integers of 8 bits. REQUIRES: integer_product_limit() is null, is_depthwise, the dilation is 1 and
-// Int8DepthwiseConv::has() the window
-inline constexpr auto make_int8_depthwise_conv2d = make_kernel_of<Int8DepthwiseConv, int8_depthwise_parameters>;
+// Between integers of 8 bits. REQUIRES: integer_product_limit() is null and the dilation is 1; is_depthwise and
+// Int8DepthwiseConv::has() the window, or Int8PixelConv::has() the parameters and there is one group
+inline constexpr auto make_int8_pixel_conv2d = make_kernel_of<Int8PixelConv, int8_conv2d_parameters>;
+inline constexpr auto make_int8_depthwise_conv2d = make_kernel_of<Int8DepthwiseConv, int8_conv2d_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/kernel_test.h"
+#include "int8_conv_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -11,24 +11,10 @@ namespace {
 struct Case {
   Shape input; // [N, H, W, C]
   size_t rows, columns; // of the window
-  Int8DepthwiseParameters::Axis height, width; // as much padding behind the image as before
+  Int8ConvParameters::Axis height, width; // as much padding behind the image as before
 };
 
-Tensor random_integers(DType dtype, const Shape& shape, int low, int high) {
-  static std::mt19937 generator(7);
-  std::uniform_int_distribution<int> distribution(low, high);
-  Tensor tensor(dtype, shape);
-  for (size_t i = 0; i < tensor.numel(); ++i) {
-    if (dtype == DType::Int8) {
-      tensor.data<int8_t>()[i] = static_cast<int8_t>(distribution(generator));
-    } else {
-      tensor.data<int32_t>()[i] = distribution(generator);
-    }
-  }
-  return tensor;
-}
-
-Tensor reference(const Int8DepthwiseParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
+Tensor reference(const Int8ConvParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
   Tensor y(DType::Int8, p.output);
   Index at(p.output);
   for (size_t i = 0; i < y.numel(); ++i, at.next()) {
@@ -45,8 +31,7 @@ Tensor reference(const Int8DepthwiseParameters& p, const Tensor& x, const Tensor
         }
       }
     }
-    const float scale = p.input_scale * p.weight_scale[p.weight_scale.size() == 1 ? 0 : channel] / p.output_scale;
-    const float q = std::nearbyint(static_cast<float>(sum) * scale) + p.output_zero_point;
+    const float q = std::nearbyint(static_cast<float>(sum) * p.scale_of(channel)) + p.output_zero_point;
     y.data<int8_t>()[i] = static_cast<int8_t>(std::clamp<float>(q, p.min, p.max));
   }
   return y;
@@ -54,38 +39,18 @@ Tensor reference(const Int8DepthwiseParameters& p, const Tensor& x, const Tensor
 
 void check(const Case& c, bool by_channel = true, bool has_bias = true) {
   const size_t channels = c.input[3];
-  const auto size = [](size_t input, size_t kernel, const Int8DepthwiseParameters::Axis& axis) {
+  const auto size = [](size_t input, size_t kernel, const Int8ConvParameters::Axis& axis) {
     return (input + 2 * axis.padding - kernel) / axis.stride + 1;
   };
-  std::vector<float> scale(by_channel ? channels : 1, 0.02f);
-  for (size_t i = 0; i < scale.size(); ++i) {
-    scale[i] += 0.001f * static_cast<float>(i % 50);
-  }
-  Int8DepthwiseParameters p;
+  const std::vector<float> scale = some_scales(by_channel ? channels : 1);
+  Int8ConvParameters p;
   p.input = c.input;
   p.weight = {channels, c.rows, c.columns, 1};
   p.output = {c.input[0], size(c.input[1], c.rows, c.height), size(c.input[2], c.columns, c.width), channels};
   p.height = c.height;
   p.width = c.width;
-  p.input_scale = 0.05f;
-  p.output_scale = 0.3f;
-  p.input_zero_point = -11;
-  p.output_zero_point = 20;
-  p.weight_scale = {scale.data(), scale.size()};
-  p.min = -100;
-  p.max = 90;
-  const Tensor x = random_integers(DType::Int8, p.input, -128, 127),
-               w = random_integers(DType::Int8, p.weight, -128, 127);
-  const Tensor bias = random_integers(DType::Int32, {channels}, -9999, 9999);
-  const Tensor y = reference(p, x, w, has_bias ? &bias : nullptr);
-  std::vector<std::optional<Tensor>> inputs{x, w};
-  std::vector<size_t> constants{1};
-  if (has_bias) {
-    inputs.emplace_back(bias);
-    constants.push_back(2);
-  }
-  SCOPED_TRACE(x.type.to_string() + " by " + w.type.to_string());
-  check_kernel(plain_case<Int8DepthwiseConv>(p, inputs, {y.type}, constants), y, {}, Isas::WithVnni);
+  set_quantization(p, scale);
+  check_int8_conv<Int8DepthwiseConv>(p, has_bias, reference);
 }
 
 TEST(Int8DepthwiseConv, Windows) { // input, window, stride and padding of height and of width
@@ -113,7 +78,7 @@ TEST(Int8DepthwiseConv, SmallImages) {
 }
 
 TEST(Int8DepthwiseConv, SumsAtBothEndsOfTheRange) {
-  Int8DepthwiseParameters p;
+  Int8ConvParameters p;
   p.input = p.output = {1, 4, 4, 16};
   p.weight = {16, 3, 3, 1};
   p.height = p.width = {1, 1};

@@ -1,0 +1,262 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "int8_pixel_conv.h"
+
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
+#include "int8_pixels.h"
+#include "runtime/kernels/common/parallel.h"
+#define ETX_WITH_VNNI
+#include "runtime/kernels/simd/isa.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/conv/int8_pixel_conv.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "runtime/kernels/simd/quad_sums-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+using Sums = hn::FixedTag<int32_t, kHalfPanel>;
+using Floats = hn::RebindToFloat<Sums>;
+using Weights = hn::Repartition<int8_t, Sums>;
+using Bytes = hn::RebindToUnsigned<Weights>;
+
+// Writes the channels of a panel of one pixel.
+template <size_t kVectors>
+HWY_INLINE void store(const Int8Pixels& p, const hn::Vec<Sums> (&y)[kVectors], size_t channel, int8_t* to) {
+  using Shorts = hn::FixedTag<int16_t, kVectors * kHalfPanel>;
+  using Results = hn::Rebind<int8_t, Shorts>;
+  constexpr Shorts kShorts;
+  constexpr Results kResults;
+  hn::Vec<Shorts> narrow;
+  if constexpr (kVectors == 2) {
+    narrow = hn::ReorderDemote2To(kShorts, y[0], y[1]);
+  } else {
+    narrow = hn::DemoteTo(kShorts, y[0]);
+  }
+  const auto moved = hn::SaturatedAdd(narrow, hn::Set(kShorts, p.zero_point));
+  const auto result = hn::Max(hn::DemoteTo(kResults, moved), hn::Set(kResults, p.min));
+  if (const size_t left = p.channels - channel; left < kVectors * kHalfPanel) {
+    hn::StoreN(result, kResults, to, left);
+  } else {
+    hn::StoreU(result, kResults, to);
+  }
+}
+
+// kPixels pixels from `pixel` on and the panel of `channel`, of kVectors vectors.
+template <size_t kPixels, size_t kVectors>
+HWY_NOINLINE void multiply(const Int8Pixels& p, size_t pixel, size_t channel) {
+  constexpr Sums kSums;
+  constexpr Floats kFloats;
+  constexpr Bytes kBytes;
+  constexpr Weights kWeights;
+  const size_t depth = p.depth;
+  const int8_t* HWY_RESTRICT x = p.input + pixel * depth;
+  const int8_t* HWY_RESTRICT panel = p.panels + channel * depth;
+  QuadSums<Sums> sum[kPixels][kVectors];
+  HWY_UNROLL(2)
+  for (size_t n = 0; n < kVectors; ++n) {
+    const QuadSums<Sums> offset(hn::LoadU(kSums, p.offsets + channel + n * kHalfPanel));
+    HWY_UNROLL(8)
+    for (size_t i = 0; i < kPixels; ++i) {
+      sum[i][n] = offset;
+    }
+  }
+  for (size_t k = 0; k < depth; k += kQuad, x += kQuad, panel += kVectors * kHalfPanel * kQuad) {
+    hn::Vec<Weights> w[kVectors];
+    HWY_UNROLL(2)
+    for (size_t n = 0; n < kVectors; ++n) {
+      w[n] = hn::LoadU(kWeights, panel + n * kHalfPanel * kQuad);
+    }
+    HWY_UNROLL(8)
+    for (size_t i = 0; i < kPixels; ++i) {
+      int32_t quad = 0;
+      std::memcpy(&quad, x + i * depth, sizeof(quad));
+      // Bytes that are 128 more than the signed ones.
+      const auto bytes = hn::Xor(hn::BitCast(kBytes, hn::Set(kSums, quad)), hn::Set(kBytes, uint8_t{128}));
+      HWY_UNROLL(2)
+      for (size_t n = 0; n < kVectors; ++n) {
+        sum[i][n].add(bytes, w[n]);
+      }
+    }
+  }
+  const auto most = hn::Set(kFloats, static_cast<float>(p.max - p.zero_point));
+  HWY_UNROLL(8)
+  for (size_t i = 0; i < kPixels; ++i) {
+    hn::Vec<Sums> y[kVectors];
+    HWY_UNROLL(2)
+    for (size_t n = 0; n < kVectors; ++n) {
+      const auto scale = hn::LoadU(kFloats, p.scales + channel + n * kHalfPanel);
+      y[n] = hn::NearestIntInRange(kSums, hn::Min(hn::Mul(hn::ConvertTo(kFloats, sum[i][n].get()), scale), most));
+    }
+    store<kVectors>(p, y, channel, p.output + (pixel + i) * p.channels + channel);
+  }
+}
+
+template <size_t kVectors>
+void multiply_some(const Int8Pixels& p, size_t pixel, size_t count, size_t channel) {
+  static constexpr void (*kMultiply[])(const Int8Pixels&, size_t, size_t) = {
+      multiply<1, kVectors>,
+      multiply<2, kVectors>,
+      multiply<3, kVectors>,
+      multiply<4, kVectors>,
+      multiply<5, kVectors>,
+      multiply<6, kVectors>,
+      multiply<7, kVectors>,
+      multiply<8, kVectors>};
+  static_assert(std::size(kMultiply) == kTilePixels, "there is one for each number of pixels");
+  kMultiply[count - 1](p, pixel, channel);
+}
+
+template <size_t kVectors>
+void multiply_panel(const Int8Pixels& p, size_t begin, size_t end, size_t channel) {
+  const size_t count = end - begin, tiles = (count + kTilePixels - 1) / kTilePixels;
+  for (size_t i = 0; i < tiles; ++i) { // as even as possible: few pixels take almost as long as many
+    const size_t first = count * i / tiles, last = count * (i + 1) / tiles;
+    multiply_some<kVectors>(p, begin + first, last - first, channel);
+  }
+}
+
+void int8_pixels(const Int8Pixels& p, size_t begin, size_t end) {
+  for (size_t channel = 0; channel < p.channels; channel += kPanel) {
+    (panel_width(p.channels - channel) == kPanel ? multiply_panel<2> : multiply_panel<1>)(p, begin, end, channel);
+  }
+}
+
+#else
+
+void int8_pixels(const Int8Pixels& p, size_t begin, size_t end) {
+  for (size_t pixel = begin; pixel < end; ++pixel) {
+    const int8_t* const x = p.input + pixel * p.depth;
+    int8_t* y = p.output + pixel * p.channels;
+    for_each_channel_of_panels(p.channels, [&](size_t panel, size_t width, size_t place) {
+      const int8_t* const weight = p.panels + panel * p.depth + place * kQuad;
+      int32_t sum = p.offsets[panel + place];
+      for (size_t k = 0; k < p.depth; ++k) {
+        sum += (x[k] + 128) * weight[k / kQuad * kQuad * width + k % kQuad];
+      }
+      const float real =
+          std::min(static_cast<float>(sum) * p.scales[panel + place], static_cast<float>(p.max - p.zero_point));
+      const int32_t q = static_cast<int32_t>(std::nearbyint(std::max(real, -256.0f))) + p.zero_point;
+      *y++ = static_cast<int8_t>(std::max<int32_t>(q, p.min));
+    });
+  }
+}
+
+#endif
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(int8_pixels);
+
+namespace {
+
+constexpr size_t kBlockPixels = 64; // that meet all panels, from a cache of the first level
+constexpr size_t kGrain = 65536; // multiplications
+
+size_t panels_bytes(const Shape& weight) {
+  return padded_channels_of_panels(weight[0]) * weight[3];
+}
+
+} // namespace
+
+bool Int8PixelConv::has(const Int8ConvParameters& p) {
+  return p.weight[1] * p.weight[2] == 1 && p.weight[3] == p.input[3] && p.weight[3] % kQuad == 0 &&
+      p.height.stride == 1 && p.width.stride == 1 && p.input[1] == p.output[1] && p.input[2] == p.output[2] &&
+      p.height.padding == 0 && p.width.padding == 0;
+}
+
+std::optional<std::string> Int8PixelConv::packed_layout(const Int8ConvParameters& /*p*/, size_t i) {
+  switch (i) {
+    case 1:
+      return "Int8 panels of quads, sums";
+    case 2:
+      return "Int32 in panels";
+    default:
+      return std::nullopt;
+  }
+}
+
+size_t Int8PixelConv::packed_bytes(const Int8ConvParameters& p, size_t i) {
+  return (i == 1 ? panels_bytes(p.weight) : 0) + padded_channels_of_panels(p.weight[0]) * sizeof(int32_t);
+}
+
+Status Int8PixelConv::pack(const Int8ConvParameters& p, size_t i, const void* original, void* packed) {
+  std::memset(packed, 0, packed_bytes(p, i));
+  const size_t channels = p.weight[0], depth = p.weight[3];
+  if (i == 2) {
+    const auto* bias = static_cast<const int32_t*>(original);
+    for_each_channel_of_panels(channels, [&](size_t panel, size_t /*width*/, size_t place) {
+      static_cast<int32_t*>(packed)[panel + place] = *bias++;
+    });
+    return {};
+  }
+  const auto* from = static_cast<const int8_t*>(original);
+  auto* const panels = static_cast<int8_t*>(packed);
+  auto* const sums = reinterpret_cast<int32_t*>(panels + panels_bytes(p.weight));
+  for_each_channel_of_panels(channels, [&](size_t panel, size_t width, size_t place) {
+    for (size_t k = 0; k < depth; ++k, ++from) {
+      panels[panel * depth + k / kQuad * kQuad * width + place * kQuad + k % kQuad] = *from;
+      sums[panel + place] += *from;
+    }
+  });
+  return {};
+}
+
+size_t Int8PixelConv::reshape(const Int8ConvParameters& p, size_t /*num_threads*/) {
+  parameters_ = p;
+  scales_.assign(padded_channels_of_panels(p.weight[0]), 0);
+  size_t channel = 0;
+  for_each_channel_of_panels(p.weight[0], [&](size_t panel, size_t /*width*/, size_t place) {
+    scales_[panel + place] = p.scale_of(channel++);
+  });
+  return scales_.size() * sizeof(int32_t);
+}
+
+void Int8PixelConv::run(const KernelArguments& arguments) {
+  const Int8ConvParameters& p = parameters_;
+  Int8Pixels pixels{};
+  pixels.input = arguments.input<int8_t>(0);
+  pixels.depth = p.weight[3];
+  pixels.panels = arguments.input<int8_t>(1);
+  pixels.channels = p.weight[0];
+  pixels.scales = scales_.data();
+  pixels.zero_point = p.output_zero_point;
+  pixels.min = p.min;
+  pixels.max = p.max;
+  pixels.output = arguments.output<int8_t>(0);
+  const auto* const sums = reinterpret_cast<const int32_t*>(pixels.panels + panels_bytes(p.weight));
+  const auto* const bias = arguments.input<int32_t>(2);
+  auto* const offsets = static_cast<int32_t*>(arguments.scratch);
+  for (size_t i = 0; i < scales_.size(); ++i) {
+    offsets[i] = p.first_sum(bias == nullptr ? 0 : bias[i], sums[i]);
+  }
+  pixels.offsets = offsets;
+  const size_t count = p.output.numel(0, 3),
+               threads = arguments.pool == nullptr ? 1 : pthreadpool_get_threads_count(arguments.pool);
+  const size_t share = round_up(count / (4 * threads) + 1, kTilePixels), block = std::min(kBlockPixels, share);
+  const auto multiply = ETX_DISPATCH(int8_pixels);
+  const size_t work = block * pixels.depth * pixels.channels;
+  parallel_for(arguments.pool, (count + block - 1) / block, kGrain / (work + 1) + 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      multiply(pixels, i * block, std::min(count, (i + 1) * block));
+    }
+  });
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE

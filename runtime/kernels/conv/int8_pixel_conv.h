@@ -1,0 +1,31 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "int8_conv.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// A convolution of each pixel by itself: inputs 0 and 1, the image and a constant weight, and an optional constant bias,
+// input 2, of Int32 whose scale is that of the products.
+class Int8PixelConv {
+ public:
+  // Whether it takes such a convolution, of one group. Fast where Int8DepthwiseConv::is_fast().
+  static bool has(const Int8ConvParameters& parameters);
+
+  static std::optional<std::string> packed_layout(const Int8ConvParameters& parameters, size_t i);
+  static size_t packed_bytes(const Int8ConvParameters& parameters, size_t i);
+  static Status pack(const Int8ConvParameters& parameters, size_t i, const void* original, void* packed);
+
+  size_t reshape(const Int8ConvParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  Int8ConvParameters parameters_;
+  std::vector<float> scales_; // of the results' integers, in the order of packed weights
+};
+
+} // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,54 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+
+// Sums of products of bytes in registers, compiled for AVX512-VNNI: include it after foreach_target.h, without a guard of
+// the usual kind.
+
+#if defined(ET_XNNPACK_QUAD_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ET_XNNPACK_QUAD_SUMS_INL_H
+#undef ET_XNNPACK_QUAD_SUMS_INL_H
+#else
+#define ET_XNNPACK_QUAD_SUMS_INL_H
+#endif
+
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+// A vector of sums of products, of 32 bits. Highway's own vectors have elements of 64 bits for GCC, which (12, at least)
+// copies those of 32 in each turn of a loop to other registers and back.
+template <class D>
+class QuadSums {
+ public:
+  QuadSums() = default;
+  HWY_INLINE explicit QuadSums(hwy::HWY_NAMESPACE::Vec<D> sums) : sums_(reinterpret_cast<Elements>(sums.raw)) {}
+
+  // To each sum adds four products.
+  template <class Bytes, class SignedBytes>
+  HWY_INLINE void add(Bytes x, SignedBytes w) {
+    *this = QuadSums(hwy::HWY_NAMESPACE::SumOfMulQuadAccumulate(D(), x, w, get()));
+  }
+
+  HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> get() const {
+    return {reinterpret_cast<Raw>(sums_)};
+  }
+
+ private:
+  using Raw = decltype(hwy::HWY_NAMESPACE::Vec<D>().raw);
+  typedef int32_t Elements __attribute__((vector_size(sizeof(Raw))));
+
+  Elements sums_;
+};
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#endif // HWY_AVX3_DL
+
+#endif // per-target include guard
