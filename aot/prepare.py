@@ -33,6 +33,8 @@ _UNBIASED = {
 _SAME = {_aten._is_all_true.default: _aten.all.default, _aten._is_any_true.default: _aten.any.default}
 #: Whose operands the Edge dialect wants to be of one type.
 _JOINS = (_aten.cat.default, _aten.stack.default)
+#: What has the axis of steps first in memory, also of batches that are the first axis.
+_RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
 #: With the argument that says the sizes.
 _EMPTY = {_aten.empty.memory_format: 0, _aten.new_empty.default: 1}
 
@@ -48,6 +50,7 @@ def prepare(program: ExportedProgram) -> ExportedProgram:
     _resolve_placeholders(graph)
     _clone_sources(graph, signature)
     _clone_lifted(graph, signature)
+    _clone_steps(graph)
     check_positions(graph)
     merge_integers(graph, signature)
     write_out_cache_updates(graph)
@@ -201,6 +204,22 @@ def _may_be_lifted(node, lifted: Set[str]) -> bool:
     if node.op == "placeholder":
         return node.name in lifted
     return isinstance(node.target, OpOverload) and is_mutable(node.target)
+
+
+def _clone_steps(graph: Graph) -> None:
+    """``lstm(x, ...)[0]`` -> ``clone(lstm(x, ...)[0])``, contiguous.
+
+    ExecuTorch's operators refuse tensors whose order of axes is no memory format, and it takes that of ``lstm`` for the
+    one that a delegate gives.
+    """
+    for node in list(graph.nodes):
+        if node.target is not operator.getitem or node.args[0].target not in _RECURRENT or node.args[1] != 0:
+            continue
+        with graph.inserting_after(node):
+            clone = graph.call_function(_aten.clone.default, (node,), {"memory_format": torch.contiguous_format})
+        value = torch.empty_like(node.meta["val"], memory_format=torch.contiguous_format)
+        clone.meta = {**node.meta, "val": value}
+        node.replace_all_uses_with(clone, delete_user_cb=lambda reader, clone=clone: reader is not clone)
 
 
 def _split_to_slices(graph: Graph, node: FxNode) -> None:

@@ -7,9 +7,11 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.exir import EdgeCompileConfig, to_edge
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from executorch.runtime import Runtime
 from torch import nn
+from torch.utils import _pytree as pytree
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
@@ -58,6 +60,37 @@ class WritesToNewMemory(nn.Module):
     def forward(self, x):
         new = x.new_empty(x.shape).copy_(x) + 1
         return torch.empty(x.shape).copy_(x) * 2, torch.empty((2, *x.shape), dtype=torch.bool).fill_(True), new
+
+
+class BatchesFirst(nn.Module):
+    """What an operator outside reads of a network whose steps are its first axis in memory."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network(6, 5, batch_first=True)
+        self.last = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
+
+    def forward(self, x):
+        steps, state = self.network(x)
+        return self.last(steps.permute(1, 0, 2)), steps, state
+
+
+@pytest.mark.parametrize("network", [nn.LSTM, nn.GRU, nn.RNN])
+def test_operators_outside_read_what_recurrent_networks_give(network):
+    torch.manual_seed(0)
+    model = BatchesFirst(network).eval()
+    example = (torch.rand(3, 4, 6),)
+    exported = torch.export.export(model, example, dynamic_shapes=({0: torch.export.Dim("batch", max=3)},))
+    partitioner = EtXnnpackPartitioner(block_operators=["aten.permute*"])
+    lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    delegated = [target for group in partitioner.report.delegated for target in group]
+    assert any(target.startswith(f"aten.{network.__name__.lower()}") for target in delegated)
+    buffer = lowered.to_executorch().buffer
+    method = Runtime.get().load_program(buffer).load_method("forward")
+    for batch in (3, 2, 1):
+        x = torch.rand(batch, 4, 6)
+        expected = pytree.tree_leaves(model(x))
+        torch.testing.assert_close(method.execute((x,)), expected)
 
 
 def test_new_memory_has_the_sizes_of_the_call():
