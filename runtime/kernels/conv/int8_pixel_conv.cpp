@@ -1,9 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "int8_pixel_conv.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <iterator>
+#include <utility>
 
 #include "int8_pixels.h"
 #include "runtime/kernels/common/parallel.h"
@@ -25,7 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-using Sums = hn::FixedTag<int32_t, kHalfPanel>;
+using Sums = hn::FixedTag<int32_t, kLeastPanel>;
 using Floats = hn::RebindToFloat<Sums>;
 using Weights = hn::Repartition<int8_t, Sums>;
 using Bytes = hn::RebindToUnsigned<Weights>;
@@ -33,19 +34,22 @@ using Bytes = hn::RebindToUnsigned<Weights>;
 // Writes the channels of a panel of one pixel.
 template <size_t kVectors>
 HWY_INLINE void store(const Int8Pixels& p, const hn::Vec<Sums> (&y)[kVectors], size_t channel, int8_t* to) {
-  using Shorts = hn::FixedTag<int16_t, kVectors * kHalfPanel>;
-  using Results = hn::Rebind<int8_t, Shorts>;
+  using Shorts = hn::FixedTag<int16_t, std::min<size_t>(kVectors, 2) * kLeastPanel>;
+  using Results = hn::FixedTag<int8_t, kVectors * kLeastPanel>;
   constexpr Shorts kShorts;
   constexpr Results kResults;
-  hn::Vec<Shorts> narrow;
-  if constexpr (kVectors == 2) {
-    narrow = hn::ReorderDemote2To(kShorts, y[0], y[1]);
+  const auto moved = [&](hn::Vec<Shorts> x) HWY_ATTR { return hn::SaturatedAdd(x, hn::Set(kShorts, p.zero_point)); };
+  hn::Vec<Results> result;
+  if constexpr (kVectors == 4) {
+    const auto low = moved(hn::ReorderDemote2To(kShorts, y[0], y[1]));
+    result = hn::ReorderDemote2To(kResults, low, moved(hn::ReorderDemote2To(kShorts, y[2], y[3])));
+  } else if constexpr (kVectors == 2) {
+    result = hn::DemoteTo(kResults, moved(hn::ReorderDemote2To(kShorts, y[0], y[1])));
   } else {
-    narrow = hn::DemoteTo(kShorts, y[0]);
+    result = hn::DemoteTo(kResults, moved(hn::DemoteTo(kShorts, y[0])));
   }
-  const auto moved = hn::SaturatedAdd(narrow, hn::Set(kShorts, p.zero_point));
-  const auto result = hn::Max(hn::DemoteTo(kResults, moved), hn::Set(kResults, p.min));
-  if (const size_t left = p.channels - channel; left < kVectors * kHalfPanel) {
+  result = hn::Max(result, hn::Set(kResults, p.min));
+  if (const size_t left = p.channels - channel; left < kVectors * kLeastPanel) {
     hn::StoreN(result, kResults, to, left);
   } else {
     hn::StoreU(result, kResults, to);
@@ -63,19 +67,19 @@ HWY_NOINLINE void multiply(const Int8Pixels& p, size_t pixel, size_t channel) {
   const int8_t* HWY_RESTRICT x = p.input + pixel * depth;
   const int8_t* HWY_RESTRICT panel = p.panels + channel * depth;
   QuadSums<Sums> sum[kPixels][kVectors];
-  HWY_UNROLL(2)
+  HWY_UNROLL(4)
   for (size_t n = 0; n < kVectors; ++n) {
-    const QuadSums<Sums> offset(hn::LoadU(kSums, p.offsets + channel + n * kHalfPanel));
+    const QuadSums<Sums> offset(hn::LoadU(kSums, p.offsets + channel + n * kLeastPanel));
     HWY_UNROLL(8)
     for (size_t i = 0; i < kPixels; ++i) {
       sum[i][n] = offset;
     }
   }
-  for (size_t k = 0; k < depth; k += kQuad, x += kQuad, panel += kVectors * kHalfPanel * kQuad) {
+  for (size_t k = 0; k < depth; k += kQuad, x += kQuad, panel += kVectors * kLeastPanel * kQuad) {
     hn::Vec<Weights> w[kVectors];
-    HWY_UNROLL(2)
+    HWY_UNROLL(4)
     for (size_t n = 0; n < kVectors; ++n) {
-      w[n] = hn::LoadU(kWeights, panel + n * kHalfPanel * kQuad);
+      w[n] = hn::LoadU(kWeights, panel + n * kLeastPanel * kQuad);
     }
     HWY_UNROLL(8)
     for (size_t i = 0; i < kPixels; ++i) {
@@ -83,7 +87,7 @@ HWY_NOINLINE void multiply(const Int8Pixels& p, size_t pixel, size_t channel) {
       std::memcpy(&quad, x + i * depth, sizeof(quad));
       // Bytes that are 128 more than the signed ones.
       const auto bytes = hn::Xor(hn::BitCast(kBytes, hn::Set(kSums, quad)), hn::Set(kBytes, uint8_t{128}));
-      HWY_UNROLL(2)
+      HWY_UNROLL(4)
       for (size_t n = 0; n < kVectors; ++n) {
         sum[i][n].add(bytes, w[n]);
       }
@@ -93,42 +97,37 @@ HWY_NOINLINE void multiply(const Int8Pixels& p, size_t pixel, size_t channel) {
   HWY_UNROLL(8)
   for (size_t i = 0; i < kPixels; ++i) {
     hn::Vec<Sums> y[kVectors];
-    HWY_UNROLL(2)
+    HWY_UNROLL(4)
     for (size_t n = 0; n < kVectors; ++n) {
-      const auto scale = hn::LoadU(kFloats, p.scales + channel + n * kHalfPanel);
+      const auto scale = hn::LoadU(kFloats, p.scales + channel + n * kLeastPanel);
       y[n] = hn::NearestIntInRange(kSums, hn::Min(hn::Mul(hn::ConvertTo(kFloats, sum[i][n].get()), scale), most));
     }
     store<kVectors>(p, y, channel, p.output + (pixel + i) * p.channels + channel);
   }
 }
 
-template <size_t kVectors>
-void multiply_some(const Int8Pixels& p, size_t pixel, size_t count, size_t channel) {
-  static constexpr void (*kMultiply[])(const Int8Pixels&, size_t, size_t) = {
-      multiply<1, kVectors>,
-      multiply<2, kVectors>,
-      multiply<3, kVectors>,
-      multiply<4, kVectors>,
-      multiply<5, kVectors>,
-      multiply<6, kVectors>,
-      multiply<7, kVectors>,
-      multiply<8, kVectors>};
-  static_assert(std::size(kMultiply) == kTilePixels, "there is one for each number of pixels");
+template <size_t kVectors, size_t... kLess>
+void multiply_tile(
+    const Int8Pixels& p, size_t pixel, size_t count, size_t channel, std::index_sequence<kLess...> /*up_to_most*/) {
+  static constexpr void (*kMultiply[])(const Int8Pixels&, size_t, size_t) = {multiply<kLess + 1, kVectors>...};
   kMultiply[count - 1](p, pixel, channel);
 }
 
 template <size_t kVectors>
 void multiply_panel(const Int8Pixels& p, size_t begin, size_t end, size_t channel) {
-  const size_t count = end - begin, tiles = (count + kTilePixels - 1) / kTilePixels;
+  constexpr size_t kMost = tile_pixels(kVectors * kLeastPanel);
+  const size_t count = end - begin, tiles = (count + kMost - 1) / kMost;
   for (size_t i = 0; i < tiles; ++i) { // as even as possible: few pixels take almost as long as many
     const size_t first = count * i / tiles, last = count * (i + 1) / tiles;
-    multiply_some<kVectors>(p, begin + first, last - first, channel);
+    multiply_tile<kVectors>(p, begin + first, last - first, channel, std::make_index_sequence<kMost>());
   }
 }
 
 void int8_pixels(const Int8Pixels& p, size_t begin, size_t end) {
-  for (size_t channel = 0; channel < p.channels; channel += kPanel) {
-    (panel_width(p.channels - channel) == kPanel ? multiply_panel<2> : multiply_panel<1>)(p, begin, end, channel);
+  for (size_t channel = 0; channel < p.channels;) {
+    const size_t width = panel_width(p.channels - channel);
+    (width == 64 ? multiply_panel<4> : width == 32 ? multiply_panel<2> : multiply_panel<1>)(p, begin, end, channel);
+    channel += width;
   }
 }
 
@@ -165,7 +164,7 @@ HWY_EXPORT(int8_pixels);
 
 namespace {
 
-constexpr size_t kBlockPixels = 64; // that meet all panels, from a cache of the first level
+constexpr size_t kBlockPixels = 72; // at most, that meet all panels, from a cache of the first level
 constexpr size_t kGrain = 65536; // multiplications
 
 size_t panels_bytes(const Shape& weight) {
@@ -246,14 +245,14 @@ void Int8PixelConv::run(const KernelArguments& arguments) {
     offsets[i] = p.first_sum(bias == nullptr ? 0 : bias[i], sums[i]);
   }
   pixels.offsets = offsets;
-  const size_t count = p.output.numel(0, 3),
-               threads = arguments.pool == nullptr ? 1 : pthreadpool_get_threads_count(arguments.pool);
-  const size_t share = round_up(count / (4 * threads) + 1, kTilePixels), block = std::min(kBlockPixels, share);
+  const size_t count = p.output.numel(0, 3);
+  const size_t threads = arguments.pool == nullptr ? 1 : pthreadpool_get_threads_count(arguments.pool);
+  const size_t blocks = round_up((count + kBlockPixels - 1) / kBlockPixels, threads); // some may be empty
   const auto multiply = ETX_DISPATCH(int8_pixels);
-  const size_t work = block * pixels.depth * pixels.channels;
-  parallel_for(arguments.pool, (count + block - 1) / block, kGrain / (work + 1) + 1, [&](size_t begin, size_t end) {
+  const size_t work = count * pixels.depth * pixels.channels / (blocks + 1);
+  parallel_for(arguments.pool, blocks, kGrain / (work + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      multiply(pixels, i * block, std::min(count, (i + 1) * block));
+      multiply(pixels, count * i / blocks, count * (i + 1) / blocks);
     }
   });
 }

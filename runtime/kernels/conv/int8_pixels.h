@@ -9,32 +9,38 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Output channels are packed in panels of 32, the last of which has 16 if that is enough, and filled up with zeros. A panel
-// has for every kQuad input channels those weights of each output channel, one beside the other.
-constexpr size_t kQuad = 4, kHalfPanel = 16, kPanel = 2 * kHalfPanel;
-constexpr size_t kTilePixels = 8; // at most that are multiplied at once
+// Output channels are packed in panels of 64, one of 32 and one of 16, the last of which is filled up with zeros. A panel has
+// for every kQuad input channels those weights of each output channel, one beside the other.
+constexpr size_t kQuad = 4, kLeastPanel = 16;
 
 constexpr size_t panel_width(size_t channels_left) {
-  return channels_left > kHalfPanel ? kPanel : kHalfPanel;
+  return channels_left >= 64 ? 64 : channels_left > kLeastPanel ? 32 : kLeastPanel;
+}
+
+// Pixels that are multiplied at once, at most: as many sums as there are registers for.
+constexpr size_t tile_pixels(size_t panel_width) {
+  return panel_width == 64 ? 6 : 8;
 }
 
 constexpr size_t padded_channels_of_panels(size_t channels) {
-  return round_up(channels, kHalfPanel);
+  return round_up(channels, kLeastPanel);
 }
 
-// Where channel `i` of a panel is among its channels: two vectors of sums then lie in order when they are made one of 16 bits.
+// Where channel `i` of a panel is among its channels: vectors of 16 sums then lie in order when they are made one of 8 bits.
 constexpr size_t place_in_panel(size_t i, size_t width) {
-  return width == kHalfPanel ? i : i % 8 / 4 * kHalfPanel + i / 8 * 4 + i % 4;
+  const size_t lane = width / 4; // channels in 128 bits of each of the vectors
+  return i % lane / 4 * kLeastPanel + i / lane * 4 + i % 4;
 }
 
 // Calls function(begin of the panel, its width, place in it) for each channel in turn.
 template <typename Function>
 void for_each_channel_of_panels(size_t channels, const Function& function) {
-  for (size_t begin = 0; begin < channels; begin += kPanel) {
+  for (size_t begin = 0; begin < channels;) {
     const size_t width = panel_width(channels - begin);
     for (size_t i = 0; i < std::min(width, channels - begin); ++i) {
       function(begin, width, place_in_panel(i, width));
     }
+    begin += width;
   }
 }
 

@@ -39,7 +39,7 @@ void check(const Shape& input, size_t channels, bool by_channel = true, bool has
 }
 
 TEST(Int8PixelConv, Channels) {
-  for (const size_t channels : {1u, 15u, 16u, 17u, 24u, 32u, 33u, 48u, 49u, 96u, 255u}) {
+  for (const size_t channels : {1u, 15u, 16u, 17u, 24u, 32u, 33u, 48u, 49u, 63u, 64u, 65u, 80u, 96u, 128u, 255u}) {
     check({1, 5, 6, 24}, channels);
   }
   for (const size_t depth : {4u, 8u, 12u, 100u, 516u}) {
