@@ -61,8 +61,7 @@ class Float16Steps {
   const std::vector<uint32_t>& content_;
   Plan& plan_;
   std::vector<uint32_t> widened_from_; // by content: the Float16 that a Cast makes it of, or kNone
-  std::vector<uint32_t>
-      narrowed_to_; // by content that a node in Float16 makes: the Float16 that a Cast makes of it, or kNone
+  std::vector<uint32_t> narrowed_to_; // by content, made in Float16: the Float16 that a Cast makes of it, or kNone
   std::vector<bool> is_idle_; // by node
   std::unordered_map<uint32_t, uint32_t> float16_; // by content: the value that has it in Float16
   std::vector<bool> has_float32_; // by content: whether a step has made it in Float32, if it is made

@@ -191,6 +191,7 @@ class Planner {
   bool is_view(uint32_t node) const {
     return plan_.choices[node].kind == Choice::Kind::View;
   }
+
   // Whether a node reads or makes one of these.
   bool has_any(uint32_t node, const std::vector<bool>& values) const {
     const auto& outputs = *blob_.node(node).outputs();

@@ -175,7 +175,8 @@ HWY_NOINLINE void convolve_run(
     }
     HWY_UNROLL(32)
     for (size_t j = 0; j < kSeen; ++j, x += channels) {
-      const bool is_before = j + 1 < kKernel && j<columns.begin, is_behind = j + kKernel> kSeen && j >= columns.end;
+      const bool is_before = j + 1 < kKernel && j < columns.begin;
+      const bool is_behind = kSeen < j + kKernel && j >= columns.end;
       if (is_before || is_behind) {
         continue;
       }

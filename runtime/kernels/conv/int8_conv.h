@@ -1,7 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "runtime/base/shape.h"
 #include "runtime/kernels/common/arguments.h"
@@ -33,5 +36,40 @@ struct Int8ConvParameters {
     return static_cast<int32_t>(static_cast<uint32_t>(bias) - static_cast<uint32_t>((input_zero_point + 128) * sum));
   }
 };
+
+// What sums of products begin with and are multiplied by, in the order of packed channels.
+class Int8Sums {
+ public:
+  // for_each_place(function) calls function(place) for each channel in turn, with one of so many places.
+  template <typename ForEachPlace>
+  void assign(const Int8ConvParameters& p, size_t places, const ForEachPlace& for_each_place) {
+    scales_.assign(places, 0);
+    size_t channel = 0;
+    for_each_place([&](size_t place) { scales_[place] = p.scale_of(channel++); });
+  }
+  // Writes what they begin with, of packed biases, which may be null, and packed sums of weights.
+  void begin(const Int8ConvParameters& p, const int32_t* bias, const int32_t* weight_sums, int32_t* offsets) const {
+    for (size_t i = 0; i < scales_.size(); ++i) {
+      offsets[i] = p.first_sum(bias == nullptr ? 0 : bias[i], weight_sums[i]);
+    }
+  }
+
+  const float* scales() const {
+    return scales_.data();
+  }
+  size_t bytes() const { // of what begin() writes
+    return scales_.size() * sizeof(int32_t);
+  }
+
+ private:
+  std::vector<float> scales_;
+};
+
+// The integer that a sum of products stands for, as vectors compute it.
+inline int8_t finish_int8(int32_t sum, float scale, int8_t zero_point, int8_t min, int8_t max) {
+  const float real = std::min(static_cast<float>(sum) * scale, static_cast<float>(max - zero_point));
+  const int32_t q = static_cast<int32_t>(std::nearbyint(std::max(real, -256.0f))) + zero_point;
+  return static_cast<int8_t>(std::max<int32_t>(q, min));
+}
 
 } // namespace executorch::backends::et_xnnpack

@@ -2,7 +2,6 @@
 #include "int8_depthwise.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "int8_depthwise_row.h"
@@ -173,10 +172,8 @@ void int8_depthwise_row(const Int8DepthwiseRow& row) {
             sum += (x + 128) * w;
           }
         }
-        const float y = std::min(
-            static_cast<float>(sum) * row.scales[channel + place], static_cast<float>(row.max - row.zero_point));
-        const int32_t q = static_cast<int32_t>(std::nearbyint(std::max(y, -256.0f))) + row.zero_point;
-        row.output[column * row.channels + channel + i] = static_cast<int8_t>(std::max<int32_t>(q, row.min));
+        row.output[column * row.channels + channel + i] =
+            finish_int8(sum, row.scales[channel + place], row.zero_point, row.min, row.max);
       }
     }
     weight += row.weight_bytes(block);
@@ -262,11 +259,10 @@ Status Int8DepthwiseConv::pack(const Int8ConvParameters& p, size_t i, const void
 size_t Int8DepthwiseConv::reshape(const Int8ConvParameters& p, size_t /*num_threads*/) {
   parameters_ = p;
   const size_t channels = p.weight[0];
-  scales_.assign(padded_channels(channels), 0);
-  size_t channel = 0;
-  for_each_channel(
-      channels, [&](size_t begin, size_t /*block*/, size_t place) { scales_[begin + place] = p.scale_of(channel++); });
-  offsets_bytes_ = round_up_to_alignment(padded_channels(channels) * sizeof(int32_t));
+  sums_.assign(p, padded_channels(channels), [&](const auto& function) {
+    for_each_channel(channels, [&](size_t begin, size_t /*block*/, size_t place) { function(begin + place); });
+  });
+  offsets_bytes_ = round_up_to_alignment(sums_.bytes());
   return offsets_bytes_ + channels + kMaxBlock;
 }
 
@@ -275,13 +271,10 @@ void Int8DepthwiseConv::run(const KernelArguments& arguments) {
   const size_t channels = p.weight[0];
   const auto* const weight = arguments.input<int8_t>(1);
   const auto* const sums = reinterpret_cast<const int32_t*>(weight + weight_bytes(p.weight));
-  const auto* const bias = arguments.input<int32_t>(2);
   auto* const offsets = static_cast<int32_t*>(arguments.scratch);
   auto* const outside = static_cast<int8_t*>(arguments.scratch) + offsets_bytes_;
   std::memset(outside, p.input_zero_point, channels + kMaxBlock);
-  for (size_t i = 0; i < padded_channels(channels); ++i) {
-    offsets[i] = p.first_sum(bias == nullptr ? 0 : bias[i], sums[i]);
-  }
+  sums_.begin(p, arguments.input<int32_t>(2), sums, offsets);
 
   Int8DepthwiseRow common{};
   common.outside = outside;
@@ -294,7 +287,7 @@ void Int8DepthwiseConv::run(const KernelArguments& arguments) {
   common.padding = p.width.padding;
   common.weight = weight;
   common.offsets = offsets;
-  common.scales = scales_.data();
+  common.scales = sums_.scales();
   common.zero_point = p.output_zero_point;
   common.min = p.min;
   common.max = p.max;

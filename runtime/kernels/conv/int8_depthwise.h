@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "int8_conv.h"
 
@@ -27,7 +26,7 @@ class Int8DepthwiseConv {
 
  private:
   Int8ConvParameters parameters_;
-  std::vector<float> scales_; // of the results' integers, in the order of packed weights
+  Int8Sums sums_;
   size_t offsets_bytes_ = 0;
 };
 

@@ -2,7 +2,6 @@
 #include "int8_pixel_conv.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -143,10 +142,7 @@ void int8_pixels(const Int8Pixels& p, size_t begin, size_t end) {
       for (size_t k = 0; k < p.depth; ++k) {
         sum += (x[k] + 128) * weight[k / kQuad * kQuad * width + k % kQuad];
       }
-      const float real =
-          std::min(static_cast<float>(sum) * p.scales[panel + place], static_cast<float>(p.max - p.zero_point));
-      const int32_t q = static_cast<int32_t>(std::nearbyint(std::max(real, -256.0f))) + p.zero_point;
-      *y++ = static_cast<int8_t>(std::max<int32_t>(q, p.min));
+      *y++ = finish_int8(sum, p.scales[panel + place], p.zero_point, p.min, p.max);
     });
   }
 }
@@ -218,12 +214,11 @@ Status Int8PixelConv::pack(const Int8ConvParameters& p, size_t i, const void* or
 
 size_t Int8PixelConv::reshape(const Int8ConvParameters& p, size_t /*num_threads*/) {
   parameters_ = p;
-  scales_.assign(padded_channels_of_panels(p.weight[0]), 0);
-  size_t channel = 0;
-  for_each_channel_of_panels(p.weight[0], [&](size_t panel, size_t /*width*/, size_t place) {
-    scales_[panel + place] = p.scale_of(channel++);
+  sums_.assign(p, padded_channels_of_panels(p.weight[0]), [&](const auto& function) {
+    for_each_channel_of_panels(
+        p.weight[0], [&](size_t panel, size_t /*width*/, size_t place) { function(panel + place); });
   });
-  return scales_.size() * sizeof(int32_t);
+  return sums_.bytes();
 }
 
 void Int8PixelConv::run(const KernelArguments& arguments) {
@@ -233,17 +228,14 @@ void Int8PixelConv::run(const KernelArguments& arguments) {
   pixels.depth = p.weight[3];
   pixels.panels = arguments.input<int8_t>(1);
   pixels.channels = p.weight[0];
-  pixels.scales = scales_.data();
+  pixels.scales = sums_.scales();
   pixels.zero_point = p.output_zero_point;
   pixels.min = p.min;
   pixels.max = p.max;
   pixels.output = arguments.output<int8_t>(0);
   const auto* const sums = reinterpret_cast<const int32_t*>(pixels.panels + panels_bytes(p.weight));
-  const auto* const bias = arguments.input<int32_t>(2);
   auto* const offsets = static_cast<int32_t*>(arguments.scratch);
-  for (size_t i = 0; i < scales_.size(); ++i) {
-    offsets[i] = p.first_sum(bias == nullptr ? 0 : bias[i], sums[i]);
-  }
+  sums_.begin(p, arguments.input<int32_t>(2), sums, offsets);
   pixels.offsets = offsets;
   const size_t count = p.output.numel(0, 3);
   const size_t threads = arguments.pool == nullptr ? 1 : pthreadpool_get_threads_count(arguments.pool);

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "int8_conv.h"
 
@@ -25,7 +24,7 @@ class Int8PixelConv {
 
  private:
   Int8ConvParameters parameters_;
-  std::vector<float> scales_; // of the results' integers, in the order of packed weights
+  Int8Sums sums_;
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -18,6 +18,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+#define ETX_NEEDS_FLOAT16()                    \
+  if (!Cpu::get().float16) {                   \
+    GTEST_SKIP() << "this CPU has no Float16"; \
+  }
+
 Plan float16_plan_of(const GraphDef& def, bool fuse_elementwise = false) {
   PlanOptions options;
   options.fuse_elementwise = fuse_elementwise;
@@ -28,9 +33,7 @@ Plan float16_plan_of(const GraphDef& def, bool fuse_elementwise = false) {
 // What is beside a product is in Float16, too, if XNNPACK has it: one conversion at each end.
 TEST(Float16PlanTest, ConvertsAroundProductsInFloat16) {
   ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
+  ETX_NEEDS_FLOAT16();
   GraphDef g;
   const uint32_t x = g.input({4, 4});
   const uint32_t w = g.constant({4, 4}, std::vector<float>(16));
@@ -57,9 +60,7 @@ TEST(Float16PlanTest, ConvertsAroundProductsInFloat16) {
 // A kernel rounds constants, but takes a view of one for a tensor, which has to be in Float16.
 TEST(Float16PlanTest, ConvertsViewsOfConstantsToFloat16) {
   ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
+  ETX_NEEDS_FLOAT16();
   GraphDef g;
   const uint32_t x = g.input({4, 4});
   const uint32_t w = g.constant({4, 4}, std::vector<float>(16));
@@ -100,9 +101,7 @@ struct HalfGraph : GraphDef {
 };
 
 TEST(Float16PlanTest, ReadsAndMakesFloat16OfTheProgram) {
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
+  ETX_NEEDS_FLOAT16();
   HalfGraph g;
   const uint32_t x = g.input({4, 4}, DType::Float16);
   const uint32_t a = g.narrow(g.product(g.widen(x)));
@@ -122,9 +121,7 @@ TEST(Float16PlanTest, ReadsAndMakesFloat16OfTheProgram) {
 }
 
 TEST(Float16PlanTest, HasPassesReadAndMakeFloat16) {
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
+  ETX_NEEDS_FLOAT16();
   HalfGraph g;
   const uint32_t a = g.narrow(g.product(g.widen(g.input({4, 4}, DType::Float16))));
   const uint32_t y = g.node(unary(UnaryKind::Exp), {g.widen(a)}, {4, 4});
@@ -138,9 +135,7 @@ TEST(Float16PlanTest, HasPassesReadAndMakeFloat16) {
 }
 
 TEST(Float16PlanTest, ConvertsWhatIsNeededInFloat32) {
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
+  ETX_NEEDS_FLOAT16();
   HalfGraph g;
   const uint32_t a = g.product(g.widen(g.input({4, 4}, DType::Float16)));
   const uint32_t narrow = g.narrow(a), again = g.narrow(a);
@@ -160,9 +155,7 @@ TEST(Float16PlanTest, ConvertsWhatIsNeededInFloat32) {
 
 // A later node writes where the state is: a product has to have read it before, so it reads what was cast then.
 TEST(Float16PlanTest, ReadsNoFloat16ThatChanges) {
-  if (!Cpu::get().float16) {
-    GTEST_SKIP() << "this CPU has no Float16";
-  }
+  ETX_NEEDS_FLOAT16();
   HalfGraph g;
   const uint32_t token = g.input({1, 4}, DType::Float16);
   const uint32_t s = g.state("s", {4, 4}, {});

@@ -3,6 +3,7 @@
 
 // What tests of convolutions between integers share.
 
+#include <algorithm>
 #include <optional>
 #include <random>
 #include <vector>
@@ -61,6 +62,20 @@ void check_int8_conv(const Int8ConvParameters& p, bool has_bias, const Reference
   }
   SCOPED_TRACE(x.type.to_string() + " by " + w.type.to_string());
   check_kernel(plain_case<Conv>(p, inputs, {y.type}, constants), y, {}, Isas::WithVnni);
+}
+
+// Sums as small and as large as they get, of windows or pixels of `p`, which has sizes only.
+template <typename Conv, typename Reference>
+void check_ends_of_range(Int8ConvParameters p, const Reference& reference) {
+  const float scale[] = {1e9f};
+  p.weight_scale = {scale, 1};
+  for (const int8_t of_x : {int8_t{-128}, int8_t{127}}) {
+    Tensor x(DType::Int8, p.input), w(DType::Int8, p.weight);
+    std::fill_n(x.data<int8_t>(), x.numel(), of_x);
+    std::fill_n(w.data<int8_t>(), w.numel(), int8_t{-128});
+    const Tensor y = reference(p, x, w, nullptr);
+    check_kernel(plain_case<Conv>(p, {x, w}, {y.type}, {1}), y, {}, Isas::WithVnni);
+  }
 }
 
 } // namespace executorch::backends::et_xnnpack::testing

@@ -82,15 +82,7 @@ TEST(Int8DepthwiseConv, SumsAtBothEndsOfTheRange) {
   p.input = p.output = {1, 4, 4, 16};
   p.weight = {16, 3, 3, 1};
   p.height = p.width = {1, 1};
-  const float scale[] = {1e9f};
-  p.weight_scale = {scale, 1};
-  for (const int8_t of_x : {int8_t{-128}, int8_t{127}}) {
-    Tensor x(DType::Int8, p.input), w(DType::Int8, p.weight);
-    std::fill_n(x.data<int8_t>(), x.numel(), of_x);
-    std::fill_n(w.data<int8_t>(), w.numel(), int8_t{-128});
-    const Tensor y = reference(p, x, w, nullptr);
-    check_kernel(plain_case<Int8DepthwiseConv>(p, {x, w}, {y.type}, {1}), y, {}, Isas::WithVnni);
-  }
+  check_ends_of_range<Int8DepthwiseConv>(p, reference);
 }
 
 } // namespace

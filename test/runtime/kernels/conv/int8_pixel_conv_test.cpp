@@ -60,15 +60,7 @@ TEST(Int8PixelConv, SumsAtBothEndsOfTheRange) {
   p.input = {1, 2, 3, 256};
   p.output = {1, 2, 3, 40};
   p.weight = {40, 1, 1, 256};
-  const float scale[] = {1e9f};
-  p.weight_scale = {scale, 1};
-  for (const int8_t of_x : {int8_t{-128}, int8_t{127}}) {
-    Tensor x(DType::Int8, p.input), w(DType::Int8, p.weight);
-    std::fill_n(x.data<int8_t>(), x.numel(), of_x);
-    std::fill_n(w.data<int8_t>(), w.numel(), int8_t{-128});
-    const Tensor y = reference(p, x, w, nullptr);
-    check_kernel(plain_case<Int8PixelConv>(p, {x, w}, {y.type}, {1}), y, {}, Isas::WithVnni);
-  }
+  check_ends_of_range<Int8PixelConv>(p, reference);
 }
 
 TEST(Int8PixelConv, TakesPixelsByThemselvesOnly) {
