@@ -19,6 +19,7 @@ from executorch.backends.et_xnnpack.aot.passes import optimize
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.exir.lowered_backend_module import LoweredBackendModule
+from executorch.runtime import Method, Runtime
 from samples import Sample
 from torch.export.graph_signature import OutputKind
 
@@ -101,6 +102,13 @@ def lower_methods(exported: dict[str, torch.export.ExportedProgram], **config) -
     for method in methods.values():
         _ = method.outside  # of the program before ``to_executorch`` changes it
     return methods
+
+
+def load_method(buffer: bytes, name: str = "forward") -> Method:
+    """A method of a .pte file, whose bytes live as long as the method: it reads constants from them."""
+    method = Runtime.get().load_program(buffer).load_method(name)
+    method.buffer = buffer
+    return method
 
 
 @functools.lru_cache(maxsize=8)

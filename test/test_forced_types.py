@@ -4,6 +4,7 @@
 import copy
 import dataclasses
 
+import harness
 import pytest
 import torch
 from cpu import HAS_BFLOAT16, HAS_FLOAT16
@@ -86,7 +87,7 @@ def test_packed_weights_of_float16_stay_apart_in_a_file(program, tmp_path):
     results = []
     for half in (False, True, False, True):
         with et_xnnpack.load_options(packed_cache_path=str(packed), force_fp16=half):
-            results.append(Runtime.get().load_program(program).load_method("forward").execute((x,))[0])
+            results.append(harness.load_method(program).execute((x,))[0])
     assert torch.equal(results[0], results[2]) and torch.equal(results[1], results[3])
     assert torch.equal(results[0], results[1]) == (not HAS_FLOAT16)
 
@@ -282,6 +283,6 @@ def test_packed_weights_of_bfloat16_stay_apart_in_a_file(program, tmp_path):
     results = []
     for rounded in (False, True, False, True):
         with et_xnnpack.load_options(packed_cache_path=str(packed), force_bf16=rounded):
-            results.append(Runtime.get().load_program(program).load_method("forward").execute((x,))[0])
+            results.append(harness.load_method(program).execute((x,))[0])
     assert torch.equal(results[0], results[2]) and torch.equal(results[1], results[3])
     assert torch.equal(results[0], results[1]) == (not HAS_BFLOAT16)

@@ -89,7 +89,7 @@ def test_sizes_without_bounds():
     if lowered.outside:
         assert "bound" in str(lowered.report)
         return
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for size in (3, 2, 1, 0):
         x = torch.rand(size, 4)
         torch.testing.assert_close(method.execute((x,))[0], model(x))
@@ -119,7 +119,7 @@ def test_names_that_collide():
     inputs = tuple(torch.rand(3) for _ in range(3))
     lowered = harness.lower_exported(torch.export.export(Names(), inputs))
     assert lowered.outside == [], str(lowered.report)
-    method, model = Runtime.get().load_program(lowered.buffer).load_method("forward"), Names()
+    method, model = harness.load_method(lowered.buffer), Names()
     for _ in range(3):
         torch.testing.assert_close(method.execute(inputs), list(model(*inputs)))
 
@@ -179,7 +179,7 @@ def test_ten_thousand_nodes():
     model, inputs = Long(10_000), (torch.rand(3),)
     lowered = harness.lower_exported(torch.export.export(model, inputs))
     assert len(lowered.delegates) == 1 and not lowered.outside
-    (result,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+    (result,) = harness.load_method(lowered.buffer).execute(inputs)
     torch.testing.assert_close(result, model(*inputs))
 
 

@@ -9,7 +9,6 @@ import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
-from executorch.runtime import Runtime
 from torch import nn
 from torch.utils import _pytree as pytree
 
@@ -85,8 +84,7 @@ def test_operators_outside_read_what_recurrent_networks_give(network):
     lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner])
     delegated = [target for group in partitioner.report.delegated for target in group]
     assert any(target.startswith(f"aten.{network.__name__.lower()}") for target in delegated)
-    buffer = lowered.to_executorch().buffer
-    method = Runtime.get().load_program(buffer).load_method("forward")
+    method = harness.load_method(lowered.to_executorch().buffer)
     for batch in (3, 2, 1):
         x = torch.rand(batch, 4, 6)
         expected = pytree.tree_leaves(model(x))
@@ -99,7 +97,7 @@ def test_new_memory_has_the_sizes_of_the_call():
     exported = torch.export.export(model, (torch.rand(6, 3),), dynamic_shapes=(sizes,))
     lowered = harness.lower_exported(exported)
     assert lowered.outside == [], str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for n in (6, 1, 4, 0):
         inputs = (torch.rand(n, 3),)
         torch.testing.assert_close(method.execute(inputs), list(model(*inputs)))
@@ -112,7 +110,7 @@ def test_checks_of_integers_may_come_last(model):
     assert len(lowered.delegates) >= 1, str(lowered.report)
     *_, last = lowered.program.graph.nodes
     assert last.op == "output"
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for _ in range(3):
         inputs = (torch.rand(2, 3) - 0.4,)
         torch.testing.assert_close(method.execute(inputs)[0], model(*inputs))
@@ -126,12 +124,12 @@ def test_a_parameter_that_is_written_to_is_no_constant():
         exported = torch.export.export(model, inputs)
         lowered = harness.lower_exported(exported, _check_ir_validity=False)
         assert len(lowered.delegates) == 1, str(lowered.report)
-        method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+        method = harness.load_method(lowered.buffer)
         written, result = method.execute(inputs)
         torch.testing.assert_close(result, eager(*inputs))
         torch.testing.assert_close(written, eager.weight.data)
         plain = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch().buffer
-        plain = Runtime.get().load_program(plain).load_method("forward")
+        plain = harness.load_method(plain)
         for _ in range(2):
             torch.testing.assert_close(method.execute(inputs), plain.execute(inputs))
 
@@ -141,6 +139,6 @@ def test_an_input_that_is_written_to():
     exported = torch.export.export(model, (torch.rand(3), torch.rand(3)))
     lowered = harness.lower_exported(exported, _check_ir_validity=False)
     assert len(lowered.delegates) == 1, str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     x, y = torch.rand(3), torch.rand(3)
     torch.testing.assert_close(method.execute((x.clone(), y))[-1], model(x, y))

@@ -12,7 +12,6 @@ from executorch.backends.et_xnnpack import EtXnnpackPartitioner, NotFullyDelegat
 from executorch.backends.et_xnnpack.aot import ops
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.runtime import Runtime
 from partitions import IDS, Encoder, X, lower, outside, partition
 from torch import nn
 
@@ -191,7 +190,7 @@ def check_images(function, calls):
         torch.export.export(module, (torch.rand(1, 3, 16, 8),), dynamic_shapes=dynamic_shapes)
     )
     assert len(lowered.delegates) == calls, str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for rows in (16, 8, 60, 128):
         x = torch.rand(1, 3, rows, 8)
         results = method.execute([x])

@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization import schema
 from executorch.backends.et_xnnpack.serialization.schema import UnaryKind
-from executorch.runtime import Runtime
 from torch import nn
 
 _ops = torch.ops.quantized_decomposed
@@ -84,7 +83,7 @@ def test_stays_in_float_with_a_reason(name):
     assert all(reason in str(lowered.report) for reason in reasons.values())
     assert json.loads(json.dumps(lowered.report.to_dict()))["float_fallbacks"]
     if et_xnnpack.is_available():
-        (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+        (actual,) = harness.load_method(lowered.buffer).execute(inputs)
         torch.testing.assert_close(actual, module(*inputs), equal_nan=True)
 
 
@@ -128,7 +127,7 @@ def test_what_is_folded_is_not_in_the_report(function):
     (graph,) = lowered.optimized.values()
     assert [n for n in graph.nodes if graph.values[n.outputs[0]].quantization and not _is_copy(n)], str(graph)
     if et_xnnpack.is_available():
-        (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+        (actual,) = harness.load_method(lowered.buffer).execute(inputs)
         torch.testing.assert_close(actual, module(*inputs))
 
 

@@ -3,6 +3,7 @@
 
 import collections
 
+import harness
 import pytest
 import torch
 import torch.nn.functional as F
@@ -10,7 +11,6 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot import ops
 from executorch.backends.et_xnnpack.aot.quantizer import EtXnnpackQuantizer
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import get_symmetric_quantization_config
-from executorch.runtime import Runtime
 from quantized_models import mobile_net, quantize, res_net
 from torch import nn
 
@@ -119,7 +119,7 @@ def test_models_compute_with_integers(make):
     clamps = [n for n in graph.nodes if n.op == "Unary" and n.attributes.kind.name == "Clamp"]
     assert clamps == []  # all are part of a convolution or sum
     if et_xnnpack.is_available():
-        (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+        (actual,) = harness.load_method(lowered.buffer).execute(inputs)
         with torch.no_grad():
             torch.testing.assert_close(actual, model(*inputs), atol=0.03, rtol=0.1)
             torch.testing.assert_close(actual, converted(*inputs), atol=0.02, rtol=0)
@@ -144,7 +144,7 @@ def test_one_channel_computes_with_integers(make, shape):
     assert lowered.outside == [] and lowered.report.float_fallbacks == [], str(lowered.report)
     assert floats_inside(lowered) == []
     if et_xnnpack.is_available():
-        (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+        (actual,) = harness.load_method(lowered.buffer).execute(inputs)
         with torch.no_grad():
             torch.testing.assert_close(actual, converted(*inputs), atol=0.01, rtol=0)
 

@@ -1,6 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Each recipe makes one delegate call of a model that ``executorch.export`` exports."""
 
+import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
@@ -32,9 +33,8 @@ def test_delegates_whole(recipe):
     assert plan.operators == []
     if not et_xnnpack.is_available():
         return
-    from executorch.runtime import Runtime
 
-    (actual,) = Runtime.get().load_program(session.get_pte_buffer()).load_method("forward").execute(inputs)
+    (actual,) = harness.load_method(session.get_pte_buffer()).execute(inputs)
     expected = model()(*example())
     error = (actual.float() - expected).abs().max() / expected.abs().max()
     assert error < TOLERANCE.get(recipe, 0.15)

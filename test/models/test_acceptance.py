@@ -7,7 +7,6 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from models import MODELS
 from torch.export import Dim, ShapesCollection, export
 
@@ -44,8 +43,7 @@ def loaded(module, inputs, dynamic=()):
         shapes[tensor] = sizes
     lowered = harness.lower_exported(export(module, inputs, dynamic_shapes=shapes if dynamic else None))
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
-    buffer = lowered.buffer  # outlives the method, which reads from it
-    yield Runtime.get().load_program(buffer).load_method("forward")
+    yield harness.load_method(lowered.buffer)
 
 
 def assert_like_eager(method, module, inputs):

@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
-from executorch.runtime import Runtime
 from torch import nn
 from torch.export import Dim, export
 
@@ -190,7 +189,7 @@ def test_is_one_delegate_call(name, is_dynamic):
     with torch.no_grad():
         exported = export(module, (torch.randn(shape),), dynamic_shapes=(axes,) if is_dynamic else None)
     program = to_edge_transform_and_lower(exported, partitioner=[partitioner]).to_executorch()
-    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    method = harness.load_method(program.buffer)
     for size in [shape, *calls, shape] if is_dynamic else [shape]:
         x = torch.randn(size)
         with torch.no_grad():
@@ -277,7 +276,7 @@ def test_complex_results(name, checks, is_dynamic):
     axes = ({0: Dim("rows", min=3, max=9)},) if is_dynamic and name not in ("expand", "split") else None
     lowered = harness.lower_exported(export(Module(), (z,), dynamic_shapes=axes), _check_ir_validity=checks)
     expected = Module()(z)
-    results = Runtime.get().load_program(lowered.buffer).load_method("forward").execute((z,))
+    results = harness.load_method(lowered.buffer).execute((z,))
     for y, e in zip(results, expected if isinstance(expected, (tuple, list)) else [expected], strict=True):
         torch.testing.assert_close(y, e, rtol=1e-4, atol=1e-4)
     reasons = {refusal.reason for refusal in lowered.report.refusals}
@@ -298,7 +297,7 @@ def test_complex_state():
 
     z = torch.randn(3, dtype=torch.complex64)
     lowered = harness.lower_exported(export(Module(), (z,)), _check_ir_validity=False)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     eager = Module()
     for _ in range(3):
         torch.testing.assert_close(method.execute((z,))[0], eager(z))
@@ -345,7 +344,7 @@ def test_numbers_of_all_magnitudes(name):
 
     x = torch.cartesian_prod(*[torch.tensor(_PARTS)] * 2).contiguous()
     lowered = harness.lower_exported(export(Module(), (x,)))
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     (y,) = method.execute((x,))
     torch.testing.assert_close(y, Module()(x.double()).float(), rtol=1e-4, atol=1e-44, equal_nan=True)
 
@@ -360,7 +359,7 @@ def test_size_beside_nan():
 
     x = torch.tensor([[math.inf, math.nan], [math.nan, -math.inf], [1, math.nan], [math.nan, 0], [math.inf, 1]])
     lowered = harness.lower_exported(export(Module(), (x,)))
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for y in method.execute((x,)):
         torch.testing.assert_close(y, torch.tensor([math.inf, math.inf, math.nan, math.nan, math.inf]), equal_nan=True)
 

@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.recipes import EtXnnpackRecipeType
 from executorch.export import ExportRecipe
-from executorch.runtime import Runtime
 from torchao.quantization import quantize_
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
@@ -67,6 +66,6 @@ def test_embeddings_stay_similar(recipe, least):
     program = torch.export.export(quantized(module, inputs[0], recipe), inputs[0])
     lowered = harness.lower_exported(program, _check_ir_validity=False)
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     actual = embeddings(lambda *i: method.execute(i)[0], inputs)
     assert (actual * expected).sum(-1).min() > least

@@ -1,11 +1,11 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """Small models through ExecuTorch's own exporter of language models: prefill and decode beside eager PyTorch."""
 
+import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import export_llm
-from executorch.runtime import Runtime
 from llm_exporter import ARCHITECTURES, CONTEXT, LAYERS, VARIANTS, VOCABULARY, assert_one_call, exported, inside
 from omegaconf import OmegaConf
 
@@ -37,7 +37,7 @@ def test_runs_like_eager_up_to_the_end_of_the_cache(architecture, variant):
     generator = torch.Generator().manual_seed(3)
     is_ring = "local" in variant or "sink" in variant
     for lengths in TOKEN_BY_TOKEN if model.takes_one_token else RING_CALLS if is_ring else CALLS:
-        method = Runtime.get().load_program(model.program).load_method("forward")
+        method = harness.load_method(model.program)
         position = 0
         for length in lengths:
             inputs = (torch.randint(3, VOCABULARY, (1, length), generator=generator), torch.tensor([position]))

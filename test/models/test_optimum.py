@@ -9,10 +9,10 @@ import importlib.util
 import tempfile
 from pathlib import Path
 
+import harness
 import pytest
 import transformers
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from llm_exporter import assert_one_call
 from transformers_models import CONFIGS, CONTEXT, WINDOW, assert_runs_like, language_model, some_tokens
 
@@ -73,7 +73,7 @@ def test_runs_like_eager_up_to_the_end_of_the_cache(tmp_path, capsys, name, vari
     quantize_model_(eager, qlinear_config=options.get("qlinear"), qembedding_config=options.get("qembedding"))
     is_static, has_window = "disable_dynamic_shapes" in options, name == "gemma3"
     for seed, lengths in enumerate(((1,) * CONTEXT,) if is_static else WINDOW_CALLS if has_window else CALLS):
-        method = Runtime.get().load_program(program).load_method("forward")
+        method = harness.load_method(program)
         steps = [(method, length) for length in lengths]
         assert_runs_like(eager, some_tokens(sum(lengths), seed), steps, COSINE.get(variant))
 

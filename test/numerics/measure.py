@@ -8,7 +8,6 @@ import enum
 
 import harness
 import torch
-from executorch.runtime import Runtime
 
 from . import values
 from .cases import LARGEST, RESULT, TERMS, Case
@@ -55,7 +54,7 @@ def measure(cases: list[Case]) -> list[Measured]:
     """All cases, in one program that is one delegate call."""
     lowered, inputs = _lower(cases)
     buffer = lowered.buffer
-    results = Runtime.get().load_program(buffer).load_method("forward").execute(inputs)
+    results = harness.load_method(buffer).execute(inputs)
     with torch.no_grad():
         return [compare(case, result) for case, result in zip(cases, results, strict=True)]
 

@@ -7,7 +7,6 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
@@ -100,7 +99,7 @@ def lowered(request):
 def test_results_are_those_of_eager(lowered, threads):  # Robustness: I5
     buffer, inputs = lowered
     with et_xnnpack.load_options(num_threads=threads):
-        results = Runtime.get().load_program(buffer).load_method("forward").execute(inputs)
+        results = harness.load_method(buffer).execute(inputs)
     names = (*ONE, *TWO, *QUOTIENTS, *SHIFTS)
     for name, result, expected in zip(names, results, Program()(*inputs), strict=True):
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape), name
@@ -129,7 +128,7 @@ def test_the_least_by_minus_one_ends_nothing(quotients, dtype):
     kept = divides(a, b)
     assert not kept.all()
     model, buffer = quotients
-    results = Runtime.get().load_program(buffer).load_method("forward").execute((a, b))
+    results = harness.load_method(buffer).execute((a, b))
     for result, expected in zip(results, model(a[kept], b[kept]), strict=True):
         assert torch.equal(result[kept], expected)
 
@@ -137,7 +136,7 @@ def test_the_least_by_minus_one_ends_nothing(quotients, dtype):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str, scope="module")
 def test_a_division_by_zero_is_an_error(quotients, dtype, capfd):
     _, buffer = quotients
-    method = Runtime.get().load_program(buffer).load_method("forward")
+    method = harness.load_method(buffer)
     a = values(dtype)
     with pytest.raises(RuntimeError):
         method.execute((a, torch.zeros_like(a)))

@@ -5,7 +5,6 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from torch import nn
 from torch.export import Dim
 
@@ -179,7 +178,7 @@ def test_loads_and_runs_up_to_its_bounds(name):
         )
     lowered = harness.lower_exported(exported, _check_ir_validity=False)
     assert len(lowered.delegates) == 1, str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for inputs in good:
         with torch.no_grad():
             expected = model(*inputs)

@@ -9,7 +9,6 @@ import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401 - registers the operators
-from executorch.runtime import Runtime
 from torch import nn
 from torch.export import Dim, export
 
@@ -181,7 +180,7 @@ def lower(cls, batch=1, length=5):
 def check(lowered, module, lengths, threads, batch=1, start=0):
     generator = torch.Generator().manual_seed(5)
     with et_xnnpack.load_options(num_threads=threads):
-        method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+        method = harness.load_method(lowered.buffer)
     eager = copy.deepcopy(module)
     position = start
     for length in lengths:
@@ -227,7 +226,7 @@ def test_reads_the_cache_as_it_is_stored():
 @pytest.mark.parametrize("cls", (Causal, Unchecked), ids=lambda c: c.__name__)
 def test_a_position_outside_the_cache_fails_and_changes_nothing(cls):
     module, lowered = cls(), lower(cls)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     generator = torch.Generator().manual_seed(5)
     eager = copy.deepcopy(module)
     for length, position in (5, 0), (1, CONTEXT), (3, -1), (7, CONTEXT - 6), (2, 5):

@@ -77,7 +77,7 @@ def test_weights_are_stored_once():
 
 
 def test_decodes_token_by_token(model, manager, buffer):
-    method = Runtime.get().load_program(buffer).load_method("decode")
+    method = harness.load_method(buffer, "decode")
     eager = copy.deepcopy(model)
     token = torch.tensor([[1]])
     for position in range(LENGTH):
@@ -194,7 +194,7 @@ def test_static_cache_of_transformers(dtype):
     program = exportable.export(input_ids=torch.tensor([[1]]), cache_position=torch.tensor([0]))
     lowered = harness.lower_exported(program)
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     eager = program.module()
     for position in range(16):
         token, place = torch.tensor([[position * 3 % 67]]), torch.tensor([position])

@@ -7,7 +7,6 @@ import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization.schema import DType
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from executorch.runtime import Runtime
 from samples import all_samples
 from samples.dynamic import _per_tensor
 from torch import nn
@@ -142,7 +141,7 @@ def test_weights_of_convolutions_stay_integers(name, tmp_path):
         v.constant.array.dtype.itemsize == 1 for v in graph.values.values() if v.constant is not None and v.rank > 1
     )
     with et_xnnpack.load_options(packed_cache_path=str(tmp_path / "packed")):
-        Runtime.get().load_program(lowered.buffer).load_method("forward")
+        harness.load_method(lowered.buffer)
     assert b"Int8" in (tmp_path / "packed").read_bytes()
 
 
@@ -157,7 +156,7 @@ def test_dynamic_quantization_of_pt2e():
     converted = convert_pt2e(prepared)
     lowered = harness.lower_exported(torch.export.export(converted, inputs), _check_ir_validity=False)
     assert [op for op, _ in only_operators(lowered)] == ["QuantizedLinear", "LayerNorm", "QuantizedLinear"]
-    (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+    (actual,) = harness.load_method(lowered.buffer).execute(inputs)
     torch.testing.assert_close(actual, converted(*inputs), rtol=0.05, atol=0.05)
     torch.testing.assert_close(actual, model(*inputs), rtol=0.05, atol=0.05)
 
@@ -165,7 +164,7 @@ def test_dynamic_quantization_of_pt2e():
 @needs_runtime
 def test_one_row_and_many_give_the_same():
     sample = SAMPLES["linear_8da4w_group32"]
-    method = Runtime.get().load_program(harness.lower_sample(sample).buffer).load_method("forward")
+    method = harness.load_method(harness.lower_sample(sample).buffer)
     inputs = torch.randn(5, 128)
     together = method.execute((inputs,))[0].clone()
     alone = torch.cat([method.execute((inputs[i : i + 1],))[0].clone() for i in range(5)])
@@ -181,7 +180,7 @@ def test_rows_that_are_not_finite(name):
     exported = SAMPLES[name].export()
     example = exported.example_inputs[0][0]
     size = example.shape[-1]
-    method = Runtime.get().load_program(harness.lower_sample(SAMPLES[name]).buffer).load_method("forward")
+    method = harness.load_method(harness.lower_sample(SAMPLES[name]).buffer)
     inf = float("inf")
     special = [torch.cat([torch.tensor([1.0, number]), torch.randn(size - 2)]) for number in (float("nan"), inf, -inf)]
     for row in (*special, torch.zeros(size), torch.full((size,), 5.0), torch.full((size,), -1e-30)):

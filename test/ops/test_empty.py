@@ -9,7 +9,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from promises import Promises
 from samples import Sample, Size, all_samples
 from torch import nn
@@ -70,7 +69,7 @@ def test_samples_without_elements_equal_eager(name):
         return
     lowered = harness.lower_exported(exported, sample.preserve, **sample.config)
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     eager, promises = sample.eager(), Promises(exported)
     generator = torch.Generator().manual_seed(sample.seed)
     for sizes in calls(sample.sizes):
@@ -165,7 +164,7 @@ def test_only_some_operands_are_empty(name, num_threads, weight_cache):
         lowered = harness.lower_exported(torch.export.export(model, tensors(3, 2), dynamic_shapes=dynamic))
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
     with et_xnnpack.load_options(num_threads=num_threads, weight_cache=weight_cache):
-        method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+        method = harness.load_method(lowered.buffer)
     for a, b in ((0, 2), (0, 5), (3, 2), (3, 0), (16, 16), (0, 0), (0, 2), (1, 0), (4, 3)):
         inputs = tensors(a, b)
         with torch.no_grad():

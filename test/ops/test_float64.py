@@ -9,7 +9,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from samples import ANY_OPERATOR, Sample, all_samples, in_dtype, rand
 from samples.float64 import doubles
 
@@ -42,7 +41,7 @@ def _samples():
 
 def _run(lowered):
     if et_xnnpack.is_available():
-        return Runtime.get().load_program(lowered.buffer).load_method("forward").execute
+        return harness.load_method(lowered.buffer).execute
     return lambda inputs: harness.interpret(lowered, inputs, lowered.optimized, {})
 
 

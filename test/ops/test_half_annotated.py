@@ -13,7 +13,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from torch import nn
 from torch.ao.quantization.fx import _decomposed  # noqa: F401 (registers the operators)
 
@@ -303,7 +302,7 @@ def _results(lowered, x):
     for graphs in (lowered.graphs, lowered.optimized):
         yield harness.interpret(lowered, (x,), graphs)
     if et_xnnpack.is_available() and not lowered.outside:
-        yield Runtime.get().load_program(lowered.buffer).load_method("forward").execute((x,))
+        yield harness.load_method(lowered.buffer).execute((x,))
 
 
 def _assert_near(actual, expected, radius, what):

@@ -7,7 +7,6 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from torch import nn
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
@@ -156,7 +155,7 @@ def check(model, calls, delegates=1):
     lowered = harness.lower_exported(torch.export.export(model, calls[0]))
     assert len(lowered.delegates) == delegates, str(lowered.report)
     outside = set(lowered.outside)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     eager = copy.deepcopy(model)
     for inputs in calls:
         expected = eager(*inputs)
@@ -185,7 +184,7 @@ def test_computed_positions_up_to_the_end():
     shapes = ({0: sizes[0]}, {0: sizes[1]}, None)
     lowered = harness.lower_exported(torch.export.export(TwoWrites(), inputs(3, 2, 2), dynamic_shapes=shapes))
     assert len(lowered.delegates) == 1 and not lowered.outside, str(lowered.report)
-    method, eager = Runtime.get().load_program(lowered.buffer).load_method("forward"), TwoWrites()
+    method, eager = harness.load_method(lowered.buffer), TwoWrites()
     for n, m, position in ((2, 2, 4), (1, 2, 5), (1, 1, 6), (1, 1, 0), (4, 4, 0)):
         for wrong in 9 - n - m, 8, 9, -1, 10**12:
             with pytest.raises(RuntimeError):
@@ -199,7 +198,7 @@ def test_reads_at_a_computed_position_up_to_the_end():
         torch.export.export(Window(), (torch.rand(3), torch.arange(12) < 2), dynamic_shapes=shapes)
     )
     assert len(lowered.delegates) == 1 and not lowered.outside, str(lowered.report)
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for n, position in ((1, 7), (7, 1), (2, 6), (1, 0)):
         x = torch.rand(n), torch.arange(12) < position
         torch.testing.assert_close(method.execute(x)[0], Window()(*x))

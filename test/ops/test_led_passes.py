@@ -3,6 +3,7 @@
 
 import functools
 
+import harness
 import pytest
 import torch
 from blocks import Residual, conv
@@ -100,7 +101,7 @@ def lower(name):
 
 def load(name, **options):
     with et_xnnpack.load_options(**options):
-        return Runtime.get().load_program(lower(name)[2]).load_method("forward")
+        return harness.load_method(lower(name)[2])
 
 
 @pytest.mark.parametrize("threads", (0, 1))

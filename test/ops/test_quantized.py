@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization.schema import UnaryKind
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
-from executorch.runtime import Runtime
 from samples.quantize import dequantize, quantize
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -312,7 +311,7 @@ def test_graph_equals_reference(case):
 @pytest.mark.sampled
 @needs_runtime
 def test_runtime_equals_reference(case):
-    method = Runtime.get().load_program(case.lowered.buffer).load_method("forward")
+    method = harness.load_method(case.lowered.buffer)
     for inputs, expected in _calls(case):
         assert_near(method.execute(inputs), expected, case.quantum, case.most)
 

@@ -9,7 +9,6 @@ import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from samples import ANY_OPERATOR, Argument, Sample, all_samples, bools, in_dtype, integers, new, rand
 from samples.linear import WithConstant
 from torch import nn
@@ -40,7 +39,7 @@ def test_equals_eager(sample):
     assert lowered.outside == [], str(lowered.report)
     assert len(lowered.delegates) == 1, str(lowered.report)
     if et_xnnpack.is_available():
-        run = Runtime.get().load_program(lowered.buffer).load_method("forward").execute
+        run = harness.load_method(lowered.buffer).execute
     else:
         run = functools.partial(_interpret, lowered, {})
     eager = sample.eager()
@@ -67,7 +66,7 @@ def check(sample):
         expected = sample.expected(inputs)
         runs = [_interpret(lowered, {}, inputs)]
         if et_xnnpack.is_available():
-            runs.append(Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs))
+            runs.append(harness.load_method(lowered.buffer).execute(inputs))
         for actual in runs:
             for a, e in zip(actual, expected, strict=True):
                 torch.testing.assert_close(a, e, rtol=0, atol=0, equal_nan=True)
@@ -159,7 +158,7 @@ def test_large_weights_take_16_bits_in_memory(dtype, make, shape, tmp_path):
     program = torch.export.export(model, (torch.rand(shape).to(dtype),))
     path = tmp_path / "packed"
     with et_xnnpack.load_options(packed_cache_path=str(path)):
-        Runtime.get().load_program(harness.lower_exported(program).buffer).load_method("forward")
+        harness.load_method(harness.lower_exported(program).buffer)
     count = max(p.numel() for p in model.parameters())
     assert 2 * count <= path.stat().st_size < 2.2 * count + 5000
 
@@ -194,7 +193,7 @@ def test_a_state(dtype):
     lowered = harness.lower_sample(sample)
     assert lowered.outside == []
     if et_xnnpack.is_available():
-        method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+        method = harness.load_method(lowered.buffer)
         eager = sample.eager()
         for row in range(4):
             inputs = (torch.tensor([row, row + 1]), torch.randn(2, 4).to(dtype))
@@ -222,7 +221,7 @@ def test_networks(dtype):
         assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
         if et_xnnpack.is_available():
             (inputs,) = sample.calls()
-            (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+            (actual,) = harness.load_method(lowered.buffer).execute(inputs)
             (expected,) = sample.expected(inputs)
             eps = torch.finfo(dtype).eps
             torch.testing.assert_close(actual, expected, rtol=8 * eps, atol=16 * eps)

@@ -3,10 +3,10 @@
 
 import functools
 
+import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from harness import lower_exported
 from torch import nn
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerAxis, PerGroup, quantize_
@@ -38,7 +38,7 @@ def test_each_row_is_what_it_is_alone(name, threads):
     model, lowered = lower(name)
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
     with et_xnnpack.load_options(num_threads=threads):
-        method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+        method = harness.load_method(lowered.buffer)
     generator = torch.Generator().manual_seed(1)
     # No two rows have the same scale or zero point, and a wrong one shows.
     x = torch.randn(MOST, 256, generator=generator) + torch.randn(MOST, 1, generator=generator)

@@ -4,7 +4,6 @@
 import harness
 import pytest
 from executorch.backends import et_xnnpack
-from executorch.runtime import Runtime
 from samples import all_samples
 
 SAMPLES = {s.name: s for s in all_samples()}
@@ -54,7 +53,7 @@ def test_blob_verifies(sample):
 
 @needs_runtime
 def test_runtime_equals_eager(sample, num_threads):
-    method = Runtime.get().load_program(harness.lower_sample(sample).buffer).load_method("forward")
+    method = harness.load_method(harness.lower_sample(sample).buffer)
     eager = sample.eager()
     for inputs in sample.calls():
         harness.assert_equal(method.execute(inputs), eager(inputs), sample)

@@ -6,7 +6,6 @@ import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.exir.delegate import executorch_call_delegate
-from executorch.runtime import Runtime
 from samples import rand
 from samples.state import _state
 from torch import nn
@@ -44,7 +43,7 @@ def load(lowered, group=0):
     """A new method; ExecuTorch's own cache of methods belongs to the program."""
     et_xnnpack.set_option("state_group", group)
     try:
-        return Runtime.get().load_program(lowered.buffer).load_method("forward")
+        return harness.load_method(lowered.buffer)
     finally:
         et_xnnpack.set_option("state_group", 0)
 

@@ -3,13 +3,13 @@
 
 import functools
 
+import harness
 import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.lowered_backend_module import LoweredBackendModule
-from executorch.runtime import Runtime
 from torch import nn
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
@@ -45,7 +45,7 @@ def text(edge):
 
 
 def load(edge):
-    method = Runtime.get().load_program(_buffer(edge)).load_method("forward")
+    method = harness.load_method(_buffer(edge))
     assert method is not None
     return method
 

@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization.schema import DType
-from executorch.runtime import Runtime
 from samples import all_samples
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -37,7 +36,7 @@ def test_embeddings_of_torchao():
     lowered = harness.lower_exported(torch.export.export(converted, inputs), _check_ir_validity=False)
     only_graph(lowered)
     assert len(lowered.buffer) < 500 * (64 + 2 * 4) + 8000
-    (actual,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(inputs)
+    (actual,) = harness.load_method(lowered.buffer).execute(inputs)
     torch.testing.assert_close(actual, converted(*inputs), rtol=0, atol=0)
 
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization import schema_generated
-from executorch.runtime import Runtime
 from torch import nn
 
 pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
@@ -49,7 +48,7 @@ def blob(lowered):
 
 
 def load(buffer: bytes):
-    return Runtime.get().load_program(buffer).load_method("forward")
+    return harness.load_method(buffer)
 
 
 def check(method, batch=3):

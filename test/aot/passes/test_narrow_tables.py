@@ -3,7 +3,6 @@ import harness
 import pytest
 import torch
 from executorch.backends.et_xnnpack.aot.passes import narrow_tables as module
-from executorch.runtime import Runtime
 from torch import nn
 from torch.export import Dim, export
 
@@ -64,7 +63,7 @@ def test_a_tied_embedding_is_stored_once_and_stays_in_16_bits(dtype):
     )
     assert lowered.outside == [] and len(lowered.delegates) == 1, str(lowered.report)
     assert model.table.numel() * 2 < len(lowered.buffer) < model.table.numel() * 2.1
-    method = Runtime.get().load_program(lowered.buffer).load_method("forward")
+    method = harness.load_method(lowered.buffer)
     for length in 7, 1, 9:
         tokens = torch.arange(length) * 555
         (scores,) = method.execute((tokens,))
