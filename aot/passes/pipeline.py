@@ -27,6 +27,7 @@ from .recognize_squared_difference import recognize_squared_difference
 from .remove_no_ops import remove_no_ops
 from .sink_reshapes import sink_reshapes
 from .transpose_matmul import transpose_matmul
+from .trim_windows import trim_windows
 from .write_out_zero_points import write_out_zero_points
 
 _REPORTING = (write_out_zero_points, fold_quantization)
@@ -57,6 +58,7 @@ PIPELINE = [
     fuse_pad,
     fuse_clamp,
     fold_quantization,  # with as few operators as possible between quantize and dequantize
+    trim_windows,  # of integers, too
     narrow_tables,  # behind what computes with constants
     merge_duplicates,  # folding and moving made constants
     copy_outputs,  # last: others remove copies and merge outputs

@@ -241,12 +241,12 @@ HWY_EXPORT(panel_tile);
 HWY_EXPORT(panel_lanes);
 
 constexpr size_t kGrain = 32768; // multiplications
-constexpr size_t kManyRows = 48; // from which on panels are widened first
+constexpr size_t kManyRows = 48; // from which on panels are widened first, and rows packed
 // Of many rows as many at a time as stay in a cache with their results while all panels meet them.
 constexpr size_t kBlockBytes = 512 << 10;
 constexpr size_t kMinBlockRows = 96;
 constexpr size_t kMinWidenedRows = 384; // for which panels are widened anew
-constexpr size_t kMinPackedPanels = 4; // for which rows are packed
+constexpr size_t kMinPackedPanels = 4; // for which many rows are packed
 
 size_t tile() {
   return ETX_DISPATCH(panel_tile)();
@@ -264,12 +264,12 @@ bool is_in_fixed_point(LowPrecision precision) {
 }
 
 size_t widened_bytes(const LowPrecisionProduct& p) {
-  const bool widens = p.rows >= kManyRows || p.write_panel != nullptr;
+  const bool widens = (p.rows >= kManyRows && p.precision.type != DType::Float32) || p.write_panel != nullptr;
   return widens ? round_up_to_alignment(p.depth * tile() * sizeof(float)) : 0;
 }
 
 size_t packed_bytes(const LowPrecisionProduct& p) {
-  if (widened_bytes(p) == 0 || p.columns < kMinPackedPanels * tile()) {
+  if ((p.rows < kManyRows && p.write_panel == nullptr) || p.columns < kMinPackedPanels * tile()) {
     return 0;
   }
   return ETX_DISPATCH(packed_floats)(p.rows, p.depth) * sizeof(float);
@@ -369,6 +369,8 @@ void pack_low_precision(
     pack_int8(static_cast<const int8_t*>(weight), columns, run, panels);
   } else if (precision.type == DType::Int8) {
     pack_panels(static_cast<const int8_t*>(weight), columns, stride, taps, run, static_cast<int8_t*>(panels));
+  } else if (precision.type == DType::Float32) {
+    pack_panels(static_cast<const float*>(weight), columns, stride, taps, run, static_cast<float*>(panels));
   } else {
     pack_panels(static_cast<const uint16_t*>(weight), columns, stride, taps, run, static_cast<uint16_t*>(panels));
   }

@@ -17,7 +17,7 @@ namespace executorch::backends::et_xnnpack {
 using executorch::runtime::Span;
 
 // Products of floats with weights of low precision, Float16, BFloat16 or Int8, which stay so in memory, packed once in
-// panels of columns. QuantizedLinear has rows of weights as they are, with several scales in a column, and
+// panels of columns; weights of Float32 can be packed so, too. QuantizedLinear has rows of weights as they are, with several scales in a column, and
 // Int4Linear those of 4 bits.
 
 // What a weight of integers stands for: (q - zero_point) * scale, with one of each for all of it or one for each

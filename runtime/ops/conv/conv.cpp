@@ -85,9 +85,9 @@ bool is_depthwise_conv2d(const NodeContext& node) {
   return std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node);
 }
 
-// What LowPrecisionConv requires.
+// What PackedConv requires.
 template <typename Attributes>
-bool fits_low_precision(const NodeContext& node) {
+bool fits_packed(const NodeContext& node) {
   return weights_fit_xnnpack(node) &&
       window_limit(window_height<Attributes>(node), window_width<Attributes>(node)) == nullptr;
 }
@@ -101,7 +101,7 @@ bool has_large_weight(const NodeContext& node) {
 template <typename Attributes>
 bool has_low_precision_weight(const NodeContext& node) {
   const TensorType& weight = node.input(1);
-  return is_low_precision(weight) && fits_low_precision<Attributes>(node) &&
+  return is_low_precision(weight) && fits_packed<Attributes>(node) &&
       (weight.quantization != nullptr || is_depthwise_conv2d<Attributes>(node) || has_large_weight<Attributes>(node));
 }
 
@@ -205,7 +205,7 @@ Choice choose_conv(
     const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options, const ConvImplementations& conv) {
   constexpr const char* kLowPrecision =
       "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
-  const bool in_bfloat16 = is_in_bfloat16(node, cpu, options) && fits_low_precision<Attributes>(node) &&
+  const bool in_bfloat16 = is_in_bfloat16(node, cpu, options) && fits_packed<Attributes>(node) &&
       (conv.in_bfloat16_directly || has_large_weight<Attributes>(node)) && !is_depthwise_conv2d<Attributes>(node);
   if (in_bfloat16) {
     return Choice::kernel(conv.in_bfloat16, options.bfloat16 ? kForcedBFloat16 : kLowPrecision).in_bfloat16();
@@ -386,8 +386,17 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   return choose_depthwise(node, std::move(choice.reason));
 }
 
+// Whether pixels of the output see different taps, those of a phase the same ones, and PackedConv is faster than XNNPACK: it
+// multiplies all pixels of a phase by vectors of columns at once, XNNPACK row by row.
+bool has_wide_phases(const NodeContext& node) {
+  constexpr size_t kMinColumns = 16;
+  const auto& attributes = node.attributes<schema::ConvTranspose2d>();
+  return (attributes.stride()->height() > 1 || attributes.stride()->width() > 1) &&
+      node.input(1).shape[0] / attributes.groups() >= kMinColumns && fits_packed<schema::ConvTranspose2d>(node);
+}
+
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
-  return choose_conv<schema::ConvTranspose2d>(
+  Choice choice = choose_conv<schema::ConvTranspose2d>(
       node,
       cpu,
       options,
@@ -397,6 +406,13 @@ Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const Ch
        make_bfloat16_conv_transpose2d,
        /*in_bfloat16_directly=*/false,
        make_conv_transpose2d});
+  const bool in_float32 = is_float32(node) && !has_low_precision_weight<schema::ConvTranspose2d>(node) &&
+      !choice.bfloat16 && !choice.float16;
+  return in_float32 && has_wide_phases(node)
+      ? Choice::kernel(
+            make_packed_conv_transpose2d,
+            "It multiplies all pixels that see the same taps at once, XNNPACK row by row.")
+      : choice;
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/conv/int8_depthwise.h"
 #include "runtime/kernels/conv/int8_pixel_conv.h"
-#include "runtime/kernels/conv/low_precision_conv.h"
+#include "runtime/kernels/conv/packed_conv.h"
 #include "runtime/kernels/conv/winograd.h"
 #include "runtime/ops/common/kernel_of.h"
 
@@ -31,6 +31,9 @@ inline constexpr auto make_depthwise_conv2d =
     make_kernel_of<DepthwiseConv, conv2d_parameters>; // REQUIRES: is_depthwise
 inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpose2d_parameters>;
 
+// REQUIRES: the weight is a constant; no 32-bit sum or product of window sizes overflows
+inline constexpr auto make_packed_conv_transpose2d = make_kernel_of<PackedConv, conv_transpose2d_parameters>;
+
 // In tiles of kTile x kTile. REQUIRES: choose_winograd_tile() takes the node's parameters
 template <size_t kTile>
 WinogradParameters winograd_parameters(const NodeContext& node) {
@@ -41,17 +44,17 @@ inline constexpr auto make_winograd_conv2d = make_kernel_of<WinogradConv, winogr
 
 // With a weight that stays in the 16 or 8 bits in which the program has it.
 // REQUIRES: is_low_precision(weight), a constant; no 32-bit sum or product of window sizes overflows
-inline constexpr auto make_low_precision_conv2d = make_kernel_of<LowPrecisionConv, low_precision_conv2d_parameters>;
+inline constexpr auto make_low_precision_conv2d = make_kernel_of<PackedConv, low_precision_conv2d_parameters>;
 inline constexpr auto make_low_precision_depthwise_conv2d =
     make_kernel_of<DepthwiseConv, low_precision_conv2d_parameters>; // REQUIRES: is_depthwise
 inline constexpr auto make_low_precision_conv_transpose2d =
-    make_kernel_of<LowPrecisionConv, low_precision_conv_transpose2d_parameters>;
+    make_kernel_of<PackedConv, low_precision_conv_transpose2d_parameters>;
 
 // The same with a weight of any float type, which is rounded to BFloat16 like the image. REQUIRES: is_in_bfloat16()
 inline constexpr auto make_bfloat16_conv2d = make_kernel_of<BFloat16Conv, bfloat16_conv2d_parameters>; // one group
-inline constexpr auto make_gathering_bfloat16_conv2d = make_kernel_of<LowPrecisionConv, bfloat16_conv2d_parameters>;
+inline constexpr auto make_gathering_bfloat16_conv2d = make_kernel_of<PackedConv, bfloat16_conv2d_parameters>;
 inline constexpr auto make_bfloat16_conv_transpose2d =
-    make_kernel_of<LowPrecisionConv, bfloat16_conv_transpose2d_parameters>;
+    make_kernel_of<PackedConv, bfloat16_conv_transpose2d_parameters>;
 
 // Between integers of 8 bits. REQUIRES: integer_product_limit() is null and the dilation is 1; is_depthwise and
 // Int8DepthwiseConv::has() the window, or Int8PixelConv::has() the parameters and there is one group

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <runtime/kernels/conv/low_precision_conv.h>
+#include <runtime/kernels/conv/packed_conv.h>
 #include <runtime/kernels/simd/reduced_float.h>
 
 #include "kernels/common/kernel_test.h"
@@ -135,6 +135,7 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   const bool depthwise = !o.transposed && w_shape[3] == 1 && w_shape[0] == x_shape[3];
   const Tolerance tolerance{2e-6f * static_cast<float>(w_shape.numel(1, 4) + 10), 1e-6f};
   check_kernel(plain_case<Conv>(p, {x, w, bias}, {y.type}), y, tolerance);
+  check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
   if (depthwise) {
     check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
     p.packs_weight = false;
@@ -145,7 +146,7 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   // Weights of low precision.
   const auto low_precision_case = [&](const Tensor& image, const Tensor& weight) {
     return depthwise ? plain_case<DepthwiseConv>(p, {image, weight, bias}, {y.type}, {1})
-                     : plain_case<LowPrecisionConv>(p, {image, weight, bias}, {y.type}, {1});
+                     : plain_case<PackedConv>(p, {image, weight, bias}, {y.type}, {1});
   };
   for (const LowPrecision precision :
        {LowPrecision{DType::Float16}, {DType::BFloat16}, {DType::BFloat16, /*rounds_x=*/true}}) {

@@ -2,7 +2,7 @@
 #include <runtime/ops/conv/conv_kernel.h>
 
 #include <runtime/kernels/conv/conv.h>
-#include <runtime/kernels/conv/low_precision_conv.h>
+#include <runtime/kernels/conv/packed_conv.h>
 
 #include "ops/quantized_tensor.h"
 
@@ -93,7 +93,7 @@ void check(const Tensor& x, const Tensor& w, const Shape& shape, uint32_t groups
 }
 
 TEST(Conv2dKernel, Parameters) {
-  check<Conv, LowPrecisionConv>(random_floats({2, 7, 9, 6}), random_floats({8, 3, 2, 3}), {2, 3, 12, 8}, 2, false);
+  check<Conv, PackedConv>(random_floats({2, 7, 9, 6}), random_floats({8, 3, 2, 3}), {2, 3, 12, 8}, 2, false);
 }
 
 TEST(Conv2dKernel, ParametersOfDepthwise) {
@@ -102,7 +102,7 @@ TEST(Conv2dKernel, ParametersOfDepthwise) {
 }
 
 TEST(ConvTranspose2dKernel, Parameters) {
-  check<Conv, LowPrecisionConv>(random_floats({2, 4, 5, 6}), random_floats({8, 3, 4, 3}), {2, 9, 6, 8}, 2, true);
+  check<Conv, PackedConv>(random_floats({2, 4, 5, 6}), random_floats({8, 3, 4, 3}), {2, 9, 6, 8}, 2, true);
 }
 
 } // namespace

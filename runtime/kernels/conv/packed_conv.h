@@ -52,11 +52,11 @@ class ConvPhases {
   Array<ConvPhase> phases_;
 };
 
-// A convolution of Float32 with a constant weight that stays in Float16, BFloat16 or Int8: a matrix product for each
-// group, and for each phase of rows and of columns, with the patches of the image that the taps of an output pixel
-// see, gathered for as many pixels at a time as fit the scratch memory.
+// A convolution of Float32 with a constant weight, which is packed and stays in Float32, Float16, BFloat16 or Int8: a matrix
+// product for each group, and for each phase of rows and of columns, with the patches of the image that the taps of an
+// output pixel see, gathered for as many pixels at a time as fit the scratch memory.
 // REQUIRES: no 32-bit sum or product of window sizes overflows
-class LowPrecisionConv {
+class PackedConv {
  public:
   static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
   static size_t packed_bytes(const ConvParameters& parameters, size_t i);
@@ -69,7 +69,13 @@ class LowPrecisionConv {
   void run(const KernelArguments& arguments);
 
  private:
+  // Of the output, counted among those of its phases.
+  struct Pixel {
+    size_t image, row, column;
+  };
+
   size_t pixels_of(const ConvPhase& row, const ConvPhase& column) const;
+  bool sees_image(const ConvPhase& row, const ConvPhase& column) const;
   LowPrecisionProduct product_of(const ConvPhase& row, const ConvPhase& column) const;
   void multiply(
       LowPrecisionProduct& product,
@@ -77,7 +83,9 @@ class LowPrecisionConv {
       const ConvPhase& row,
       const ConvPhase& column,
       const KernelArguments& arguments) const;
-  size_t gather(const float* x, size_t pixel, const ConvPhase& row, const ConvPhase& column, float* patch) const;
+  Pixel place_of(size_t i, const ConvPhase& row, const ConvPhase& column) const;
+  size_t offset_of(const Pixel& pixel, const ConvPhase& row, const ConvPhase& column) const;
+  void gather(const float* x, const Pixel& pixel, const ConvPhase& row, const ConvPhase& column, float* patch) const;
   void fill_unseen(const KernelArguments& arguments) const;
 
   ConvParameters parameters_;

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "low_precision_conv.h"
+#include "packed_conv.h"
 
 #include <algorithm>
 #include <cstring>
@@ -88,7 +88,7 @@ Status ConvPhases::assign(const ConvParameters::Axis& axis, size_t kernel, bool 
   return {};
 }
 
-std::optional<std::string> LowPrecisionConv::packed_layout(const ConvParameters& p, size_t i) {
+std::optional<std::string> PackedConv::packed_layout(const ConvParameters& p, size_t i) {
   if (i != 1) {
     return std::nullopt;
   }
@@ -103,7 +103,7 @@ std::optional<std::string> LowPrecisionConv::packed_layout(const ConvParameters&
   return layout;
 }
 
-size_t LowPrecisionConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
+size_t PackedConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
   size_t bytes = 0; // of a group; each phase has panels of its own
   for_each_phase(p.height, p.weight[1], p.transposed, [&](size_t rows) {
     for_each_phase(p.width, p.weight[2], p.transposed, [&](size_t columns) {
@@ -113,7 +113,7 @@ size_t LowPrecisionConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
   return p.groups * bytes;
 }
 
-Status LowPrecisionConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
+Status PackedConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
   const Shape& shape = p.weight;
   const size_t columns = shape[0] / p.groups, depth = shape.numel(1, 4);
   const char* from = static_cast<const char*>(original);
@@ -141,7 +141,7 @@ Status LowPrecisionConv::pack(const ConvParameters& p, size_t /*i*/, const void*
   return {};
 }
 
-StatusOr<size_t> LowPrecisionConv::reshape(const ConvParameters& p, size_t num_threads) {
+StatusOr<size_t> PackedConv::reshape(const ConvParameters& p, size_t num_threads) {
   parameters_ = p;
   ETX_RETURN_IF_ERROR(scales_.assign(p.weight_scales, p.weight[0]));
   ETX_RETURN_IF_ERROR(rows_.assign(p.height, p.weight[1], p.transposed));
@@ -161,7 +161,8 @@ StatusOr<size_t> LowPrecisionConv::reshape(const ConvParameters& p, size_t num_t
       const LowPrecisionProduct product = product_of(row, column);
       product_bytes = std::max(product_bytes, low_precision_product_scratch(product, num_threads));
       if (!is_image_) {
-        patches_bytes_ = std::max(patches_bytes_, product.rows * product.depth * sizeof(float));
+        const size_t gathered = sees_image(row, column) ? 0 : product.rows * product.depth * sizeof(float);
+        patches_bytes_ = std::max(patches_bytes_, gathered);
         offsets_bytes_ = std::max(offsets_bytes_, product.rows * sizeof(size_t));
       }
     }
@@ -171,7 +172,7 @@ StatusOr<size_t> LowPrecisionConv::reshape(const ConvParameters& p, size_t num_t
   return patches_bytes_ + offsets_bytes_ + product_bytes;
 }
 
-void LowPrecisionConv::run(const KernelArguments& arguments) {
+void PackedConv::run(const KernelArguments& arguments) {
   if (parameters_.output.numel() == 0) {
     return;
   }
@@ -192,25 +193,33 @@ void LowPrecisionConv::run(const KernelArguments& arguments) {
   }
 }
 
-size_t LowPrecisionConv::pixels_of(const ConvPhase& row, const ConvPhase& column) const {
+size_t PackedConv::pixels_of(const ConvPhase& row, const ConvPhase& column) const {
   const Shape& output = parameters_.output;
   return output[0] * row.count(output[1]) * column.count(output[2]);
 }
 
 // With as many rows as are computed at a time.
-LowPrecisionProduct LowPrecisionConv::product_of(const ConvPhase& row, const ConvPhase& column) const {
+LowPrecisionProduct PackedConv::product_of(const ConvPhase& row, const ConvPhase& column) const {
   LowPrecisionProduct product = product_;
   product.depth = row.taps.size() * column.taps.size() * parameters_.weight[3];
   product.rows = pixels_of(row, column);
-  product.x_stride = parameters_.input[3];
+  product.x_stride = sees_image(row, column) ? parameters_.input[3] : product.depth;
   if (!is_image_) {
     product.rows = std::min(product.rows, std::max(kMinPixels, kPatchFloats / product.depth));
-    product.x_stride = product.depth;
   }
   return product;
 }
 
-void LowPrecisionConv::multiply(
+// Whether each pixel of these phases sees the one of the image that comes next.
+bool PackedConv::sees_image(const ConvPhase& row, const ConvPhase& column) const {
+  const auto sees_axis = [this](const ConvPhase& phase, size_t axis) {
+    return phase.taps.size() == 1 && phase.taps[0].offset == 0 && phase.stride == 1 &&
+        phase.count(parameters_.output[axis]) == parameters_.input[axis];
+  };
+  return sees_axis(row, 1) && sees_axis(column, 2);
+}
+
+void PackedConv::multiply(
     LowPrecisionProduct& product,
     size_t group,
     const ConvPhase& row,
@@ -226,30 +235,46 @@ void LowPrecisionConv::multiply(
     multiply_low_precision(product, scratch, arguments.pool);
     return;
   }
-  product.x = patches;
   product.row_offsets = offsets;
   const size_t pixels = pixels_of(row, column), chunk = product.rows;
+  const bool gathers = !sees_image(row, column);
   for (size_t pixel = 0; pixel < pixels; pixel += chunk) {
+    product.x = gathers ? patches : channels + pixel * product.x_stride;
     product.rows = std::min(chunk, pixels - pixel);
     parallel_for(arguments.pool, product.rows, kGrain / (product.depth + 1) + 1, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
-        offsets[i] = gather(channels, pixel + i, row, column, patches + i * product.depth);
+        const Pixel at = place_of(pixel + i, row, column);
+        if (gathers) {
+          gather(channels, at, row, column, patches + i * product.depth);
+        }
+        offsets[i] = offset_of(at, row, column);
       }
     });
     multiply_low_precision(product, scratch, arguments.pool);
   }
 }
 
-// Writes what the taps of one pixel of these phases see, [KH, KW, IC]. Returns where its output is.
-size_t LowPrecisionConv::gather(
-    const float* x, size_t pixel, const ConvPhase& row, const ConvPhase& column, float* patch) const {
-  const Shape &input = parameters_.input, &output = parameters_.output;
-  const size_t height = row.count(output[1]), width = column.count(output[2]);
+PackedConv::Pixel PackedConv::place_of(size_t i, const ConvPhase& row, const ConvPhase& column) const {
+  const size_t height = row.count(parameters_.output[1]), width = column.count(parameters_.output[2]);
+  return {i / width / height, i / width % height, i % width};
+}
+
+// In the output.
+size_t PackedConv::offset_of(const Pixel& pixel, const ConvPhase& row, const ConvPhase& column) const {
+  const Shape& output = parameters_.output;
+  const size_t y = row.first + pixel.row * row.step, x = column.first + pixel.column * column.step;
+  return ((pixel.image * output[1] + y) * output[2] + x) * output[3];
+}
+
+// Writes what the taps of one pixel of these phases see, [KH, KW, IC].
+void PackedConv::gather(
+    const float* x, const Pixel& pixel, const ConvPhase& row, const ConvPhase& column, float* patch) const {
+  const Shape& input = parameters_.input;
   const size_t channels = parameters_.weight[3], line = column.taps.size() * channels;
-  const size_t i = pixel / width % height, j = pixel % width, image = pixel / width / height;
   const auto size = [&](size_t axis) { return static_cast<int64_t>(input[axis]); };
-  const int64_t top = static_cast<int64_t>(i * row.stride), left = static_cast<int64_t>(j * column.stride);
-  const float* const from = x + image * input.numel(1, 4);
+  const auto top = static_cast<int64_t>(pixel.row * row.stride);
+  const auto left = static_cast<int64_t>(pixel.column * column.stride);
+  const float* const from = x + pixel.image * input.numel(1, 4);
   const int64_t first = left + column.taps[0].offset, last = left + column.last().offset;
   const bool is_inside = first >= 0 && last < size(2);
   const bool is_run = is_inside && channels == input[3] && column.is_dense();
@@ -276,12 +301,10 @@ size_t LowPrecisionConv::gather(
       patch += channels;
     }
   }
-  const size_t y = row.first + i * row.step, z = column.first + j * column.step;
-  return ((image * output[1] + y) * output[2] + z) * output[3];
 }
 
 // Pixels that no tap writes to are the bias.
-void LowPrecisionConv::fill_unseen(const KernelArguments& arguments) const {
+void PackedConv::fill_unseen(const KernelArguments& arguments) const {
   const ConvParameters& p = parameters_;
   if (!p.transposed || (rows_.size() >= p.height.stride && columns_.size() >= p.width.stride)) {
     return;
