@@ -54,6 +54,8 @@ def evaluate(attributes, inputs: list[np.ndarray]) -> np.ndarray | None:
     Float results are the correctly rounded ones, as far as NumPy gives them.
     """
     evaluator = TRAITS[type(attributes)].evaluate
+    while inputs and inputs[-1] is None:
+        inputs = inputs[:-1]
     if evaluator is None or any(i is None for i in inputs):
         return None
     with np.errstate(all="ignore"):

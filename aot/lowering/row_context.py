@@ -112,9 +112,9 @@ class RowContext(Builder):
     # Nodes of the graph --------------------------------------------------------------
 
     def node(self, attributes, *inputs, shape, dtype=None, name=None) -> Value:
-        """As ``Builder.node``; computed at once if every input is a constant."""
+        """As ``Builder.node``; computed at once if every input is a constant, unless that may take long."""
         self._check_16_bits(attributes, inputs)
-        if inputs:
+        if inputs and not traits_of(attributes).evaluates_slowly:
             constant = fold(self, attributes, inputs)
             if constant is not None:
                 return constant

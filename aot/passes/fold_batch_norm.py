@@ -1,74 +1,11 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-import dataclasses
-
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType, UnaryKind
 from ..ir import Graph, Node, Rewriter, Value
-from ..traits import TRAITS
+from .affine import Affine, affine_of, parameters_of
 
 _LARGEST_SHIFT = 256  # in front: of more, the bias would lose digits that the difference has, as of x - 101325
-
-
-@dataclasses.dataclass(frozen=True)
-class _Affine:
-    """x * scale + shift, for each channel (the last axis) or for all."""
-
-    x: str  #: the operand that is no constant
-    scale: np.ndarray
-    shift: np.ndarray
-
-
-def _vector(value: Value, channels) -> np.ndarray | None:
-    """A constant that varies along the last axis at most, in float64."""
-    if value.constant is None or value.dtype != DType.Float32:
-        return None
-    if value.array.size == 1:
-        return value.array.astype(np.float64).reshape(())
-    if value.array.size == channels == value.shape[-1]:
-        return value.array.astype(np.float64).reshape(-1)
-    return None
-
-
-def _affine(values, node: Node | None) -> _Affine | None:
-    """``node`` as an affine map of the channels of one operand."""
-    if node is None or values[node.outputs[0]].dtype != DType.Float32:
-        return None
-    shape = values[node.outputs[0]].shape
-    zero, one = np.zeros(()), np.ones(())
-    if node.is_a(schema.Unary) and node.attributes.kind == UnaryKind.Neg:
-        return _Affine(node.inputs[0], -one, zero)
-    if not node.is_a(schema.Binary) or node.attributes.clamp is not None or not shape:
-        return None
-    for x, c in (node.inputs, node.inputs[::-1]):
-        vector = _vector(values[c], shape[-1])
-        if vector is None or values[x].constant is not None or values[x].shape != shape:
-            continue
-        kind, first = node.attributes.kind, x == node.inputs[0]
-        if kind == BinaryKind.Add:
-            return _Affine(x, one, vector)
-        if kind == BinaryKind.Sub:
-            return _Affine(x, one, -vector) if first else _Affine(x, -one, vector)
-        if kind == BinaryKind.Mul:
-            return _Affine(x, vector, zero)
-        if kind == BinaryKind.Div and first:
-            with np.errstate(divide="ignore"):
-                return _Affine(x, 1 / vector, zero)
-    return None
-
-
-def _parameters(r: Rewriter, node: Node | None) -> tuple[np.ndarray, np.ndarray | None] | None:
-    """Weight and bias of a product, if both are known ahead of time."""
-    if node is None or not TRAITS[type(node.attributes)].is_product:
-        return None
-    weight = r.values[node.inputs[1]]
-    bias = r.values[node.inputs[2]] if len(node.inputs) > 2 and node.inputs[2] is not None else None
-    if weight.constant is None or (bias is not None and bias.constant is None):
-        return None
-    if weight.quantization is not None:
-        return None  # the program would hold floats instead
-    return weight.array, None if bias is None else bias.array
 
 
 def _scaled(weight: np.ndarray, scale: np.ndarray) -> np.ndarray | None:
@@ -87,7 +24,7 @@ def _scaled(weight: np.ndarray, scale: np.ndarray) -> np.ndarray | None:
     return scaled
 
 
-def _behind(node: Node, weight, bias, affine: _Affine):
+def _behind(node: Node, weight, bias, affine: Affine):
     """Weight and bias of the product followed by the affine map; None where the weight would be too small."""
     channels = weight.shape[0]
     scale = np.broadcast_to(affine.scale, channels)
@@ -99,7 +36,7 @@ def _behind(node: Node, weight, bias, affine: _Affine):
     return weight, bias * scale + affine.shift
 
 
-def _in_front(node: Node, weight, bias, affine: _Affine):
+def _in_front(node: Node, weight, bias, affine: Affine):
     """The same of the product after the affine map; None, too, where padding must stay zero, or a shift is large."""
     groups = getattr(node.attributes, "groups", 1)
     shifts = affine.shift.any()
@@ -130,10 +67,10 @@ class _Folder:
         self.r = Rewriter(graph)
         self._shared = {n for n, users in graph.users.items() if len(users) > 1}
 
-    def _fold(self, side, node: Node, affine: _Affine, x: Value, name: str) -> Value | None:
+    def _fold(self, side, node: Node, affine: Affine, x: Value, name: str) -> Value | None:
         """A new product named ``name`` of ``x``, or None."""
         r = self.r
-        parameters = _parameters(r, node)
+        parameters = parameters_of(r, node)
         if parameters is None:
             return None
         if node.inputs[1] in self._shared and ((affine.scale != 1).any() or side is _in_front):
@@ -156,7 +93,7 @@ class _Folder:
 
     def behind(self, node: Node) -> bool:
         """Folds ``node``, an affine map of a product that nothing else reads."""
-        affine = _affine(self.graph.values, node)
+        affine = affine_of(self.graph.values, node)
         if affine is None or self.graph.sole_user(affine.x) is None:
             return False
         product = self.r.producer(self.r[affine.x])
@@ -172,7 +109,7 @@ class _Folder:
         name = node.outputs[0]
         while True:
             product = self.r.producer(self.r[name])
-            affine = _affine(self.r.values, self.r.producer(self.r.values[product.inputs[0]]))
+            affine = affine_of(self.r.values, self.r.producer(self.r.values[product.inputs[0]]))
             if affine is None:
                 return
             value = self._fold(_in_front, product, affine, self.r.values[affine.x], name)
@@ -201,6 +138,6 @@ def fold_batch_norm(graph: Graph) -> Graph:
     for node in folder.r.walk():
         if not folder.behind(node):
             new = folder.r.copy(node)
-            if _parameters(folder.r, new) is not None:
+            if parameters_of(folder.r, new) is not None:
                 folder.in_front(node)
     return folder.r.finish()

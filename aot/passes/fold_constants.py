@@ -16,7 +16,7 @@ def fold_constants(graph: Graph) -> Graph:
     r = Rewriter(graph)
     for node in r.walk():
         inputs = [r[name] for name in node.inputs]
-        folded = fold(r, node.attributes, inputs, node.outputs[0])
+        folded = fold(r, node.attributes, inputs, node.outputs[0]) if len(node.outputs) == 1 else None
         if folded is None:
             r.copy(node)
         else:

@@ -16,6 +16,7 @@ from .fold_quantization import fold_quantization
 from .fold_quantized_linear import fold_quantized_linear
 from .fuse_clamp import fuse_clamp
 from .fuse_pad import fuse_pad
+from .merge_convolutions import merge_convolutions
 from .merge_duplicates import merge_duplicates
 from .merge_slice_scatters import merge_slice_scatters
 from .narrow_tables import narrow_tables
@@ -55,6 +56,8 @@ PIPELINE = [
     recognize_rotary_embedding,  # likewise
     recognize_squared_difference,  # a layer norm has one, too
     fold_batch_norm,  # before clamps, which would end a chain of products and sums
+    merge_convolutions,  # with the batch norms that each of them had
+    fold_batch_norm,  # and what their sum is scaled by
     fuse_pad,
     fuse_clamp,
     fold_quantization,  # with as few operators as possible between quantize and dequantize

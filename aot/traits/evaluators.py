@@ -73,6 +73,8 @@ _REDUCE = {
     ReduceKind.All: np.all,
 }
 
+_MOST_PRODUCTS = 1 << 34  # of float64, which take some seconds
+
 
 def unary(a, x):
     if a.kind in _UNARY:
@@ -180,3 +182,53 @@ def compare(a, x, y):
 
 def where(a, condition, x, y):
     return np.where(condition, x, y)
+
+
+def layer_norm(a, x, weight=None, bias=None):
+    if x.dtype != np.float32:
+        return None
+    axes = tuple(range(x.ndim - a.axes, x.ndim))
+    y = x.astype(np.float64)
+    y -= y.mean(axes, keepdims=True)
+    y /= np.sqrt(np.square(y).mean(axes, keepdims=True) + np.float64(a.epsilon))
+    y = y if weight is None else y * weight
+    return np.asarray(y if bias is None else y + bias, np.float32)
+
+
+def softmax(a, x):
+    if x.dtype != np.float32 or not x.size:
+        return None
+    y = x.astype(np.float64)
+    y -= y.max(a.axis, keepdims=True)
+    total = np.exp(y).sum(a.axis, keepdims=True)
+    return np.asarray(y - np.log(total) if a.log else np.exp(y) / total, np.float32)
+
+
+def linear(a, x, weight, bias=None):
+    if a.clamp is not None:
+        return None
+    y = _product(x, weight.T)
+    return _rounded(y if y is None or bias is None else y + bias)
+
+
+def batch_matmul(a, x, y):
+    return _rounded(_product(x, y.swapaxes(-1, -2) if a.transpose_b else y))
+
+
+def _product(x, y):
+    """Of float64."""
+    if x.dtype != np.float32 or y.dtype != np.float32 or x.size * y.shape[-1] > _MOST_PRODUCTS:
+        return None
+    return np.matmul(x.astype(np.float64), y.astype(np.float64))
+
+
+def _rounded(y):
+    return None if y is None else np.asarray(y, np.float32)
+
+
+def gather(a, x, index):
+    size = x.shape[a.axis]
+    if index.size and not 0 <= index.min() <= index.max() < size:
+        return None
+    window = tuple(slice(s) if axis != a.axis else slice(None) for axis, s in enumerate(index.shape))
+    return np.take_along_axis(x[window], index, a.axis)

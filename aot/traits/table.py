@@ -57,6 +57,8 @@ class Traits:
     layout: LayoutRule | None = None
     #: Computes the result of constants with NumPy (``evaluators``).
     evaluate: Callable | None = None
+    #: That may take seconds: it is for the pass ``fold_constants``, not for each time that the node is lowered.
+    evaluates_slowly: bool = False
 
     @property
     def picks(self) -> bool:
@@ -112,8 +114,14 @@ TRAITS: dict[type, Traits] = {
         layout=loops.BROADCAST,
         evaluate=evaluators.binary,
     ),
-    schema.Linear: Traits(absorbs_clamp=True, is_product=True, layout=loops.LAST_AXIS),
-    schema.BatchMatMul: Traits(layout=loops.MATRICES),
+    schema.Linear: Traits(
+        absorbs_clamp=True,
+        is_product=True,
+        layout=loops.LAST_AXIS,
+        evaluate=evaluators.linear,
+        evaluates_slowly=True,
+    ),
+    schema.BatchMatMul: Traits(layout=loops.MATRICES, evaluate=evaluators.batch_matmul, evaluates_slowly=True),
     schema.Conv2d: Traits(absorbs_clamp=True, is_product=True, pads_with=0.0),
     schema.ConvTranspose2d: Traits(absorbs_clamp=True, is_product=True),
     schema.AvgPool2d: Traits(pads_with=0.0),
@@ -122,8 +130,8 @@ TRAITS: dict[type, Traits] = {
     schema.Reduce: Traits(
         passes=_passes_if(_is(ReduceKind.Max, ReduceKind.Min)), layout=loops.REDUCE, evaluate=evaluators.reduce
     ),
-    schema.Softmax: Traits(layout=loops.AXIS),
-    schema.LayerNorm: Traits(layout=loops.LAST_AXES),
+    schema.Softmax: Traits(layout=loops.AXIS, evaluate=evaluators.softmax),
+    schema.LayerNorm: Traits(layout=loops.LAST_AXES, evaluate=evaluators.layer_norm),
     schema.Attention: Traits(layout=loops.ATTENTION),
     schema.Reshape: dataclasses.replace(_REARRANGES, layout=loops.RESHAPE, evaluate=evaluators.reshape),
     # Transposes have no layout rule: choose_layout takes all of them away.
@@ -143,7 +151,7 @@ TRAITS: dict[type, Traits] = {
     schema.Iota: Traits(evaluate=evaluators.iota),
     schema.SizeValue: Traits(evaluate=evaluators.size_value),
     schema.Index: dataclasses.replace(_MOVES, evaluate=evaluators.index),
-    schema.Gather: _MOVES,
+    schema.Gather: dataclasses.replace(_MOVES, evaluate=evaluators.gather),
     schema.Resize2d: Traits(moves=_NEAREST, passes=_passes_if(_NEAREST)),
     schema.IndexPut: _UPDATES,
     schema.Scatter: _UPDATES,

@@ -19,16 +19,19 @@ from executorch.backends.et_xnnpack.serialization.schema import (
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, 2.5, np.inf, -np.inf, np.nan], np.float32)
 
+ROUNDING = 1e-6  # of sums, relative to numbers of about 1
 
-def compare(attributes, *arrays):
-    """Whether the operator is computed, after comparing the result."""
+
+def compare(attributes, *arrays, atol=0):
+    """Whether the operator is computed, after comparing the (first) result."""
     found = evaluate(attributes, list(arrays))
     if found is None:
         return False
     operator = interpreter.OPERATORS[type(attributes).__name__]
-    expected = operator(attributes, *(torch.tensor(a) for a in arrays)).numpy()
+    expected = operator(attributes, *(torch.tensor(a) for a in arrays))
+    expected = (expected[0] if isinstance(expected, tuple) else expected).numpy()
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(found, expected, rtol=3e-7)
+    np.testing.assert_allclose(found, expected, rtol=3e-7, atol=atol)
     zero = found == 0
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
     return True
@@ -119,3 +122,40 @@ def test_index():
     assert compare(schema.Index(axis=1), x, rows, columns)
     assert not compare(schema.Index(axis=1, wrap=False), x, rows, columns)
     assert not compare(schema.Index(axis=1), x, np.array([3], np.int64))  # an error at run time
+
+
+def test_norms():
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    weight, bias = np.arange(1, 13, dtype=np.float32).reshape(3, 4), np.ones((3, 4), np.float32)
+    norm = schema.LayerNorm(axes=2, epsilon=1e-5)
+    assert (
+        compare(norm, x, atol=ROUNDING)
+        and compare(norm, x, weight, atol=ROUNDING)
+        and compare(norm, x, weight, bias, atol=ROUNDING)
+    )
+    assert evaluate(norm, [x, None, None]) is not None and evaluate(norm, [x, None, bias]) is None
+    assert compare(schema.LayerNorm(axes=1, epsilon=0.5), x, weight[0], bias[0], atol=ROUNDING)
+    assert compare(schema.Softmax(axis=1), x, atol=ROUNDING) and compare(
+        schema.Softmax(axis=2, log=True), x, atol=ROUNDING
+    )
+
+
+def test_products():
+    random = np.random.default_rng(0)
+    x, weight, bias = (random.normal(size=shape).astype(np.float32) for shape in ((2, 3, 4), (5, 4), (5,)))
+    assert compare(schema.Linear(), x, weight, atol=ROUNDING) and compare(
+        schema.Linear(), x, weight, bias, atol=ROUNDING
+    )
+    assert evaluate(schema.Linear(clamp=Clamp(0.0, 1.0)), [x, weight]) is None
+    y = random.normal(size=(2, 5, 4)).astype(np.float32)
+    assert compare(schema.BatchMatMul(transpose_b=True), x, y, atol=ROUNDING)
+    assert compare(schema.BatchMatMul(), x, np.ascontiguousarray(y.swapaxes(1, 2)), atol=ROUNDING)
+    vast = np.broadcast_to(np.float32(0), (1 << 20, 1 << 10))
+    assert evaluate(schema.Linear(), [vast, vast[:64]]) is None
+
+
+def test_gather():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    index = np.array([[[2, 0], [1, 1]]], np.int64)
+    assert compare(schema.Gather(axis=2), x, index)
+    assert evaluate(schema.Gather(axis=2), [x, index + 2]) is None

@@ -322,13 +322,17 @@ def test_layout(example):
         torch.testing.assert_close(found, expected.permute(layout), equal_nan=True)
 
 
+SUMS = (schema.BatchMatMul, schema.LayerNorm, schema.Linear, schema.Softmax)
+
+
 @examples(lambda t: t.evaluate is not None)
 def test_evaluate(example):
     operands = example.operands()
     found = evaluate(example.attributes, [x.numpy() for x in operands])
     if found is not None:
         assert found.dtype == NUMPY_DTYPES[example.result.dtype]
-        np.testing.assert_allclose(found, example.run(operands).numpy(), rtol=3e-7)
+        atol = 1e-6 if isinstance(example.attributes, SUMS) else 0  # the interpreter adds up in float32
+        np.testing.assert_allclose(found, example.run(operands).numpy(), rtol=3e-7, atol=atol)
 
 
 def accepts(graph) -> bool:

@@ -27,6 +27,25 @@ bool source(size_t o, size_t k, const ConvParameters::Axis& axis, size_t size, s
 
 } // namespace
 
+std::pair<size_t, size_t> positions_seeing(const ConvParameters::Axis& axis, size_t tap, size_t input) {
+  const size_t reach = tap * axis.dilation;
+  const size_t first = reach < axis.padding ? (axis.padding - reach + axis.stride - 1) / axis.stride : 0;
+  const size_t behind = input + axis.padding; // where the padding behind the image begins
+  return {first, reach < behind ? (behind - reach - 1) / axis.stride + 1 : 0};
+}
+
+float seen_share(const ConvParameters& p) {
+  const auto share_of = [&](const ConvParameters::Axis& axis, size_t i) {
+    size_t seen = 0;
+    for (size_t tap = 0; tap < p.weight[i]; ++tap) {
+      const auto [first, end] = positions_seeing(axis, tap, p.input[i]);
+      seen += std::max(std::min(end, p.output[i]), first) - first;
+    }
+    return static_cast<float>(seen) / static_cast<float>(p.weight[i] * p.output[i] + 1);
+  };
+  return share_of(p.height, 1) * share_of(p.width, 2);
+}
+
 bool is_pointwise(const ConvParameters& p) {
   return p.weight[1] * p.weight[2] == 1 && p.input[1] == p.output[1] && p.input[2] == p.output[2] &&
       p.height.stride == 1 && p.width.stride == 1 && p.height.padding == 0 && p.width.padding == 0;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "depthwise.h"
 #include "runtime/base/shape.h"
@@ -35,7 +36,15 @@ struct ConvParameters {
   LowPrecision precision{DType::Float32};
   WeightScales weight_scales;
   bool packs_weight = true; // for DepthwiseConv: whether the weight is a constant
+  bool by_tap = false; // for PackedConv, not transposed, of Float32: leaves out what taps would multiply of the padding
 };
+
+// The positions of the output, from the first on up to an end, which may be more than there are, that see something of the
+// image by a tap of an axis.
+std::pair<size_t, size_t> positions_seeing(const ConvParameters::Axis& axis, size_t tap, size_t input);
+
+// The share of what the taps of a convolution see that is not padding.
+float seen_share(const ConvParameters& parameters);
 
 // Whether each pixel of the output sees the one at its place only: the image is the matrix of patches.
 bool is_pointwise(const ConvParameters& parameters);

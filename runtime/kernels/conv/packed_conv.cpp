@@ -27,8 +27,15 @@ inline void copy_run(const float* from, float* to, size_t count) {
 
 // Calls function with the number of taps of each phase (ConvPhases).
 template <typename Function>
-void for_each_phase(const ConvParameters::Axis& axis, size_t kernel, bool transposed, const Function& function) {
-  if (!transposed || axis.stride == 1) {
+void for_each_phase(
+    const ConvParameters& p, const ConvParameters::Axis& axis, size_t kernel, const Function& function) {
+  for (size_t tap = 0; p.by_tap && tap < kernel; ++tap) {
+    function(1);
+  }
+  if (p.by_tap) {
+    return;
+  }
+  if (!p.transposed || axis.stride == 1) {
     function(kernel);
     return;
   }
@@ -42,6 +49,20 @@ void for_each_phase(const ConvParameters::Axis& axis, size_t kernel, bool transp
       function(count);
     }
   }
+}
+
+float limited(float value, const ConvParameters& p) {
+  const float raised = value < p.min ? p.min : value; // keeps NaN
+  return raised > p.max ? p.max : raised;
+}
+
+Status assign_phases(const ConvParameters& p, ConvPhases* rows, ConvPhases* columns) {
+  if (p.by_tap) {
+    ETX_RETURN_IF_ERROR(rows->assign_taps(p.height, p.weight[1], p.input[1]));
+    return columns->assign_taps(p.width, p.weight[2], p.input[2]);
+  }
+  ETX_RETURN_IF_ERROR(rows->assign(p.height, p.weight[1], p.transposed));
+  return columns->assign(p.width, p.weight[2], p.transposed);
 }
 
 // Where the numbers of a group begin among those of all output channels; null if there are none.
@@ -88,11 +109,26 @@ Status ConvPhases::assign(const ConvParameters::Axis& axis, size_t kernel, bool 
   return {};
 }
 
+Status ConvPhases::assign_taps(const ConvParameters::Axis& axis, size_t kernel, size_t input) {
+  ETX_RETURN_IF_ERROR(taps_.assign(kernel));
+  ETX_RETURN_IF_ERROR(phases_.assign(kernel));
+  for (size_t tap = 0; tap < kernel; ++tap) {
+    const auto [first, end] = positions_seeing(axis, tap, input);
+    const size_t offset = first * axis.stride + tap * axis.dilation - axis.padding;
+    taps_[tap] = {static_cast<int64_t>(offset), tap};
+    phases_[tap] = {first, 1, axis.stride, {&taps_[tap], 1}, end};
+  }
+  return {};
+}
+
 std::optional<std::string> PackedConv::packed_layout(const ConvParameters& p, size_t i) {
   if (i != 1) {
     return std::nullopt;
   }
   std::string layout = low_precision_layout(p.precision) + " of " + std::to_string(p.groups) + " groups";
+  if (p.by_tap) {
+    layout += " by tap";
+  }
   if (p.transposed) {
     for (const ConvParameters::Axis& axis : {p.height, p.width}) {
       for (const size_t number : {axis.stride, axis.padding, axis.dilation}) {
@@ -105,8 +141,8 @@ std::optional<std::string> PackedConv::packed_layout(const ConvParameters& p, si
 
 size_t PackedConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
   size_t bytes = 0; // of a group; each phase has panels of its own
-  for_each_phase(p.height, p.weight[1], p.transposed, [&](size_t rows) {
-    for_each_phase(p.width, p.weight[2], p.transposed, [&](size_t columns) {
+  for_each_phase(p, p.height, p.weight[1], [&](size_t rows) {
+    for_each_phase(p, p.width, p.weight[2], [&](size_t columns) {
       bytes += low_precision_panels_bytes(p.precision, p.weight[0] / p.groups, rows * columns * p.weight[3]);
     });
   });
@@ -119,8 +155,7 @@ Status PackedConv::pack(const ConvParameters& p, size_t /*i*/, const void* origi
   const char* from = static_cast<const char*>(original);
   char* to = static_cast<char*>(packed);
   ConvPhases rows, column_phases;
-  ETX_RETURN_IF_ERROR(rows.assign(p.height, shape[1], p.transposed));
-  ETX_RETURN_IF_ERROR(column_phases.assign(p.width, shape[2], p.transposed));
+  ETX_RETURN_IF_ERROR(assign_phases(p, &rows, &column_phases));
   Array<size_t> taps;
   for (size_t group = 0; group < p.groups; ++group) {
     for (const ConvPhase& row : rows) {
@@ -144,14 +179,16 @@ Status PackedConv::pack(const ConvParameters& p, size_t /*i*/, const void* origi
 StatusOr<size_t> PackedConv::reshape(const ConvParameters& p, size_t num_threads) {
   parameters_ = p;
   ETX_RETURN_IF_ERROR(scales_.assign(p.weight_scales, p.weight[0]));
-  ETX_RETURN_IF_ERROR(rows_.assign(p.height, p.weight[1], p.transposed));
-  ETX_RETURN_IF_ERROR(columns_.assign(p.width, p.weight[2], p.transposed));
+  ETX_RETURN_IF_ERROR(assign_phases(p, &rows_, &columns_));
   product_ = {};
   product_.precision = p.precision;
   product_.columns = p.weight[0] / p.groups;
   product_.y_stride = p.weight[0];
-  product_.min = p.min;
-  product_.max = p.max;
+  product_.adds = p.by_tap;
+  if (!p.by_tap) {
+    product_.min = p.min;
+    product_.max = p.max;
+  }
   is_image_ = is_pointwise(p);
   num_threads = std::max<size_t>(num_threads, 1);
   patches_bytes_ = offsets_bytes_ = 0;
@@ -186,10 +223,15 @@ void PackedConv::run(const KernelArguments& arguments) {
         product.scale = of_group(scales_.scale(), group, product.columns);
         product.zero_point = of_group(scales_.zero_point(), group, product.columns);
         product.bias = of_group(arguments.input<float>(2), group, product.columns);
-        multiply(product, group, row, column, arguments);
+        if (product.rows > 0) {
+          multiply(product, group, row, column, arguments);
+        }
         panels += low_precision_panels_bytes(product.precision, product.columns, product.depth);
       }
     }
+  }
+  if (parameters_.by_tap) {
+    limit(arguments);
   }
 }
 
@@ -303,10 +345,10 @@ void PackedConv::gather(
   }
 }
 
-// Pixels that no tap writes to are the bias.
+// Pixels that no tap writes to are the bias, and so are all to which taps add.
 void PackedConv::fill_unseen(const KernelArguments& arguments) const {
   const ConvParameters& p = parameters_;
-  if (!p.transposed || (rows_.size() >= p.height.stride && columns_.size() >= p.width.stride)) {
+  if (!p.by_tap && (!p.transposed || (rows_.size() >= p.height.stride && columns_.size() >= p.width.stride))) {
     return;
   }
   const float* const bias = arguments.input<float>(2);
@@ -315,9 +357,19 @@ void PackedConv::fill_unseen(const KernelArguments& arguments) const {
   parallel_for(arguments.pool, p.output.numel(0, 3), kGrain / channels + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin * channels; i < end * channels; ++i) {
       const float value = bias == nullptr ? 0.0f : bias[i % channels];
-      const float raised = value < p.min ? p.min : value; // keeps NaN
-      y[i] = raised > p.max ? p.max : raised;
+      y[i] = p.by_tap ? value : limited(value, p);
     }
+  });
+}
+
+void PackedConv::limit(const KernelArguments& arguments) const {
+  const ConvParameters& p = parameters_;
+  if (p.min == -std::numeric_limits<float>::infinity() && p.max == std::numeric_limits<float>::infinity()) {
+    return;
+  }
+  float* const y = arguments.output<float>(0);
+  parallel_for(arguments.pool, p.output.numel(), kGrain, [&](size_t begin, size_t end) {
+    std::transform(y + begin, y + end, y + begin, [&](float value) { return limited(value, p); });
   });
 }
 

@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -8,7 +10,7 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Positions `first`, `first` + `step`, ... of one axis of the output, which see the same taps: position
+// Positions `first`, `first` + `step`, ... below `end` of one axis of the output, which see the same taps: position
 // `first` + i * `step` reads input i * `stride` + offset by each tap.
 struct ConvPhase {
   struct Tap {
@@ -18,10 +20,12 @@ struct ConvPhase {
 
   size_t first = 0, step = 1, stride = 1;
   Span<const Tap> taps; // by offset
+  size_t end = std::numeric_limits<size_t>::max();
 
   // How many of `size` positions.
   size_t count(size_t size) const {
-    return first < size ? (size - 1 - first) / step + 1 : 0;
+    const size_t last = std::min(size, end);
+    return first < last ? (last - 1 - first) / step + 1 : 0;
   }
   const Tap& last() const {
     return taps[taps.size() - 1];
@@ -32,10 +36,12 @@ struct ConvPhase {
   }
 };
 
-// The phases of an axis, in order: more than one only of a transposed convolution with a stride.
+// The phases of an axis, in order: more than one only of a transposed convolution with a stride, and of one that goes tap by
+// tap, where each tap has the positions that see something of the image by it.
 class ConvPhases {
  public:
   Status assign(const ConvParameters::Axis& axis, size_t kernel, bool transposed);
+  Status assign_taps(const ConvParameters::Axis& axis, size_t kernel, size_t input);
 
   size_t size() const {
     return phases_.size();
@@ -54,7 +60,8 @@ class ConvPhases {
 
 // A convolution of Float32 with a constant weight, which is packed and stays in Float32, Float16, BFloat16 or Int8: a matrix
 // product for each group, and for each phase of rows and of columns, with the patches of the image that the taps of an
-// output pixel see, gathered for as many pixels at a time as fit the scratch memory.
+// output pixel see, gathered for as many pixels at a time as fit the scratch memory. With `by_tap` those of all taps are
+// added up.
 // REQUIRES: no 32-bit sum or product of window sizes overflows
 class PackedConv {
  public:
@@ -87,6 +94,8 @@ class PackedConv {
   size_t offset_of(const Pixel& pixel, const ConvPhase& row, const ConvPhase& column) const;
   void gather(const float* x, const Pixel& pixel, const ConvPhase& row, const ConvPhase& column, float* patch) const;
   void fill_unseen(const KernelArguments& arguments) const;
+
+  void limit(const KernelArguments& arguments) const;
 
   ConvParameters parameters_;
   ChannelScales scales_;

@@ -113,8 +113,9 @@ HWY_NOINLINE void multiply_tile(
       if (r >= count) {
         break;
       }
-      const Vector y = clamped(hn::MulAdd(sum[r][n], scale, bias), min, max);
       float* const to = p.y + (p.row_offsets == nullptr ? (row + r) * p.y_stride : p.row_offsets[row + r]) + first;
+      const Vector before = p.adds ? hn::LoadN(kFloats, to, width) : bias;
+      const Vector y = clamped(hn::MulAdd(sum[r][n], scale, before), min, max);
       if (width == kLanes) {
         hn::StoreU(y, kFloats, to);
       } else {

@@ -67,6 +67,7 @@ struct LowPrecisionProduct {
   const float* scale = nullptr; // of each column; null unless of integers
   const float* zero_point = nullptr; // likewise, or all are 0
   const float* bias = nullptr; // may be null
+  bool adds = false; // to what is in y, instead of the bias; not with `rounds_x` or `fixed_point`
   float* y = nullptr;
   size_t y_stride = 0;
   const size_t* row_offsets = nullptr; // if not null, where in y each row begins

@@ -326,8 +326,20 @@ Choice choose_depthwise(const NodeContext& node, std::string reason) {
   return node.is_constant(1) ? std::move(choice).in_strips(make_depthwise_conv2d, /*with_window=*/true) : choice;
 }
 
+// Whether much of what the taps see is padding, as where windows are dilated as far as the image is wide.
+bool sees_much_padding(const NodeContext& node) {
+  constexpr float kMostSeen = 0.75f;
+  constexpr size_t kMinChannels = 16; // in and out, of a group
+  const Shape& weight = node.input(1).shape;
+  return weight[3] >= kMinChannels && weight[0] / node.attributes<schema::Conv2d>().groups() >= kMinChannels &&
+      seen_share(conv2d_parameters(node)) <= kMostSeen && fits_packed<schema::Conv2d>(node);
+}
+
 // What XNNPACK would compute in Float32.
 Choice choose_float32_conv2d(const NodeContext& node, Choice xnnpack) {
+  if (sees_much_padding(node)) {
+    return Choice::kernel(make_conv2d_by_tap, "It leaves out what the taps of the window see of the padding.");
+  }
   if (is_fast_depthwise(node)) {
     return choose_depthwise(node, "It loads each pixel once for all windows of a row that see it.");
   }

@@ -51,6 +51,12 @@ ConvParameters conv2d_parameters(const NodeContext& node) {
   return conv_parameters<schema::Conv2d>(node);
 }
 
+ConvParameters conv2d_parameters_by_tap(const NodeContext& node) {
+  ConvParameters parameters = conv2d_parameters(node);
+  parameters.by_tap = true;
+  return parameters;
+}
+
 ConvParameters conv_transpose2d_parameters(const NodeContext& node) {
   return conv_parameters<schema::ConvTranspose2d>(node);
 }

@@ -17,6 +17,7 @@ namespace executorch::backends::et_xnnpack {
 ConvParameters conv_transpose2d_parameters(const NodeContext& node);
 ConvParameters low_precision_conv_transpose2d_parameters(const NodeContext& node);
 ConvParameters conv2d_parameters(const NodeContext& node);
+ConvParameters conv2d_parameters_by_tap(const NodeContext& node);
 ConvParameters low_precision_conv2d_parameters(const NodeContext& node);
 ConvParameters bfloat16_conv2d_parameters(const NodeContext& node);
 ConvParameters bfloat16_conv_transpose2d_parameters(const NodeContext& node);
@@ -32,6 +33,7 @@ inline constexpr auto make_depthwise_conv2d =
 inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpose2d_parameters>;
 
 // REQUIRES: the weight is a constant; no 32-bit sum or product of window sizes overflows
+inline constexpr auto make_conv2d_by_tap = make_kernel_of<PackedConv, conv2d_parameters_by_tap>;
 inline constexpr auto make_packed_conv_transpose2d = make_kernel_of<PackedConv, conv_transpose2d_parameters>;
 
 // In tiles of kTile x kTile. REQUIRES: choose_winograd_tile() takes the node's parameters
@@ -53,8 +55,7 @@ inline constexpr auto make_low_precision_conv_transpose2d =
 // The same with a weight of any float type, which is rounded to BFloat16 like the image. REQUIRES: is_in_bfloat16()
 inline constexpr auto make_bfloat16_conv2d = make_kernel_of<BFloat16Conv, bfloat16_conv2d_parameters>; // one group
 inline constexpr auto make_gathering_bfloat16_conv2d = make_kernel_of<PackedConv, bfloat16_conv2d_parameters>;
-inline constexpr auto make_bfloat16_conv_transpose2d =
-    make_kernel_of<PackedConv, bfloat16_conv_transpose2d_parameters>;
+inline constexpr auto make_bfloat16_conv_transpose2d = make_kernel_of<PackedConv, bfloat16_conv_transpose2d_parameters>;
 
 // Between integers of 8 bits. REQUIRES: integer_product_limit() is null and the dilation is 1; is_depthwise and
 // Int8DepthwiseConv::has() the window, or Int8PixelConv::has() the parameters and there is one group

@@ -136,6 +136,11 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   const Tolerance tolerance{2e-6f * static_cast<float>(w_shape.numel(1, 4) + 10), 1e-6f};
   check_kernel(plain_case<Conv>(p, {x, w, bias}, {y.type}), y, tolerance);
   check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
+  if (!o.transposed) {
+    p.by_tap = true;
+    check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
+    p.by_tap = false;
+  }
   if (depthwise) {
     check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
     p.packs_weight = false;
