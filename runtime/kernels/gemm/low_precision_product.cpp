@@ -417,8 +417,8 @@ void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthread
   const size_t block = rows_of_block(p, panels, pool);
   const size_t count = (p.rows + block - 1) / block * panels;
   const auto run = [&](size_t i, float* widened) {
-    const size_t row = i / panels * block;
-    multiply(p, row, std::min(p.rows, row + block), i % panels, widened);
+    const size_t row = i / panels * block, panel = p.backward ? panels - 1 - i % panels : i % panels;
+    multiply(p, row, std::min(p.rows, row + block), panel, widened);
   };
   if (const size_t bytes = widened_bytes(p); bytes > 0) {
     parallel_for_with_thread(pool, count, [&](size_t thread, size_t i) {

@@ -68,6 +68,9 @@ struct LowPrecisionProduct {
   const float* zero_point = nullptr; // likewise, or all are 0
   const float* bias = nullptr; // may be null
   bool adds = false; // to what is in y, instead of the bias; not with `rounds_x` or `fixed_point`
+  // Takes the panels from the last to the first. Of a weight that just does not fit a cache, products that go there and back
+  // in turns find half of it there.
+  bool backward = false;
   float* y = nullptr;
   size_t y_stride = 0;
   const size_t* row_offsets = nullptr; // if not null, where in y each row begins

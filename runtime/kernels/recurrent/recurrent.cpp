@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/kernels/simd/isa.h"
 
@@ -15,6 +16,7 @@
 
 #include "runtime/kernels/simd/vector-inl.h"
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/gemm/low_precision_product.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
@@ -133,8 +135,62 @@ HWY_EXPORT(choose_cell);
 namespace {
 
 constexpr size_t kGrain = 4096; // elements
+constexpr LowPrecision kPrecision{DType::Float32};
+
+// The same product with a packed weight.
+LowPrecisionProduct in_panels(const MatrixProduct& product) {
+  LowPrecisionProduct p;
+  p.x = product.a;
+  p.x_stride = product.a_stride;
+  p.panels = product.b;
+  p.precision = kPrecision;
+  p.bias = product.bias;
+  p.y = product.c;
+  p.y_stride = product.c_stride;
+  p.rows = product.rows;
+  p.depth = product.depth;
+  p.columns = product.columns;
+  return p;
+}
+
+size_t scratch_of(const MatrixProduct& product, bool is_packed, size_t num_threads) {
+  return is_packed ? low_precision_product_scratch(in_panels(product), num_threads)
+                   : matrix_product_scratch(product, num_threads);
+}
+
+void multiply(const MatrixProduct& product, bool is_packed, bool backward, void* scratch, pthreadpool_t pool) {
+  if (is_packed) {
+    LowPrecisionProduct packed = in_panels(product);
+    packed.backward = backward;
+    multiply_low_precision(packed, scratch, pool);
+  } else {
+    multiply_matrices(product, scratch, pool);
+  }
+}
+
+// Rows and columns of a weight.
+std::pair<size_t, size_t> weight_shape(const RecurrentParameters& p, size_t i) {
+  return i == 1 ? std::pair(p.gates, p.output) : std::pair(p.output, p.hidden);
+}
 
 } // namespace
+
+std::optional<std::string> Recurrent::packed_layout(const RecurrentParameters& p, size_t i) {
+  const bool packs = (i == 1 && p.packs_weight) || (i == 5 && p.packs_projection);
+  return packs ? std::optional(low_precision_layout(kPrecision)) : std::nullopt;
+}
+
+size_t Recurrent::packed_bytes(const RecurrentParameters& p, size_t i) {
+  const auto [rows, columns] = weight_shape(p, i);
+  return low_precision_panels_bytes(kPrecision, rows, columns);
+}
+
+Status Recurrent::pack(const RecurrentParameters& p, size_t i, const void* original, void* packed) {
+  const auto [rows, columns] = weight_shape(p, i);
+  const size_t tap = 0;
+  pack_low_precision(kPrecision, original, rows, columns, {&tap, 1}, columns, packed);
+  return {};
+}
 
 size_t Recurrent::reshape(const RecurrentParameters& parameters, size_t num_threads) {
   p_ = parameters;
@@ -157,8 +213,8 @@ size_t Recurrent::reshape(const RecurrentParameters& parameters, size_t num_thre
   cells_ = zeros_ + up(p_.batch * std::max(p_.output, p_.hidden));
   unprojected_ = cells_ + up(p_.type == RecurrentCellType::Lstm ? p_.batch * p_.hidden : 0);
   matrices_ = unprojected_ + up(p_.projects ? p_.batch * p_.hidden : 0);
-  const size_t one = matrix_product_scratch(product_, num_threads);
-  const size_t other = p_.projects ? matrix_product_scratch(projection_, num_threads) : 0;
+  const size_t one = scratch_of(product_, p_.packs_weight, num_threads);
+  const size_t other = p_.projects ? scratch_of(projection_, p_.packs_projection, num_threads) : 0;
   return matrices_ * sizeof(float) + std::max(one, other);
 }
 
@@ -170,7 +226,7 @@ void Recurrent::run(const KernelArguments& arguments) {
   for (size_t i = 0; i < p_.steps; ++i) {
     const size_t step = p_.reverse ? p_.steps - 1 - i : i;
     float* const y = arguments.output<float>(0) + step * p_.batch * p_.output;
-    advance(arguments, arguments.input<float>(0) + step * p_.batch * p_.gates, h, cells, y);
+    advance(arguments, step, h, cells, y);
     h = y;
     cells = scratch + cells_;
   }
@@ -181,14 +237,16 @@ void Recurrent::run(const KernelArguments& arguments) {
 }
 
 void Recurrent::advance(
-    const KernelArguments& arguments, const float* x, const float* h, const float* cells, float* y) const {
+    const KernelArguments& arguments, size_t step, const float* h, const float* cells, float* y) const {
+  const float* const x = arguments.input<float>(0) + step * p_.batch * p_.gates;
+  const bool backward = step % 2 == 1;
   float* const scratch = static_cast<float*>(arguments.scratch);
   MatrixProduct product = product_;
   product.a = h;
   product.b = arguments.input<float>(1);
   product.bias = arguments.input<float>(2);
   product.c = scratch + products_;
-  multiply_matrices(product, scratch + matrices_, arguments.pool);
+  multiply(product, p_.packs_weight, backward, scratch + matrices_, arguments.pool);
   float* const out = p_.projects ? scratch + unprojected_ : y;
   const bool is_lstm = p_.type == RecurrentCellType::Lstm;
   parallel_for(arguments.pool, p_.batch, kGrain / p_.hidden + 1, [&](size_t begin, size_t end) {
@@ -208,7 +266,7 @@ void Recurrent::advance(
     projection.a = out;
     projection.b = arguments.input<float>(5);
     projection.c = y;
-    multiply_matrices(projection, scratch + matrices_, arguments.pool);
+    multiply(projection, p_.packs_projection, backward, scratch + matrices_, arguments.pool);
   }
 }
 

@@ -1,7 +1,11 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "recurrent_cell.h"
+#include "runtime/base/status.h"
 #include "runtime/kernels/common/arguments.h"
 #include "runtime/kernels/gemm/matrix_product.h"
 
@@ -14,6 +18,7 @@ struct RecurrentParameters {
   size_t hidden = 0, output = 0; // elements of a hidden state, and of what a step puts out
   bool projects = false; // hidden states to outputs; else they are the same
   bool reverse = false; // from the last step to the first
+  bool packs_weight = false, packs_projection = false; // whether these are constants
 };
 
 // One direction of one layer, of Float32. Inputs 0, products of the inputs with the input weights, biases added,
@@ -22,11 +27,15 @@ struct RecurrentParameters {
 // [output, hidden]. Outputs 0, [steps, batch, output]; 1, the last of them; 2, the last cell of Lstm.
 class Recurrent {
  public:
+  static std::optional<std::string> packed_layout(const RecurrentParameters& parameters, size_t i);
+  static size_t packed_bytes(const RecurrentParameters& parameters, size_t i);
+  static Status pack(const RecurrentParameters& parameters, size_t i, const void* original, void* packed);
+
   size_t reshape(const RecurrentParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments);
 
  private:
-  void advance(const KernelArguments& arguments, const float* x, const float* h, const float* cells, float* y) const;
+  void advance(const KernelArguments& arguments, size_t step, const float* h, const float* cells, float* y) const;
 
   RecurrentParameters p_;
   RecurrentCellFunction cell_ = nullptr;

@@ -34,6 +34,8 @@ RecurrentParameters recurrent_parameters(const NodeContext& node) {
   parameters.projects = node.has_input(5);
   parameters.hidden = parameters.projects ? node.input(5).shape[1] : parameters.output;
   parameters.reverse = attributes.reverse();
+  parameters.packs_weight = node.is_constant(1);
+  parameters.packs_projection = parameters.projects && node.is_constant(5);
   return parameters;
 }
 

@@ -113,13 +113,20 @@ void check(Cell type, Sizes3 s, bool reverse = false, bool given = false, size_t
   if (projected != 0) {
     inputs[5] = random_floats({projected, s.hidden}, -0.5f, 0.5f);
   }
-  const RecurrentParameters parameters{
-      type, s.steps, s.batch, gates * s.hidden, s.hidden, size, projected != 0, reverse};
-  PlainCase kernel_case = plain_case<Recurrent>(parameters, inputs, outputs);
+  RecurrentParameters parameters{type, s.steps, s.batch, gates * s.hidden, s.hidden, size, projected != 0, reverse};
   const std::vector<Tensor> expected = reference(inputs, type, reverse, s.hidden);
-  for (size_t i = 0; i < (is_lstm ? 3u : 2u); ++i) {
-    kernel_case.checked = i;
-    check_kernel(kernel_case, expected[i], {1e-5f, 1e-5f});
+  for (const bool packs : {false, true}) {
+    parameters.packs_weight = packs;
+    parameters.packs_projection = packs && projected != 0;
+    std::vector<size_t> packed;
+    if (packs) {
+      packed = projected != 0 ? std::vector<size_t>{1, 5} : std::vector<size_t>{1};
+    }
+    PlainCase kernel_case = plain_case<Recurrent>(parameters, inputs, outputs, packed);
+    for (size_t i = 0; i < (is_lstm ? 3u : 2u); ++i) {
+      kernel_case.checked = i;
+      check_kernel(kernel_case, expected[i], {1e-5f, 1e-5f});
+    }
   }
 }
 
