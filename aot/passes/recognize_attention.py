@@ -1,4 +1,5 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+import dataclasses
 import math
 
 import numpy as np
@@ -6,7 +7,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType
 from ..ir import Graph, Node, Rewriter, Value, dims
-from .terms import Product, binary, private, product
+from .terms import Product, binary, number, private, product
 
 _FLOAT32 = np.finfo(np.float32)
 _NEVER = -1e30  # a summand of a score that leaves nothing of it: frontends use the lowest float or -inf
@@ -27,8 +28,29 @@ def _drops_rows(mask: Value) -> bool:
     return mask.constant is not None and bool(np.isneginf(mask.array).all(axis=-1).any())
 
 
-def _scores(graph: Graph, name: str) -> tuple[float, Node, str | None] | None:
-    """scale, the product of query and key, and the mask of scale * product + mask."""
+@dataclasses.dataclass(frozen=True)
+class _Scores:
+    """scale * by_head * matmul + mask"""
+
+    scale: float
+    by_head: str | None  #: one number for each head
+    matmul: Node  #: of query and key
+    mask: str | None
+
+
+def _by_head(graph: Graph, name: str) -> tuple[str, str | None]:
+    """``name`` as a product of scores with a number for each head, as Swin V2 has it."""
+    node = private(graph, name)
+    if binary(node) == BinaryKind.Mul:
+        for scores, factor in (node.inputs, node.inputs[::-1]):
+            shape = graph.values[factor].shape
+            is_whole = graph.values[scores].shape == graph.values[name].shape
+            if is_whole and shape[-2:] == (1, 1) and number(graph, factor) is None:
+                return scores, factor
+    return name, None
+
+
+def _scores(graph: Graph, name: str) -> _Scores | None:
     candidates: list[tuple[str, str | None]] = [(name, None)]
     node = private(graph, name)
     if binary(node) == BinaryKind.Add:
@@ -37,10 +59,11 @@ def _scores(graph: Graph, name: str) -> tuple[float, Node, str | None] | None:
         shapes = [graph.values[i].shape for i in (scores, name)]
         if shapes[0] != shapes[1] or (mask is not None and _drops_rows(graph.values[mask])):
             continue
+        scores, by_head = _by_head(graph, scores)
         scaled = _scaled(graph, scores)
         matmul = private(graph, scaled.factors[0])
         if matmul is not None and matmul.is_a(schema.BatchMatMul) and matmul.attributes.transpose_b:
-            return scaled.scale, matmul, mask
+            return _Scores(scaled.scale, by_head, matmul, mask)
     return None
 
 
@@ -57,15 +80,17 @@ def _attention(r: Rewriter, node: Node) -> Value | None:
     found = _scores(graph, softmax.inputs[0])
     if found is None:
         return None
-    scale, matmul, mask = found
-    query, key = (_scaled(graph, i) for i in matmul.inputs)
-    factors = scale, query.scale, key.scale
+    query, key = (_scaled(graph, i) for i in found.matmul.inputs)
+    factors = found.scale, query.scale, key.scale
     scale = math.prod(factors)
     if not _FLOAT32.tiny <= abs(scale) <= _FLOAT32.max and 0 not in factors:
         return None
-    operands = [query.factors[0], key.factors[0], node.inputs[1]] + [mask] * (mask is not None)
+    query = r[query.factors[0]]
+    if found.by_head is not None:
+        query = r.node(schema.Binary(kind=BinaryKind.Mul), query, r[found.by_head], shape=query.shape)
+    operands = [key.factors[0], node.inputs[1]] + [found.mask] * (found.mask is not None)
     shape = graph.values[node.outputs[0]].shape
-    return r.node(schema.Attention(scale=scale, causal=False), *(r[i] for i in operands), shape=shape)
+    return r.node(schema.Attention(scale=scale, causal=False), query, *(r[i] for i in operands), shape=shape)
 
 
 def _is_plain(node: Node) -> bool:
@@ -140,8 +165,8 @@ def _without_mask(r: Rewriter, attention: Value) -> Value | None:
 def recognize_attention(graph: Graph) -> Graph:
     """Finds attention that a frontend has written out, heads repeated for grouped queries, and causal masks.
 
-    Numbers that scale query, key or scores become ``scale``; a summand of the scores becomes
-    the mask. Where a dynamic mask is -inf in a whole row the result is zero instead of NaN::
+    Numbers that scale query, key or scores become ``scale``, but one for each head scales the query; a summand of the
+    scores becomes the mask. Where a dynamic mask is -inf in a whole row the result is zero instead of NaN::
 
         %s: Float32[1, 2, 5, 5] = BatchMatMul(%q, %k) transpose_b=True
         %t: Float32[1, 2, 5, 5] = Binary(%s, %half) kind=Mul

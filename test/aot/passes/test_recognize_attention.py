@@ -36,7 +36,17 @@ FOUND = {
         "(%q, %k, %v) scale=0.25",
     ),
 }
+BY_HEAD = f"""
+    const %h: Float32[2, 1, 1] = [3, 5]
+    %s: {S} = BatchMatMul(%q, %k) transpose_b=True
+    %t: {S} = Binary(%h, %s) kind=Mul
+    %u: {S} = Binary(%t, %m) kind=Add
+"""
 KEPT = {
+    "a factor for each key": f"""
+        %s: {S} = BatchMatMul(%q, %k) transpose_b=True
+        %u: {S} = Binary(%s, %m) kind=Mul
+    """,
     "key not transposed": f"""
         %a: Float32[1, 2, 4, s0] = Transpose(%k) perm=(0, 1, 3, 2)
         %u: {S} = BatchMatMul(%q, %a)
@@ -69,6 +79,16 @@ def test_finds(check, case):
         HEAD + nodes + TAIL,
         HEAD + f"%y: Float32[1, 2, s0, 8] = Attention{attention} causal=False\nout %y",
     )
+
+
+def test_a_factor_for_each_head(check):
+    scaled = """
+        const %h: Float32[2, 1, 1] = [3, 5]
+        %p: Float32[1, 2, s0, 4] = Binary(%q, %h) kind=Mul
+        %y: Float32[1, 2, s0, 8] = Attention(%p, %k, %v, %m) scale=1 causal=False
+        out %y
+    """
+    check(recognize_attention, HEAD + BY_HEAD + TAIL, HEAD + scaled)
 
 
 @pytest.mark.parametrize("nodes", KEPT.values(), ids=KEPT)
