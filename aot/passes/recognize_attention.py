@@ -30,12 +30,12 @@ def _drops_rows(mask: Value) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Scores:
-    """scale * by_head * matmul + mask"""
+    """scale * by_head * matmul + the sum of masks"""
 
     scale: float
     by_head: str | None  #: one number for each head
     matmul: Node  #: of query and key
-    mask: str | None
+    masks: tuple[str, ...]
 
 
 def _by_head(graph: Graph, name: str) -> tuple[str, str | None]:
@@ -50,20 +50,38 @@ def _by_head(graph: Graph, name: str) -> tuple[str, str | None]:
     return name, None
 
 
+def _without_windows(graph: Graph, name: str) -> tuple[str, tuple[str, ...]]:
+    """``name`` as scores of windows plus masks, which Swin adds to scores that have an axis for images, too."""
+    reshape, shape = private(graph, name), graph.values[name].shape
+    masks = []
+    while reshape is not None and reshape.is_a(schema.Reshape):
+        inner = reshape.inputs[0]
+        if graph.values[inner].shape == shape:
+            return inner, tuple(masks)
+        while binary(node := private(graph, inner)) == BinaryKind.Add and graph.values[inner].shape == (1, *shape):
+            summands = sorted(node.inputs, key=lambda i: graph.values[i].shape != (1, *shape))
+            inner = summands[0]
+            masks.append(summands[1])
+        reshape = private(graph, inner) if masks and graph.values[inner].shape == (1, *shape) else None
+    return name, ()
+
+
 def _scores(graph: Graph, name: str) -> _Scores | None:
+    name, of_windows = _without_windows(graph, name)
     candidates: list[tuple[str, str | None]] = [(name, None)]
     node = private(graph, name)
     if binary(node) == BinaryKind.Add:
         candidates += [node.inputs, node.inputs[::-1]]
     for scores, mask in candidates:
         shapes = [graph.values[i].shape for i in (scores, name)]
-        if shapes[0] != shapes[1] or (mask is not None and _drops_rows(graph.values[mask])):
+        masks = (*of_windows, mask) if mask is not None else of_windows
+        if shapes[0] != shapes[1] or any(_drops_rows(graph.values[i]) for i in masks):
             continue
         scores, by_head = _by_head(graph, scores)
         scaled = _scaled(graph, scores)
         matmul = private(graph, scaled.factors[0])
         if matmul is not None and matmul.is_a(schema.BatchMatMul) and matmul.attributes.transpose_b:
-            return _Scores(scaled.scale, by_head, matmul, mask)
+            return _Scores(scaled.scale, by_head, matmul, masks)
     return None
 
 
@@ -88,9 +106,20 @@ def _attention(r: Rewriter, node: Node) -> Value | None:
     query = r[query.factors[0]]
     if found.by_head is not None:
         query = r.node(schema.Binary(kind=BinaryKind.Mul), query, r[found.by_head], shape=query.shape)
-    operands = [key.factors[0], node.inputs[1]] + [found.mask] * (found.mask is not None)
+    operands = [query, r[key.factors[0]], r[node.inputs[1]]]
+    if found.masks:
+        operands.append(_sum_of_masks(r, found.masks, weights.rank))
     shape = graph.values[node.outputs[0]].shape
-    return r.node(schema.Attention(scale=scale, causal=False), query, *(r[i] for i in operands), shape=shape)
+    return r.node(schema.Attention(scale=scale, causal=False), *operands, shape=shape)
+
+
+def _sum_of_masks(r: Rewriter, names: tuple[str, ...], rank: int) -> Value:
+    """For scores of ``rank`` axes; a mask with one more has one image."""
+    first, *rest = (r.reshape(r[i], r[i].shape[1:]) if r[i].rank > rank else r[i] for i in names)
+    for mask in rest:
+        shape = dims.broadcast(first.shape, mask.shape)
+        first = r.node(schema.Binary(kind=BinaryKind.Add), first, mask, shape=shape)
+    return first
 
 
 def _is_plain(node: Node) -> bool:
@@ -165,8 +194,9 @@ def _without_mask(r: Rewriter, attention: Value) -> Value | None:
 def recognize_attention(graph: Graph) -> Graph:
     """Finds attention that a frontend has written out, heads repeated for grouped queries, and causal masks.
 
-    Numbers that scale query, key or scores become ``scale``, but one for each head scales the query; a summand of the
-    scores becomes the mask. Where a dynamic mask is -inf in a whole row the result is zero instead of NaN::
+    Numbers that scale query, key or scores become ``scale``, but one for each head scales the query. Summands of the
+    scores become the mask, those that Swin adds to scores of the windows of an image, too. Where a dynamic mask is -inf
+    in a whole row the result is zero instead of NaN::
 
         %s: Float32[1, 2, 5, 5] = BatchMatMul(%q, %k) transpose_b=True
         %t: Float32[1, 2, 5, 5] = Binary(%s, %half) kind=Mul

@@ -91,6 +91,42 @@ def test_a_factor_for_each_head(check):
     check(recognize_attention, HEAD + BY_HEAD + TAIL, HEAD + scaled)
 
 
+WINDOWS = """
+    in %q: Float32[5, 2, 3, 4]
+    in %b: Float32[1, 2, 3, 3]
+    in %m: Float32[1, IMAGE, 1, 3, 3]
+    %s: Float32[5, 2, 3, 3] = BatchMatMul(%q, %q) transpose_b=True
+    %t: Float32[5, 2, 3, 3] = Binary(%s, %b) kind=Add
+    %f: Float32[1, IMAGE, 2, 3, 3] = Reshape(%t) shape=(1, IMAGE, 2, 3, 3)
+    %g: Float32[1, IMAGE, 2, 3, 3] = Binary(%f, %m) kind=Add
+    %h: Float32[1, IMAGE, 2, 3, 3] = Binary(%m, %g) kind=Add
+    %u: Float32[5, 2, 3, 3] = Reshape(%h) shape=(5, 2, 3, 3)
+    %w: Float32[5, 2, 3, 3] = Softmax(%u) axis=3
+    %y: Float32[5, 2, 3, 4] = BatchMatMul(%w, %q)
+    out %y
+"""
+
+
+def test_masks_of_windows(check):
+    found = """
+        in %q: Float32[5, 2, 3, 4]
+        in %b: Float32[1, 2, 3, 3]
+        in %m: Float32[1, 5, 1, 3, 3]
+        %c: Float32[5, 1, 3, 3] = Reshape(%m) shape=(5, 1, 3, 3)
+        %d: Float32[5, 1, 3, 3] = Reshape(%m) shape=(5, 1, 3, 3)
+        %e: Float32[5, 1, 3, 3] = Binary(%c, %d) kind=Add
+        %f: Float32[5, 2, 3, 3] = Binary(%e, %b) kind=Add
+        %y: Float32[5, 2, 3, 4] = Attention(%q, %q, %q, %f) scale=1 causal=False
+        out %y
+    """
+    check(recognize_attention, WINDOWS.replace("IMAGE", "5"), found)
+
+
+def test_keeps_masks_of_windows_of_several_images(check):
+    several = WINDOWS.replace("IMAGE", "5").replace("[5, 2,", "[10, 2,").replace("[1, 5, 2,", "[2, 5, 2,")
+    check(recognize_attention, several.replace("(1, 5, 2,", "(2, 5, 2,").replace("(5, 2,", "(10, 2,"))
+
+
 @pytest.mark.parametrize("nodes", KEPT.values(), ids=KEPT)
 def test_keeps(check, nodes):
     check(recognize_attention, HEAD + nodes + TAIL)
