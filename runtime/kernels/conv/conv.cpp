@@ -155,13 +155,21 @@ StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_th
   conv_.scale = scales_.scale();
   conv_.zero_point = scales_.zero_point();
   conv_.images = p.input[0];
-  conv_.channels = p.input[3];
+  conv_.channels = p.output[3];
   conv_.height = axis(1, p.height);
   conv_.width = axis(2, p.width);
   conv_.min = p.min;
   conv_.max = p.max;
   packs_weight_ = p.packs_weight;
-  return packs_weight_ ? 0 : packed_bytes(p, 1);
+  multiplier_ = p.input[3] == 0 ? 1 : p.output[3] / p.input[3];
+  const size_t repeated = multiplier_ == 1 ? 0 : p.input.numel(0, 3) * p.output[3] * sizeof(float);
+  return weight_bytes() + round_up_to_alignment(repeated);
+}
+
+// Of scratch memory for a weight that is not packed ahead.
+size_t DepthwiseConv::weight_bytes() const {
+  const size_t taps = conv_.height.kernel * conv_.width.kernel;
+  return packs_weight_ ? 0 : round_up_to_alignment(conv_.channels * taps * element_size(conv_.type));
 }
 
 // With what changes from run to run. REQUIRES: there are channels
@@ -175,7 +183,29 @@ Depthwise DepthwiseConv::prepare(const KernelArguments& arguments) const {
     conv.weight = arguments.scratch;
   }
   conv.bias = arguments.input<float>(2);
+  if (multiplier_ > 1) {
+    float* const repeated = reinterpret_cast<float*>(static_cast<char*>(arguments.scratch) + weight_bytes());
+    repeat_channels(arguments, repeated);
+    conv.input = repeated;
+  }
   return conv;
+}
+
+// The image with each channel as often as it is seen.
+void DepthwiseConv::repeat_channels(const KernelArguments& arguments, float* to) const {
+  const float* const from = arguments.input<float>(0);
+  const size_t pixels = conv_.images * conv_.height.input * conv_.width.input;
+  const auto repeat = [&](auto times) {
+    parallel_for(arguments.pool, pixels, kGrain / conv_.channels + 1, [&](size_t begin, size_t end) {
+      const size_t channels = conv_.channels / times;
+      for (size_t i = begin * channels; i < end * channels; ++i) {
+        for (size_t k = 0; k < times; ++k) {
+          to[i * times + k] = from[i];
+        }
+      }
+    });
+  };
+  multiplier_ == 2 ? repeat(std::integral_constant<size_t, 2>()) : repeat(multiplier_);
 }
 
 size_t DepthwiseConv::rows_at_once() const {

@@ -66,8 +66,8 @@ class Conv {
   size_t patches_ = 0; // bytes; 0: the image itself is the matrix
 };
 
-// With one channel in and out in each group, not transposed. The weight is of any type that Depthwise takes; a
-// constant one is packed.
+// With one channel in and one or, of Float32, more out in each group, not transposed. The weight is of any type that
+// Depthwise takes; a constant one is packed.
 class DepthwiseConv {
  public:
   static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
@@ -83,12 +83,15 @@ class DepthwiseConv {
 
  private:
   Depthwise prepare(const KernelArguments& arguments) const;
+  size_t weight_bytes() const;
+  void repeat_channels(const KernelArguments& arguments, float* to) const;
   size_t rows_at_once() const;
 
   ChannelScales scales_;
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;
   bool packs_weight_ = true;
+  size_t multiplier_ = 1; // channels out of each group
 };
 
 } // namespace executorch::backends::et_xnnpack

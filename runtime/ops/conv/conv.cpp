@@ -343,6 +343,9 @@ Choice choose_float32_conv2d(const NodeContext& node, Choice xnnpack) {
   if (is_fast_depthwise(node)) {
     return choose_depthwise(node, "It loads each pixel once for all windows of a row that see it.");
   }
+  if (is_multiplied_depthwise(node)) {
+    return Choice::kernel(make_depthwise_conv2d, "XNNPACK multiplies one channel of the image at a time.").leading();
+  }
   if (is_pixel_product(node)) {
     const MakeKernel make = xnnpack.make;
     return std::move(xnnpack).in_strips(make, /*with_window=*/false);

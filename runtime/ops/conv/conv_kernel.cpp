@@ -102,4 +102,9 @@ bool is_depthwise(const NodeContext& node) {
   return weight[3] == 1 && weight[0] == node.input(0).shape[3];
 }
 
+bool is_multiplied_depthwise(const NodeContext& node) {
+  const Shape& weight = node.input(1).shape;
+  return weight[3] == 1 && weight[0] > node.input(0).shape[3] && node.input(0).shape[3] > 1;
+}
+
 } // namespace executorch::backends::et_xnnpack

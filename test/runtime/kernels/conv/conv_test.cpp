@@ -133,6 +133,7 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   p.min = o.clamp ? o.clamp->min : -kInfinity;
   p.max = o.clamp ? o.clamp->max : kInfinity;
   const bool depthwise = !o.transposed && w_shape[3] == 1 && w_shape[0] == x_shape[3];
+  const bool multiplied = !o.transposed && w_shape[3] == 1 && w_shape[0] > x_shape[3];
   const Tolerance tolerance{2e-6f * static_cast<float>(w_shape.numel(1, 4) + 10), 1e-6f};
   check_kernel(plain_case<Conv>(p, {x, w, bias}, {y.type}), y, tolerance);
   check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
@@ -141,7 +142,7 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
     check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
     p.by_tap = false;
   }
-  if (depthwise) {
+  if (depthwise || multiplied) {
     check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
     p.packs_weight = false;
     check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}), y, tolerance);
@@ -239,6 +240,12 @@ TEST(DepthwiseConv, Windows) {
     check({1, 2, 3, channels}, {channels, 5, 5, 1}, options(1, 4, 1, channels));
     check({1, 1, 1, channels}, {channels, 3, 3, 1}, options(2, 1, 1, channels));
     check({1, 4, 40, channels}, {channels, 1, 1, 1}, options(1, 0, 1, channels));
+  }
+  for (const size_t channels : {2, 8, 11, 32}) {
+    for (const size_t multiplier : {2, 3}) {
+      check({2, 9, 13, channels}, {multiplier * channels, 3, 5, 1}, options(1, 1, 1, channels));
+      check({1, 9, 14, channels}, {multiplier * channels, 7, 7, 1}, options(2, 3, 1, channels));
+    }
   }
   Options o = options(1, 1, 1, 20);
   o.bias = false;
