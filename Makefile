@@ -33,7 +33,7 @@ sources := CMakeLists.txt pyproject.toml requirements.txt $(wildcard *.py) \
 
 say = @printf '\n\033[1m== %s\033[0m  %(%T)T\n' "$(1)" -1
 
-.PHONY: help demo test bench bench-limits bench-scaling bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large planted-errors fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
+.PHONY: help demo test bench bench-published bench-limits bench-scaling bench-operators bench-load bench-lowering bench-quantized bench-small-calls bench-tracer bench-cache bench-llm suite build unit unit-large microkernels python-test python-test-large planted-errors fuzz fuzz-programs fuzz-native fuzz-check soak zoo zoo-check test-llm python-test-unpatched \
   sanitizers asan tsan scalar clang clang-check tidy xnnpack-check bench-xnnpack aarch64 aarch64-library arm-check test-arm bench-instructions wheel reference lint clean distclean
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo "make bench-quantized  set up, and measure number formats: size, latency, accuracy, beside other engines (half an hour)"
 	@echo "make bench-llm   set up, and measure language models beside the official delegate, llama.cpp and ONNX Runtime GenAI (hours, 50 GB; BENCH=\"--models smollm2_135m --formats fp32 8da4w --contexts 128 --threads 1\" for a part)"
 	@echo "make bench       set up, and measure whole models beside other engines and the limits of the machine (about an hour at first)"
+	@echo "make bench-published  set up, with the packages of the zoo, and measure more published models beside other engines (two hours)"
 	@echo "make bench-limits     set up, and measure what the machine can do: multiply-adds and memory (a minute)"
 	@echo "make bench-scaling    set up, and measure how MobileNetV2, or BENCH=model.pte, divides its work between threads (minutes)"
 	@echo "make suite       ExecuTorch's own operator tests through et_xnnpack, with a table (a quarter of an hour)"
@@ -89,6 +90,10 @@ demo: build $(stamps)/examples
 bench: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Latency of whole models)
 	@$(bin)/python benchmarks/bench.py $(BENCH)
+
+bench-published: build $(stamps)/examples $(stamps)/benchmarks $(stamps)/zoo
+	$(call say,Latency of published models)
+	@$(bin)/python benchmarks/bench.py --models published --output build/bench-published $(BENCH)
 
 configure_limits = cmake --preset release -B build/limits -DET_XNNPACK_BUILD_BENCHMARKS=ON -DET_XNNPACK_BUILD_TESTS=OFF \
 	  -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) > build/limits.log || { cat build/limits.log; exit 1; }

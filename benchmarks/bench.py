@@ -21,6 +21,7 @@ import engines
 import machine_limits
 import models
 import numpy as np
+import published_models
 from markdown_table import table
 from options import absolute, positive
 from rich.console import Console
@@ -81,9 +82,17 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    known = [m.name for m in models.MODELS]
+    usual = [m.name for m in models.MODELS]
+    published = [m.name for m in published_models.PUBLISHED]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="+", choices=known, default=known, metavar="MODEL", help=", ".join(known))
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        choices=[*usual, *published, "published"],
+        default=usual,
+        metavar="MODEL",
+        help=f"{', '.join(usual)}; with the packages of the zoo also published, which are {', '.join(published)}",
+    )
     parser.add_argument(
         "--engines",
         nargs="+",
@@ -100,7 +109,10 @@ def parse_arguments() -> argparse.Namespace:
         "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
     )
     parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if "published" in arguments.models:
+        arguments.models = [*(m for m in arguments.models if m != "published" and m not in published), *published]
+    return arguments
 
 
 # Programs -------------------------------------------------------------------------------

@@ -300,9 +300,12 @@ MODELS = [
 
 
 def get(name: str) -> Model:
-    """A whole model, a single operator of ``cases.py``, a layer of ``layers.py``, or one of ``small_models.py``."""
+    """A whole model, one of ``published_models.py`` or ``small_models.py``, an operator of ``cases.py`` or a layer of
+    ``layers.py``."""
     import cases
     import layers
+    import published_models
     import small_models
 
-    return next(m for m in (*MODELS, *cases.CASES, *layers.LAYERS, *small_models.SMALL) if m.name == name)
+    known = (*MODELS, *published_models.PUBLISHED, *cases.CASES, *layers.LAYERS, *small_models.SMALL)
+    return next(m for m in known if m.name == name)

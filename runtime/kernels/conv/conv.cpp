@@ -25,6 +25,26 @@ bool source(size_t o, size_t k, const ConvParameters::Axis& axis, size_t size, s
   return *i < size; // also false if it wrapped below 0
 }
 
+Depthwise depthwise_of(const ConvParameters& p) {
+  const auto axis = [&](size_t i, const ConvParameters::Axis& a) {
+    return Depthwise::Axis{p.input[i], p.output[i], p.weight[i], a.stride, a.padding, a.dilation};
+  };
+  Depthwise conv;
+  conv.images = p.input[0];
+  conv.channels = p.output[3];
+  conv.group = p.weight[3];
+  conv.height = axis(1, p.height);
+  conv.width = axis(2, p.width);
+  conv.min = p.min;
+  conv.max = p.max;
+  return conv;
+}
+
+size_t rows_at_once(const Depthwise& conv) {
+  const size_t taps = conv.height.kernel * conv.width.kernel * conv.group;
+  return kDepthwiseGrain / (conv.width.output * conv.channels * taps + 1) + 1;
+}
+
 } // namespace
 
 std::pair<size_t, size_t> positions_seeing(const ConvParameters::Axis& axis, size_t tap, size_t input) {
@@ -147,19 +167,11 @@ Status DepthwiseConv::pack(const ConvParameters& p, size_t /*i*/, const void* or
 
 StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_threads*/) {
   ETX_RETURN_IF_ERROR(scales_.assign(p.weight_scales, p.weight[0]));
-  const auto axis = [&](size_t i, const ConvParameters::Axis& a) {
-    return Depthwise::Axis{p.input[i], p.output[i], p.weight[i], a.stride, a.padding, a.dilation};
-  };
+  conv_ = depthwise_of(p);
   conv_.input_type = p.input_type;
   conv_.type = p.precision.type;
   conv_.scale = scales_.scale();
   conv_.zero_point = scales_.zero_point();
-  conv_.images = p.input[0];
-  conv_.channels = p.output[3];
-  conv_.height = axis(1, p.height);
-  conv_.width = axis(2, p.width);
-  conv_.min = p.min;
-  conv_.max = p.max;
   packs_weight_ = p.packs_weight;
   multiplier_ = p.input[3] == 0 ? 1 : p.output[3] / p.input[3];
   const size_t repeated = multiplier_ == 1 ? 0 : p.input.numel(0, 3) * p.output[3] * sizeof(float);
@@ -208,11 +220,6 @@ void DepthwiseConv::repeat_channels(const KernelArguments& arguments, float* to)
   multiplier_ == 2 ? repeat(std::integral_constant<size_t, 2>()) : repeat(multiplier_);
 }
 
-size_t DepthwiseConv::rows_at_once() const {
-  const size_t taps = conv_.height.kernel * conv_.width.kernel;
-  return kDepthwiseGrain / (conv_.width.output * conv_.channels * taps + 1) + 1;
-}
-
 void DepthwiseConv::run(const KernelArguments& arguments) {
   if (conv_.channels == 0) {
     return;
@@ -220,7 +227,7 @@ void DepthwiseConv::run(const KernelArguments& arguments) {
   const Depthwise conv = prepare(arguments);
   float* const output = arguments.output<float>(0);
   const size_t line = conv.width.output * conv.channels;
-  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(), [&](size_t begin, size_t end) {
+  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(conv), [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
       row_(conv, row, output + row * line);
     }
@@ -236,7 +243,7 @@ void DepthwiseConv::run_into(const KernelArguments& arguments, void* scratch, co
     return;
   }
   const Depthwise conv = prepare(arguments);
-  const size_t rows = conv.images * conv.height.output, grain = rows_at_once();
+  const size_t rows = conv.images * conv.height.output, grain = rows_at_once(conv);
   const size_t line = conv.width.output * conv.channels;
   parallel_for_with_thread(arguments.pool, (rows + grain - 1) / grain, [&](size_t thread, size_t i) {
     float* const output = reinterpret_cast<float*>(static_cast<char*>(scratch) + thread * tail_bytes(1));
@@ -268,6 +275,43 @@ void DepthwiseConv::run_strip(const KernelArguments& arguments, const Strip& str
   for (size_t row = strip.rows.begin; row < strip.rows.end; ++row) {
     row_(conv, row, strip.output + (row - strip.rows.begin) * line);
   }
+}
+
+bool GroupedConv::has(const ConvParameters& p) {
+  return !p.transposed && p.packs_weight && p.groups * p.weight[3] == p.output[3] && has_grouped_row(depthwise_of(p));
+}
+
+std::optional<std::string> GroupedConv::packed_layout(const ConvParameters& /*p*/, size_t i) {
+  return i == 1 ? std::optional<std::string>("taps, channels of a group, channels") : std::nullopt;
+}
+
+size_t GroupedConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
+  return p.weight.numel() * sizeof(float);
+}
+
+Status GroupedConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
+  const float* const from = static_cast<const float*>(original);
+  pack_grouped(from, p.weight[0], p.weight[1] * p.weight[2], p.weight[3], static_cast<float*>(packed));
+  return {};
+}
+
+size_t GroupedConv::reshape(const ConvParameters& p, size_t /*num_threads*/) {
+  conv_ = depthwise_of(p);
+  return 0;
+}
+
+void GroupedConv::run(const KernelArguments& arguments) {
+  Depthwise conv = conv_;
+  conv.input = arguments.input<float>(0);
+  conv.weight = arguments.input<float>(1);
+  conv.bias = arguments.input<float>(2);
+  float* const output = arguments.output<float>(0);
+  const size_t line = conv.width.output * conv.channels;
+  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(conv), [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      row_(conv, row, output + row * line);
+    }
+  });
 }
 
 } // namespace executorch::backends::et_xnnpack

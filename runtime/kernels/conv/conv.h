@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "depthwise.h"
+#include "grouped.h"
 #include "runtime/base/shape.h"
 #include "runtime/kernels/common/arguments.h"
 #include "runtime/kernels/common/strip.h"
@@ -85,13 +86,29 @@ class DepthwiseConv {
   Depthwise prepare(const KernelArguments& arguments) const;
   size_t weight_bytes() const;
   void repeat_channels(const KernelArguments& arguments, float* to) const;
-  size_t rows_at_once() const;
 
   ChannelScales scales_;
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;
   bool packs_weight_ = true;
   size_t multiplier_ = 1; // channels out of each group
+};
+
+// In groups of few channels, as many out as in, with a constant weight of Float32, not transposed.
+class GroupedConv {
+ public:
+  // Whether kernels made now take it.
+  static bool has(const ConvParameters& parameters);
+  static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
+  static size_t packed_bytes(const ConvParameters& parameters, size_t i);
+  static Status pack(const ConvParameters& parameters, size_t i, const void* original, void* packed);
+
+  size_t reshape(const ConvParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  const DepthwiseRow row_ = choose_grouped_row();
+  Depthwise conv_;
 };
 
 } // namespace executorch::backends::et_xnnpack

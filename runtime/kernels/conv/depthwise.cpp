@@ -2,7 +2,6 @@
 #include "depthwise.h"
 
 #include <algorithm>
-#include <iterator>
 #include <type_traits>
 
 #include "runtime/kernels/simd/reduced_float.h"
@@ -13,93 +12,19 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "runtime/kernels/gemm/low_precision_weight-inl.h"
-#include "runtime/kernels/simd/vector-inl.h"
+#include "image_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-// The most pixels at once: each weight loaded serves them all.
-#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
-constexpr size_t kPixels = 12;
-#else
-constexpr size_t kPixels = 8;
-#endif
 constexpr size_t kEdgeVectors = 4;
-constexpr size_t kMinRun = 4; // pixels
 // For the oldest vectors of x86 it is much code.
 constexpr bool kHasRuns = kLanes >= 8 || HWY_ARCH_ARM_A64;
 
 bool has_runs(const Depthwise::Axis& width) {
   const bool has_stride = width.stride == 1 || (width.stride == 2 && width.kernel < 7);
   return kHasRuns && (width.kernel == 3 || width.kernel == 5 || width.kernel == 7) && has_stride && width.dilation == 1;
-}
-
-// Whether each window has a pixel of the image.
-bool sees_image(const Depthwise::Axis& axis) {
-  return axis.padding < axis.kernel && (axis.output - 1) * axis.stride < axis.input + axis.padding;
-}
-
-struct Taps {
-  size_t begin, end;
-};
-
-// The taps of a window that are inside the input if the first one lies at `origin`.
-Taps taps_inside(const Depthwise::Axis& axis, ptrdiff_t origin) {
-  const ptrdiff_t dilation = static_cast<ptrdiff_t>(axis.dilation);
-  const ptrdiff_t kernel = static_cast<ptrdiff_t>(axis.kernel);
-  const ptrdiff_t size = static_cast<ptrdiff_t>(axis.input);
-  const ptrdiff_t begin = origin >= 0 ? 0 : std::min((-origin + dilation - 1) / dilation, kernel);
-  const ptrdiff_t end = origin >= size ? 0 : std::min((size - origin + dilation - 1) / dilation, kernel);
-  return {static_cast<size_t>(begin), static_cast<size_t>(std::max(begin, end))};
-}
-
-ptrdiff_t origin_of(const Depthwise::Axis& axis, size_t position) {
-  return static_cast<ptrdiff_t>(position * axis.stride) - static_cast<ptrdiff_t>(axis.padding);
-}
-
-template <typename Image, bool kPartial>
-HWY_INLINE Vector load(const typename Image::Element* x, size_t count) {
-  return kPartial ? Image().load(x, count) : Image().load(x);
-}
-
-// A vector of channels, from `channel` on, of kCount neighbouring pixels: what their sums begin with.
-template <size_t kCount, bool kPartial>
-HWY_INLINE void begin_sums(const Depthwise& conv, size_t channel, Vector (&sum)[kCount]) {
-  const bool has_bias = conv.bias != nullptr && conv.scale == nullptr;
-  const Vector first =
-      has_bias ? load<FromFloat32, kPartial>(conv.bias + channel, conv.channels - channel) : hn::Zero(kFloats);
-  HWY_UNROLL(12)
-  for (size_t i = 0; i < kCount; ++i) {
-    sum[i] = first;
-  }
-}
-
-// Finishes and stores them.
-template <size_t kCount, bool kPartial>
-HWY_INLINE void store_sums(const Depthwise& conv, Vector (&sum)[kCount], size_t channel, float* output) {
-  const size_t channels = conv.channels, left = channels - channel;
-  const Vector min = hn::Set(kFloats, conv.min), max = hn::Set(kFloats, conv.max);
-  if (conv.scale != nullptr) {
-    const Vector scale = load<FromFloat32, kPartial>(conv.scale + channel, left);
-    const Vector bias =
-        conv.bias == nullptr ? hn::Zero(kFloats) : load<FromFloat32, kPartial>(conv.bias + channel, left);
-    HWY_UNROLL(12)
-    for (size_t i = 0; i < kCount; ++i) {
-      sum[i] = hn::MulAdd(sum[i], scale, bias);
-    }
-  }
-  float* to = output + channel;
-  HWY_UNROLL(12)
-  for (size_t i = 0; i < kCount; ++i, to += channels) {
-    const Vector y = clamped(sum[i], min, max);
-    if (kPartial) {
-      hn::StoreN(y, kFloats, to, left);
-    } else {
-      hn::StoreU(y, kFloats, to);
-    }
-  }
 }
 
 // kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial
@@ -192,19 +117,6 @@ HWY_NOINLINE void convolve_run(
   store_sums<kCount, false>(conv, sum, channel, output);
 }
 
-// What all pixels of one row of the output have in common.
-template <typename Element>
-struct OutputRow {
-  const Depthwise& conv;
-  const Element* input; // where tap (0, 0) of the window of column 0 would be without padding
-  Taps taps;
-  float* output;
-
-  const Element* input_at(size_t column) const {
-    return input + origin_of(conv.width, column) * static_cast<ptrdiff_t>(conv.channels);
-  }
-};
-
 // Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
 template <typename Image, typename Weights, size_t kCount, size_t N>
 void convolve_inner(
@@ -225,36 +137,14 @@ void convolve_inner(
 
 // All columns, at least kMinRun, for whole vectors of channels.
 template <typename Image, typename Weights, size_t kKernel, size_t kStride>
-void convolve_runs(const OutputRow<typename Image::Element>& row, size_t channels_end) {
-  using ConvolveRun = void (*)(const Depthwise&, const typename Image::Element*, Taps, Taps, size_t, float*);
-  struct Run {
-    size_t count;
-    ConvolveRun convolve;
-  };
-  static constexpr Run kRuns[] = {
+void convolve_columns(const OutputRow<typename Image::Element>& row, size_t channels_end) {
+  static constexpr ColumnRun<typename Image::Element> kRuns[] = {
       {kPixels, convolve_run<Image, Weights, kPixels, kKernel, kStride>},
       {8, convolve_run<Image, Weights, 8, kKernel, kStride>},
       {7, convolve_run<Image, Weights, 7, kKernel, kStride>}, // that wide are the last images of many models
       {6, convolve_run<Image, Weights, 6, kKernel, kStride>},
       {kMinRun, convolve_run<Image, Weights, kMinRun, kKernel, kStride>}};
-  const size_t columns = row.conv.width.output;
-  for (size_t begin = 0; begin < columns;) {
-    const size_t left = columns - begin;
-    // The last one overlaps those before, if there is none that leaves enough.
-    const Run* run = std::find_if(std::begin(kRuns), std::end(kRuns), [left](const Run& r) {
-      return r.count == left || r.count + kMinRun <= left;
-    });
-    run = run == std::end(kRuns) ? run - 1 : run;
-    const size_t column = std::min(begin, columns - run->count);
-    Depthwise::Axis seen = row.conv.width; // as one window
-    seen.kernel = (run->count - 1) * kStride + kKernel;
-    const Taps inside = taps_inside(seen, origin_of(row.conv.width, column));
-    float* const output = row.output + column * row.conv.channels;
-    for (size_t channel = 0; channel < channels_end; channel += kLanes) {
-      run->convolve(row.conv, row.input_at(column), row.taps, inside, channel, output);
-    }
-    begin = column + run->count;
-  }
+  convolve_runs<kKernel, kStride>(row, kRuns, channels_end);
 }
 
 // Whether it has done so.
@@ -269,11 +159,11 @@ bool try_runs(const OutputRow<typename Image::Element>& row, size_t channels_end
       constexpr size_t kStride = decltype(stride)::value;
       if constexpr (kStride == 1) {
         if (width.kernel == 7) {
-          return convolve_runs<Image, Weights, 7, kStride>(row, channels_end);
+          return convolve_columns<Image, Weights, 7, kStride>(row, channels_end);
         }
       }
-      width.kernel == 3 ? convolve_runs<Image, Weights, 3, kStride>(row, channels_end)
-                        : convolve_runs<Image, Weights, 5, kStride>(row, channels_end);
+      width.kernel == 3 ? convolve_columns<Image, Weights, 3, kStride>(row, channels_end)
+                        : convolve_columns<Image, Weights, 5, kStride>(row, channels_end);
     };
     width.stride == 1 ? run(std::integral_constant<size_t, 1>()) : run(std::integral_constant<size_t, 2>());
     return true;
@@ -300,14 +190,9 @@ void convolve_pixel(const OutputRow<typename Image::Element>& row, size_t column
 
 template <typename Image, typename Weights>
 void convolve_row(const Depthwise& conv, size_t index, float* output) {
-  const Depthwise::Axis &height = conv.height, &width = conv.width;
+  const Depthwise::Axis& width = conv.width;
   const size_t channels = conv.channels;
-  const ptrdiff_t top = origin_of(height, index % height.output);
-  using Element = typename Image::Element;
-  const Element* image =
-      static_cast<const Element*>(conv.input) + index / height.output * height.input * width.input * channels;
-  const OutputRow<Element> row{
-      conv, image + top * static_cast<ptrdiff_t>(width.input * channels), taps_inside(height, top), output};
+  const OutputRow<typename Image::Element> row = output_row<typename Image::Element>(conv, index, output);
 
   // Pixels [begin, end) see whole rows of taps.
   const size_t reach = (width.kernel - 1) * width.dilation + 1;

@@ -8,7 +8,7 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A convolution of each channel by itself, NHWC.
+// A convolution of each channel by itself, NHWC, or of each group of few channels (grouped.h).
 struct Depthwise {
   struct Axis {
     size_t input, output; // sizes
@@ -16,10 +16,11 @@ struct Depthwise {
   };
 
   size_t images = 0, channels = 0;
+  size_t group = 1; // channels in and out of each group
   Axis height{}, width{};
   const void* input = nullptr;
   DType input_type = DType::Float32; // this, or `type` if that is Float16 or BFloat16
-  const void* weight = nullptr; // [height.kernel * width.kernel, channels]
+  const void* weight = nullptr; // [height.kernel * width.kernel, group, channels]
   DType type = DType::Float32; // of the weight: this, Float16, BFloat16 or Int8
   const float* scale = nullptr; // of the weights of each channel; null unless of integers
   const float* zero_point = nullptr; // likewise

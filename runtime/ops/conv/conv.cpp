@@ -346,6 +346,9 @@ Choice choose_float32_conv2d(const NodeContext& node, Choice xnnpack) {
   if (is_multiplied_depthwise(node)) {
     return Choice::kernel(make_depthwise_conv2d, "XNNPACK multiplies one channel of the image at a time.").leading();
   }
+  if (GroupedConv::has(conv2d_parameters(node))) {
+    return Choice::kernel(make_grouped_conv2d, "XNNPACK's vectors have more columns than a group has channels.");
+  }
   if (is_pixel_product(node)) {
     const MakeKernel make = xnnpack.make;
     return std::move(xnnpack).in_strips(make, /*with_window=*/false);

@@ -38,6 +38,9 @@ inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpos
 inline constexpr auto make_conv2d_by_tap = make_kernel_of<PackedConv, conv2d_parameters_by_tap>;
 inline constexpr auto make_packed_conv_transpose2d = make_kernel_of<PackedConv, conv_transpose2d_parameters>;
 
+// REQUIRES: GroupedConv::has() the parameters
+inline constexpr auto make_grouped_conv2d = make_kernel_of<GroupedConv, conv2d_parameters>;
+
 // In tiles of kTile x kTile. REQUIRES: choose_winograd_tile() takes the node's parameters
 template <size_t kTile>
 WinogradParameters winograd_parameters(const NodeContext& node) {

@@ -46,17 +46,6 @@ bool floats_match(const Tensor& actual, const Tensor& expected, Tolerance tolera
   return true;
 }
 
-bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
-  switch (expected.type.dtype) {
-    case DType::Float32:
-      return floats_match<float>(actual, expected, tolerance);
-    case DType::Float64:
-      return floats_match<double>(actual, expected, tolerance);
-    default:
-      return actual.bytes == expected.bytes;
-  }
-}
-
 // An input of Float32 in the 16 bits in which the kernel packs it; null if that is not so.
 std::unique_ptr<GuardedBuffer> reduced_for(const TestedKernel& kernel, size_t i, const Tensor& input, bool at_end) {
   const DType type = kernel.packed_from(i);
@@ -207,6 +196,17 @@ Tensor narrowed(const Tensor& x, DType type) {
   Tensor y(type, x.shape());
   narrow(type, x.data<float>(), y.data<uint16_t>(), x.numel());
   return y;
+}
+
+bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance) {
+  switch (expected.type.dtype) {
+    case DType::Float32:
+      return floats_match<float>(actual, expected, tolerance);
+    case DType::Float64:
+      return floats_match<double>(actual, expected, tolerance);
+    default:
+      return actual.bytes == expected.bytes;
+  }
 }
 
 void for_each_isa(const std::function<void()>& function, Isas isas) {

@@ -213,6 +213,9 @@ struct Tolerance {
   float relative = 0;
 };
 
+// Whether it does; the test fails, and says where, if not.
+bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance);
+
 // Which instruction sets of those that this CPU has: each of our kernels', with the best instructions for bfloat16 that go
 // with it; each of those with all instructions for bfloat16; or only those that have some. Or also that of files that are
 // compiled for AVX512-VNNI.

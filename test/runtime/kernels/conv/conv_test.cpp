@@ -149,6 +149,17 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
     p.packs_weight = true;
   }
 
+  if (!o.transposed) {
+    for_each_isa([&] {
+      for (const size_t threads : {0, 3}) {
+        if (GroupedConv::has(p)) {
+          const Tensor found = run_kernel(plain_case<GroupedConv>(p, {x, w, bias}, {y.type}, {1}), threads);
+          EXPECT_TRUE(matches(found, y, tolerance));
+        }
+      }
+    });
+  }
+
   // Weights of low precision.
   const auto low_precision_case = [&](const Tensor& image, const Tensor& weight) {
     return depthwise ? plain_case<DepthwiseConv>(p, {image, weight, bias}, {y.type}, {1})
@@ -264,6 +275,23 @@ TEST(DepthwiseConv, Runs) {
       }
     }
   }
+}
+
+TEST(GroupedConv, Runs) {
+  for (const size_t group : {2, 4, 8, 16}) {
+    for (const size_t stride : {1, 2}) {
+      for (const size_t width : {1, 2, 3, 4, 5, 7, 9, 14, 23}) {
+        SCOPED_TRACE(width);
+        check({2, 5, width, 32}, {32, 3, 3, group}, options(stride, 1 + width % 3, 1, 32 / group));
+      }
+    }
+  }
+  Options o = options(1, 1, 1, 8);
+  o.dilation.height = 2;
+  o.padding = {2, 0, 1, 4}; // a window in the padding alone
+  o.bias = false;
+  o.clamp = Clamp{-1, 2};
+  check({1, 6, 9, 32}, {32, 3, 3, 4}, o);
 }
 
 TEST(TransposedConv, Windows) {
