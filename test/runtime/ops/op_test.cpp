@@ -304,6 +304,14 @@ std::vector<float> run_on_any_threads(const OpCase& op, bool float16) {
   return result;
 }
 
+void expect_agreement_in_float16(const OpCase& op) {
+  if (Cpu::get().float16) {
+    expect_agreement(op);
+  } else {
+    EXPECT_FALSE(op.in_xnnpack());
+  }
+}
+
 void expect_agreement(const OpCase& op, float tolerance) {
   if (op.lacks_part()) {
     return; // nobody has it computed by XNNPACK

@@ -107,6 +107,8 @@ void expect_refused(const OpCase& op, const std::string& part);
 // Expects XNNPACK to run the case and to agree with the kernel, NaN with NaN; in float16 where it has
 // that, if float16 holds the numbers. Expects nothing of one that lacks a part of ours for the case.
 void expect_agreement(const OpCase& op, float tolerance = 1e-5f);
+// The same of a case that XNNPACK runs in float16 alone, because a kernel of ours is faster in float32.
+void expect_agreement_in_float16(const OpCase& op);
 // Expects values that differ by `tolerance * max(1, |expected|)` at most, NaN only for NaN.
 void expect_close(const std::vector<float>& actual, const std::vector<float>& expected, float tolerance);
 
