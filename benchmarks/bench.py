@@ -194,7 +194,7 @@ def measure(model: str, names: list[str], folder: Path, threads: int, arguments)
                 break
             for name in order:
                 row[name]["samples"] += workers[name].time(2, arguments.calls)
-            order.append(order.pop(0))
+            order = [*order[1:], *order[:1]]
     finally:
         for worker in workers.values():
             worker.close()

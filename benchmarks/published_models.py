@@ -35,17 +35,25 @@ TIMM = {  # and the size of the image
 TORCHVISION = ("densenet121", "efficientnet_b0", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1", "swin_v2_t")
 
 
+def _prepare() -> None:
+    """Makes torchvision importable beside a PyTorch for CPUs; timm imports it, too."""
+    folder = str(Path(__file__).resolve().parent.parent / "test" / "zoo")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    import libraries
+
+    libraries.prepare()
+
+
 def _timm(name: str) -> nn.Module:
+    _prepare()
     import timm
 
     return timm.create_model(name, pretrained=False, exportable=True)
 
 
 def _torchvision(name: str, **options) -> nn.Module:
-    sys.path.append(str(Path(__file__).resolve().parent.parent / "test" / "zoo"))
-    import libraries
-
-    libraries.prepare()
+    _prepare()
     from torchvision.models import get_model
 
     return get_model(name, weights=None, **options)

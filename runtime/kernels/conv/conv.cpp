@@ -61,7 +61,7 @@ float seen_share(const ConvParameters& p) {
       const auto [first, end] = positions_seeing(axis, tap, p.input[i]);
       seen += std::max(std::min(end, p.output[i]), first) - first;
     }
-    return static_cast<float>(seen) / static_cast<float>(p.weight[i] * p.output[i] + 1);
+    return static_cast<float>(seen) / static_cast<float>(std::max<size_t>(p.weight[i] * p.output[i], 1));
   };
   return share_of(p.height, 1) * share_of(p.width, 2);
 }

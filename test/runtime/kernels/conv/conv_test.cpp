@@ -233,6 +233,22 @@ TEST(Conv, Groups) {
   check({1, 5, 6, 3}, {6, 3, 3, 1}, options(1, 1, 1, 3)); // two outputs for each channel
 }
 
+TEST(Conv, ShareOfTapsThatSeeTheImage) {
+  ConvParameters p;
+  p.input = p.output = {1, 1, 1, 8};
+  p.weight = {8, 1, 1, 8};
+  EXPECT_EQ(seen_share(p), 1);
+  p.input = p.output = {1, 4, 1, 8};
+  p.weight = {8, 3, 1, 8};
+  p.height = {1, 1, 1};
+  EXPECT_FLOAT_EQ(seen_share(p), 10 / 12.0f);
+  p.height = {1, 4, 4};
+  EXPECT_FLOAT_EQ(seen_share(p), 1 / 3.0f);
+  p.output = {1, 2, 1, 8};
+  p.height = {2, 2, 2}; // rows 0 and 2 of the image, the middle tap; the first one sees row 0, the last one row 2
+  EXPECT_FLOAT_EQ(seen_share(p), 4 / 6.0f);
+}
+
 TEST(Conv, ManyPixels) {
   check({1, 50, 60, 16}, {20, 5, 5, 16}, options(1, 2, 1));
 }
