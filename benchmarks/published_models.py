@@ -36,7 +36,7 @@ TORCHVISION = ("densenet121", "efficientnet_b0", "resnext50_32x4d", "shufflenet_
 
 
 def _prepare() -> None:
-    """Makes torchvision importable beside a PyTorch for CPUs; timm imports it, too."""
+    """Makes torchvision importable beside a PyTorch for CPUs; timm and transformers import it, too."""
     folder = str(Path(__file__).resolve().parent.parent / "test" / "zoo")
     if folder not in sys.path:
         sys.path.append(folder)
@@ -71,6 +71,7 @@ class Segmented(nn.Module):
 
 
 def deberta() -> nn.Module:
+    _prepare()
     from transformers import DebertaV2Config, DebertaV2Model
 
     config = DebertaV2Config(
@@ -90,12 +91,14 @@ def deberta() -> nn.Module:
 
 
 def wav2vec2() -> nn.Module:
+    _prepare()
     from transformers import Wav2Vec2Config, Wav2Vec2Model
 
     return Output(Wav2Vec2Model(Wav2Vec2Config()), ("input_values",))
 
 
 def swin2sr() -> nn.Module:
+    _prepare()
     from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution
 
     config = Swin2SRConfig(embed_dim=60, depths=[6] * 4, num_heads=[6] * 4, upsampler="pixelshuffledirect")
@@ -103,6 +106,7 @@ def swin2sr() -> nn.Module:
 
 
 def segformer() -> nn.Module:
+    _prepare()
     from transformers import SegformerConfig, SegformerForSemanticSegmentation
 
     return Output(SegformerForSemanticSegmentation(SegformerConfig(num_labels=150)), ("pixel_values",), "logits")

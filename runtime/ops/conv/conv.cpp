@@ -405,11 +405,12 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
 }
 
 // Whether pixels of the output see different taps, those of a phase the same ones, and PackedConv is faster than XNNPACK: it
-// multiplies all pixels of a phase by vectors of columns at once, XNNPACK row by row.
+// multiplies all pixels of a phase by vectors of columns at once, XNNPACK row by row. Where vectors are short XNNPACK's tiles
+// have so few pixels that rows fill them.
 bool has_wide_phases(const NodeContext& node) {
-  constexpr size_t kMinColumns = 16;
+  constexpr size_t kMinColumns = 16, kMinLanes = 8;
   const auto& attributes = node.attributes<schema::ConvTranspose2d>();
-  return (attributes.stride()->height() > 1 || attributes.stride()->width() > 1) &&
+  return (attributes.stride()->height() > 1 || attributes.stride()->width() > 1) && winograd_lanes() >= kMinLanes &&
       node.input(1).shape[0] / attributes.groups() >= kMinColumns && fits_packed<schema::ConvTranspose2d>(node);
 }
 
