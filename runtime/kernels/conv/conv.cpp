@@ -45,6 +45,16 @@ size_t rows_at_once(const Depthwise& conv) {
   return kDepthwiseGrain / (conv.width.output * conv.channels * taps + 1) + 1;
 }
 
+void compute_rows(const Depthwise& conv, DepthwiseRow compute, const KernelArguments& arguments) {
+  float* const output = arguments.output<float>(0);
+  const size_t line = conv.width.output * conv.channels;
+  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(conv), [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      compute(conv, row, output + row * line);
+    }
+  });
+}
+
 } // namespace
 
 std::pair<size_t, size_t> positions_seeing(const ConvParameters::Axis& axis, size_t tap, size_t input) {
@@ -225,13 +235,7 @@ void DepthwiseConv::run(const KernelArguments& arguments) {
     return;
   }
   const Depthwise conv = prepare(arguments);
-  float* const output = arguments.output<float>(0);
-  const size_t line = conv.width.output * conv.channels;
-  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(conv), [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row) {
-      row_(conv, row, output + row * line);
-    }
-  });
+  compute_rows(conv, row_, arguments);
 }
 
 size_t DepthwiseConv::tail_bytes(size_t num_threads) const {
@@ -305,13 +309,7 @@ void GroupedConv::run(const KernelArguments& arguments) {
   conv.input = arguments.input<float>(0);
   conv.weight = arguments.input<float>(1);
   conv.bias = arguments.input<float>(2);
-  float* const output = arguments.output<float>(0);
-  const size_t line = conv.width.output * conv.channels;
-  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(conv), [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row) {
-      row_(conv, row, output + row * line);
-    }
-  });
+  compute_rows(conv, row_, arguments);
 }
 
 } // namespace executorch::backends::et_xnnpack

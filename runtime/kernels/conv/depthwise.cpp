@@ -83,7 +83,6 @@ HWY_NOINLINE void convolve_run(
     Taps columns,
     size_t channel,
     float* output) {
-  constexpr size_t kSeen = (kCount - 1) * kStride + kKernel; // pixels
   const size_t channels = conv.channels;
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
   Vector sum[kCount];
@@ -92,27 +91,12 @@ HWY_NOINLINE void convolve_run(
       static_cast<const typename Weights::Element*>(conv.weight) + rows.begin * kKernel * channels + channel;
   input += static_cast<ptrdiff_t>(rows.begin) * row_step + static_cast<ptrdiff_t>(channel);
   for (size_t r = rows.begin; r < rows.end; ++r, weight += kKernel * channels, input += row_step) {
-    const auto* x = input;
     Vector w[kKernel];
     HWY_UNROLL(7)
     for (size_t c = 0; c < kKernel; ++c) {
       w[c] = Weights().load(weight + c * channels);
     }
-    HWY_UNROLL(32)
-    for (size_t j = 0; j < kSeen; ++j, x += channels) {
-      const bool is_before = j + 1 < kKernel && j < columns.begin;
-      const bool is_behind = kSeen < j + kKernel && j >= columns.end;
-      if (is_before || is_behind) {
-        continue;
-      }
-      const Vector pixel = Image().load(x);
-      HWY_UNROLL(7)
-      for (size_t c = 0; c < kKernel; ++c) {
-        if (j >= c && (j - c) % kStride == 0 && (j - c) / kStride < kCount) {
-          sum[(j - c) / kStride] = hn::MulAdd(pixel, w[c], sum[(j - c) / kStride]);
-        }
-      }
-    }
+    add_seen<kCount, kKernel, kStride>(Image(), input, channels, columns, w, sum);
   }
   store_sums<kCount, false>(conv, sum, channel, output);
 }
@@ -138,13 +122,8 @@ void convolve_inner(
 // All columns, at least kMinRun, for whole vectors of channels.
 template <typename Image, typename Weights, size_t kKernel, size_t kStride>
 void convolve_columns(const OutputRow<typename Image::Element>& row, size_t channels_end) {
-  static constexpr ColumnRun<typename Image::Element> kRuns[] = {
-      {kPixels, convolve_run<Image, Weights, kPixels, kKernel, kStride>},
-      {8, convolve_run<Image, Weights, 8, kKernel, kStride>},
-      {7, convolve_run<Image, Weights, 7, kKernel, kStride>}, // that wide are the last images of many models
-      {6, convolve_run<Image, Weights, 6, kKernel, kStride>},
-      {kMinRun, convolve_run<Image, Weights, kMinRun, kKernel, kStride>}};
-  convolve_runs<kKernel, kStride>(row, kRuns, channels_end);
+  const auto run = [](auto count) { return convolve_run<Image, Weights, decltype(count)::value, kKernel, kStride>; };
+  convolve_runs<kKernel, kStride>(row, run, channels_end);
 }
 
 // Whether it has done so.

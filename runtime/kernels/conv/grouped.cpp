@@ -32,17 +32,26 @@ HWY_INLINE auto first_lanes(const Depthwise& conv) {
   return hn::Sub(lanes, hn::And(lanes, hn::Set(integers, static_cast<int32_t>(conv.group) - 1)));
 }
 
-// Which lanes to take for channel k of each group.
-template <typename Lanes>
-HWY_INLINE auto places(Lanes first, size_t k) {
-  return hn::IndicesFromVec(kFloats, hn::Add(first, hn::Set(hn::DFromV<Lanes>(), static_cast<int32_t>(k))));
-}
+// Loads pixels with channel k of its group in each lane.
+class GroupLanes {
+  using Integers = hn::RebindToSigned<Floats>;
+
+ public:
+  HWY_INLINE GroupLanes(hn::Vec<Integers> first, size_t k)
+      : places_(hn::IndicesFromVec(kFloats, hn::Add(first, hn::Set(Integers(), static_cast<int32_t>(k))))) {}
+
+  HWY_INLINE Vector load(const float* x) const {
+    return hn::TableLookupLanes(hn::LoadU(kFloats, x), places_);
+  }
+
+ private:
+  decltype(hn::IndicesFromVec(kFloats, hn::Vec<Integers>())) places_;
+};
 
 // A run of pixels, as ColumnRun has it.
 template <size_t kCount, size_t kStride>
 HWY_NOINLINE void convolve_groups(
     const Depthwise& conv, const float* input, Taps rows, Taps columns, size_t channel, float* output) {
-  constexpr size_t kSeen = (kCount - 1) * kStride + kKernel; // pixels
   const size_t channels = conv.channels, tap_step = conv.group * channels;
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
   const auto first = first_lanes(conv);
@@ -52,28 +61,12 @@ HWY_NOINLINE void convolve_groups(
   input += static_cast<ptrdiff_t>(rows.begin) * row_step + static_cast<ptrdiff_t>(channel);
   for (size_t r = rows.begin; r < rows.end; ++r, weight += kKernel * tap_step, input += row_step) {
     for (size_t k = 0; k < conv.group; ++k) {
-      const auto place = places(first, k);
       Vector w[kKernel];
       HWY_UNROLL(3)
       for (size_t c = 0; c < kKernel; ++c) {
         w[c] = hn::LoadU(kFloats, weight + c * tap_step + k * channels);
       }
-      const float* x = input;
-      HWY_UNROLL(32)
-      for (size_t j = 0; j < kSeen; ++j, x += channels) {
-        const bool is_before = j + 1 < kKernel && j < columns.begin;
-        const bool is_behind = kSeen < j + kKernel && j >= columns.end;
-        if (is_before || is_behind) {
-          continue;
-        }
-        const Vector pixel = hn::TableLookupLanes(hn::LoadU(kFloats, x), place);
-        HWY_UNROLL(3)
-        for (size_t c = 0; c < kKernel; ++c) {
-          if (j >= c && (j - c) % kStride == 0 && (j - c) / kStride < kCount) {
-            sum[(j - c) / kStride] = hn::MulAdd(pixel, w[c], sum[(j - c) / kStride]);
-          }
-        }
-      }
+      add_seen<kCount, kKernel, kStride>(GroupLanes(first, k), input, channels, columns, w, sum);
     }
   }
   store_sums<kCount, false>(conv, sum, channel, output);
@@ -81,13 +74,8 @@ HWY_NOINLINE void convolve_groups(
 
 template <size_t kStride>
 void convolve_columns(const OutputRow<float>& row) {
-  static constexpr ColumnRun<float> kRuns[] = {
-      {kPixels, convolve_groups<kPixels, kStride>},
-      {8, convolve_groups<8, kStride>},
-      {7, convolve_groups<7, kStride>}, // that wide are the last images of many models
-      {6, convolve_groups<6, kStride>},
-      {kMinRun, convolve_groups<kMinRun, kStride>}};
-  convolve_runs<kKernel, kStride>(row, kRuns, row.conv.channels);
+  const auto run = [](auto count) { return convolve_groups<decltype(count)::value, kStride>; };
+  convolve_runs<kKernel, kStride>(row, run, row.conv.channels);
 }
 
 // One pixel, of which some taps or all may lie in the padding.
@@ -105,7 +93,7 @@ void convolve_pixel(const OutputRow<float>& row, size_t column, size_t channel) 
       const float* const weight =
           static_cast<const float*>(conv.weight) + (r * kKernel + c) * conv.group * channels + channel;
       for (size_t k = 0; k < conv.group; ++k) {
-        const Vector pixel = hn::TableLookupLanes(hn::LoadU(kFloats, x), places(first, k));
+        const Vector pixel = GroupLanes(first, k).load(x);
         sum[0] = hn::MulAdd(pixel, hn::LoadU(kFloats, weight + k * channels), sum[0]);
       }
     }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 
 #include <hwy/highway.h>
 
@@ -120,6 +121,34 @@ OutputRow<Element> output_row(const Depthwise& conv, size_t index, float* output
   return {conv, image + top * static_cast<ptrdiff_t>(line), taps_inside(height, top), output};
 }
 
+// Adds what one row of windows of kKernel columns sees to the sums of one vector of channels of kCount neighbouring pixels.
+// Each pixel that they see, from `x` on, is loaded once, by image.load(), if it is among `columns`.
+template <size_t kCount, size_t kKernel, size_t kStride, typename Image, typename Element>
+HWY_INLINE void add_seen(
+    const Image& image,
+    const Element* x,
+    size_t channels,
+    Taps columns,
+    const Vector (&weight)[kKernel],
+    Vector (&sum)[kCount]) {
+  constexpr size_t kSeen = (kCount - 1) * kStride + kKernel;
+  HWY_UNROLL(32)
+  for (size_t j = 0; j < kSeen; ++j, x += channels) {
+    const bool is_before = j + 1 < kKernel && j < columns.begin;
+    const bool is_behind = kSeen < j + kKernel && j >= columns.end;
+    if (is_before || is_behind) {
+      continue;
+    }
+    const Vector pixel = image.load(x);
+    HWY_UNROLL(7)
+    for (size_t c = 0; c < kKernel; ++c) {
+      if (j >= c && (j - c) % kStride == 0 && (j - c) / kStride < kCount) {
+        sum[(j - c) / kStride] = hn::MulAdd(pixel, weight[c], sum[(j - c) / kStride]);
+      }
+    }
+  }
+}
+
 // Neighbouring pixels of one vector of channels, from the channel on, whose windows begin at the input side by side. Of the
 // pixels that they see only `columns` are inside of the image, among them one of each window.
 template <typename Element>
@@ -128,9 +157,15 @@ struct ColumnRun {
   void (*convolve)(const Depthwise& conv, const Element* input, Taps rows, Taps columns, size_t channel, float* output);
 };
 
-// All columns, at least kMinRun, for whole vectors of channels, in runs of which the last is the shortest, of kMinRun.
-template <size_t kKernel, size_t kStride, typename Element, size_t kCount>
-void convolve_runs(const OutputRow<Element>& row, const ColumnRun<Element> (&runs)[kCount], size_t channels_end) {
+// All columns, at least kMinRun, for whole vectors of channels. `convolve` gives the function for a number of pixels.
+template <size_t kKernel, size_t kStride, typename Element, typename Convolve>
+void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, size_t channels_end) {
+  const ColumnRun<Element> runs[] = {
+      {kPixels, convolve(std::integral_constant<size_t, kPixels>())},
+      {8, convolve(std::integral_constant<size_t, 8>())},
+      {7, convolve(std::integral_constant<size_t, 7>())}, // that wide are the last images of many models
+      {6, convolve(std::integral_constant<size_t, 6>())},
+      {kMinRun, convolve(std::integral_constant<size_t, kMinRun>())}};
   const size_t columns = row.conv.width.output;
   for (size_t begin = 0; begin < columns;) {
     const size_t left = columns - begin;

@@ -9,8 +9,15 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
+// Gives each test the same numbers, whichever ran before.
 std::mt19937& generator() {
-  static std::mt19937 engine(7);
+  static std::mt19937 engine;
+  static const ::testing::TestInfo* user = nullptr;
+  const ::testing::TestInfo* const current = ::testing::UnitTest::GetInstance()->current_test_info();
+  if (current != user) {
+    engine.seed(7);
+    user = current;
+  }
   return engine;
 }
 
