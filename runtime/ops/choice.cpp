@@ -3,12 +3,17 @@
 
 #include "runtime/kernels/conv/int8_depthwise.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
+#include "runtime/kernels/gemm/block_product.h"
 #include "runtime/xnnpack/library.h"
 
 namespace executorch::backends::et_xnnpack {
 const Cpu& Cpu::get() {
   static const Cpu cpu{
-      xnnpack_has_float16(), xnnpack_can_quantize_rows(), has_bfloat16_product(), Int8DepthwiseConv::is_fast()};
+      xnnpack_has_float16(),
+      xnnpack_can_quantize_rows(),
+      has_bfloat16_product(),
+      Int8DepthwiseConv::is_fast(),
+      has_fast_block_product()};
   return cpu;
 }
 

@@ -20,10 +20,14 @@ struct Cpu {
   bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
   bool bfloat16 = false; // our kernels multiply BFloat16 faster than Float32
   bool int8_sums = false; // our kernels have instructions that add up products of Int8
+  bool float32_blocks = false; // our products of Float32 in blocks are faster than XNNPACK's
 
   // Of this process.
   static const Cpu& get();
 };
+
+// Why products are in blocks (block_product.h).
+constexpr const char* kInBlocks = "Blocks of rows and of depth stay in this CPU's second-level cache.";
 
 struct ChoiceOptions {
   bool xnnpack = true; // false: operands may be empty, which XNNPACK does not take

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/base/caches.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -247,7 +248,8 @@ LowPrecisionProduct PackedConv::product_of(const ConvPhase& row, const ConvPhase
   product.rows = pixels_of(row, column);
   product.x_stride = sees_image(row, column) ? parameters_.input[3] : product.depth;
   if (!is_image_) {
-    product.rows = std::min(product.rows, std::max(kMinPixels, kPatchFloats / product.depth));
+    const size_t floats = product.precision.in_blocks ? Caches::get().l2 / (2 * sizeof(float)) : kPatchFloats;
+    product.rows = std::min(product.rows, std::max(kMinPixels, floats / product.depth));
   }
   return product;
 }

@@ -18,7 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-// c[r][j] (+)= sum over k of a[r * a_stride + k] * b[k * N vectors + j] for R rows of N vectors.
+// c[r][j] (+)= sum over k of a[r * a_stride + k] * b[k * N vectors + j] for R rows of N vectors. Meanwhile what is at `next`
+// is fetched into the second-level cache, `next_stride` bytes further on for each k.
 template <size_t R, size_t N>
 HWY_NOINLINE void multiply_rows(
     const float* HWY_RESTRICT a,
@@ -27,7 +28,9 @@ HWY_NOINLINE void multiply_rows(
     size_t depth,
     bool adds,
     float* HWY_RESTRICT c,
-    size_t c_stride) {
+    size_t c_stride,
+    const char* next,
+    size_t next_stride) {
   Vector sum[R][N];
   HWY_UNROLL(16)
   for (size_t r = 0; r < R; ++r) {
@@ -37,6 +40,8 @@ HWY_NOINLINE void multiply_rows(
     }
   }
   for (size_t k = 0; k < depth; ++k) {
+    __builtin_prefetch(next, 0, 2);
+    next += next_stride;
     Vector row[N];
     HWY_UNROLL(2)
     for (size_t n = 0; n < N; ++n) {
@@ -62,7 +67,7 @@ HWY_NOINLINE void multiply_rows(
   }
 }
 
-using MultiplyRows = void (*)(const float*, size_t, const float*, size_t, bool, float*, size_t);
+using MultiplyRows = void (*)(const float*, size_t, const float*, size_t, bool, float*, size_t, const char*, size_t);
 
 template <size_t N, size_t... kCounts>
 const MultiplyRows* rows_table(std::index_sequence<kCounts...>) {
@@ -104,7 +109,9 @@ void multiply_directly(const WinogradLayer& layer, const TilePlace& place, size_
             channels,
             /*adds=*/true,
             to + (i * layer.tile + j) * columns,
-            columns);
+            columns,
+            reinterpret_cast<const char*>(weight),
+            0);
       }
     }
   }
@@ -192,7 +199,10 @@ void multiply_tiles(
   const MultiplyRows* const multiply = rows_table(columns / kLanes);
   const size_t blocks = (count + kRows - 1) / kRows;
   for (size_t position = 0; position < W::kPositions; ++position) {
-    for (size_t block = 0; block < blocks; ++block) {
+    // The weights of the next position, panel or, behind the last one, those that were not transformed.
+    const char* next = reinterpret_cast<const char*>(weight + (position + 1) * columns * channels);
+    const size_t next_stride = columns * sizeof(float) / blocks;
+    for (size_t block = 0; block < blocks; ++block, next += next_stride * channels) {
       const size_t begin = count * block / blocks, end = count * (block + 1) / blocks;
       multiply[end - begin - 1](
           inputs + begin * input_stride + position * layer.input_stride(),
@@ -201,7 +211,9 @@ void multiply_tiles(
           channels,
           /*adds=*/false,
           products + begin * stride + position * columns,
-          stride);
+          stride,
+          next,
+          next_stride);
     }
   }
   for (size_t i = 0; i < count; ++i) {

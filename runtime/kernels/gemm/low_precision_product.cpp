@@ -6,6 +6,7 @@
 
 #include "bfloat16_panels.h"
 #include "bfloat16_product.h"
+#include "block_product.h"
 #include "fixed_point_product.h"
 #include "int8_product.h"
 #include "runtime/kernels/simd/reduced_float.h"
@@ -384,6 +385,9 @@ size_t low_precision_product_scratch(const LowPrecisionProduct& p, size_t num_th
   if (is_in_fixed_point(p.precision)) {
     return int8_product_scratch(p, num_threads);
   }
+  if (p.precision.in_blocks) {
+    return block_product_scratch(p);
+  }
   return widened_bytes(p) * num_threads + packed_bytes(p);
 }
 
@@ -397,6 +401,10 @@ void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthread
   }
   if (is_in_fixed_point(p.precision)) {
     multiply_int8(p, scratch, pool);
+    return;
+  }
+  if (p.precision.in_blocks) {
+    multiply_in_blocks(p, scratch, pool);
     return;
   }
   if (packed_bytes(p) > 0 && p.packed_rows == nullptr) {

@@ -52,6 +52,8 @@ struct LowPrecision {
   bool rounds_x = false;
   // Of a weight of Int8, of one matrix: x may be converted to fixed point. It is where the CPU has instructions for that.
   bool fixed_point = false;
+  // Of a weight of Float32: it is multiplied in blocks (block_product.h).
+  bool in_blocks = false;
 };
 
 // y[i][j] = clamp(bias[j] + sum over k of x[i][k] * w[j][k]) with a weight in panels of columns.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conv_kernel.h"
+#include "infer_conv.h"
 #include "xnnpack_conv.h"
 #include "runtime/kernels/conv/winograd_cost.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
@@ -12,64 +13,6 @@
 
 namespace executorch::backends::et_xnnpack {
 namespace {
-
-// Both ops: x [N, H, W, groups * IC], weight [groups * OC, KH, KW, IC], bias [groups * OC]?
-template <typename Attributes>
-Status check_conv(const NodeContext& node) {
-  const auto& attributes = node.attributes<Attributes>();
-  ETX_CHECK(
-      !attributes.dynamic_quantization() || (node.has_input(1) && node.input(1).quantization != nullptr),
-      InvalidProgram,
-      "dynamic quantization needs a weight that is quantized");
-  ETX_RETURN_IF_ERROR(node.check_operands(2, 1));
-  ETX_RETURN_IF_ERROR(node.check_float());
-  ETX_RETURN_IF_ERROR(check_clamp(attributes.clamp()));
-  ETX_CHECK(
-      attributes.stride() != nullptr && attributes.padding() != nullptr && attributes.dilation() != nullptr,
-      InvalidProgram,
-      "it has no stride, padding or dilation");
-  ETX_RETURN_IF_ERROR(check_rank(node, 0, 4));
-  ETX_RETURN_IF_ERROR(check_rank(node, 1, 4));
-  const Shape& x = node.input(0).shape;
-  const Shape& weight = node.input(1).shape;
-  const size_t groups = attributes.groups();
-  ETX_CHECK(
-      groups != 0 && weight.numel() != 0 && weight[0] % groups == 0 && x[3] % groups == 0 && x[3] / groups == weight[3],
-      InvalidProgram,
-      "input %s, weight %s and %zu groups do not match",
-      x.to_string().c_str(),
-      weight.to_string().c_str(),
-      groups);
-  ETX_CHECK(
-      weight[1] <= UINT32_MAX && weight[2] <= UINT32_MAX,
-      InvalidProgram,
-      "weight %s has too large a window",
-      weight.to_string().c_str());
-  return check_bias(node, 2, weight[0]);
-}
-
-// REQUIRES: check_conv passed
-template <typename Attributes>
-Window window_height(const NodeContext& node) {
-  const auto& attributes = node.attributes<Attributes>();
-  return {
-      static_cast<uint32_t>(node.input(1).shape[1]),
-      attributes.stride()->height(),
-      attributes.dilation()->height(),
-      attributes.padding()->top(),
-      attributes.padding()->bottom()};
-}
-
-template <typename Attributes>
-Window window_width(const NodeContext& node) {
-  const auto& attributes = node.attributes<Attributes>();
-  return {
-      static_cast<uint32_t>(node.input(1).shape[2]),
-      attributes.stride()->width(),
-      attributes.dilation()->width(),
-      attributes.padding()->left(),
-      attributes.padding()->right()};
-}
 
 // XNNPACK packs weights when it creates the operator, and counts channels in 32 bits.
 bool weights_fit_xnnpack(const NodeContext& node) {
@@ -110,20 +53,6 @@ bool is_direct_bfloat16(const NodeContext& node) {
   constexpr size_t kMinRun = 16;
   return has_bfloat16_product() && node.attributes<schema::Conv2d>().groups() == 1 &&
       BFloat16Conv::run_of(conv2d_parameters(node)) >= kMinRun;
-}
-
-Status infer_conv2d(const NodeContext& node, Span<TensorType> outputs) {
-  ETX_RETURN_IF_ERROR(check_conv<schema::Conv2d>(node));
-  const Window height = window_height<schema::Conv2d>(node);
-  const Window width = window_width<schema::Conv2d>(node);
-  ETX_RETURN_IF_ERROR(check_window(height));
-  ETX_RETURN_IF_ERROR(check_window(width));
-  const Shape& x = node.input(0).shape;
-  Shape y{x[0], 0, 0, node.input(1).shape[0]};
-  ETX_ASSIGN_OR_RETURN(y[1], count_positions(height, x[1]));
-  ETX_ASSIGN_OR_RETURN(y[2], count_positions(width, x[2]));
-  ETX_RETURN_IF_ERROR(check_window_table(y, height, width));
-  return set_output(outputs, DType::Float32, y);
 }
 
 // XNNPACK keeps the sums of a pixel in memory when a depthwise window has more taps than this.
@@ -234,44 +163,6 @@ Choice choose_conv(
       std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kLowPrecision);
 }
 
-// The inverse of count_positions(): the size of an output axis of a transposed convolution whose input has `size`.
-// Neither may be 0, unless there are no images.
-StatusOr<size_t> transposed_size(const Window& window, uint32_t output_padding, size_t size, bool has_images) {
-  ETX_CHECK(size != 0 || !has_images, InvalidProgram, "the image is empty");
-  ETX_CHECK(
-      output_padding < std::max(window.stride, window.dilation),
-      InvalidProgram,
-      "output padding %u is not below stride %u or dilation %u",
-      output_padding,
-      window.stride,
-      window.dilation);
-  uint64_t full = 0;
-  const bool overflow = __builtin_mul_overflow(uint64_t{size}, uint64_t{window.stride}, &full) ||
-      __builtin_add_overflow(full, window.span(), &full) || __builtin_add_overflow(full, output_padding, &full);
-  const uint64_t cut_off = uint64_t{window.stride} + window.before + window.after;
-  ETX_CHECK(
-      !overflow && full >= cut_off + (has_images ? 1 : 0),
-      InvalidProgram,
-      "nothing of the output is left when the padding is cut off, or there is far too much of it");
-  return static_cast<size_t>(full - cut_off);
-}
-
-Status infer_conv_transpose2d(const NodeContext& node, Span<TensorType> outputs) {
-  ETX_RETURN_IF_ERROR(check_conv<schema::ConvTranspose2d>(node));
-  const schema::Size2D* output_padding = node.attributes<schema::ConvTranspose2d>().output_padding();
-  ETX_CHECK(output_padding != nullptr, InvalidProgram, "it has no output padding");
-  const Window height = window_height<schema::ConvTranspose2d>(node);
-  const Window width = window_width<schema::ConvTranspose2d>(node);
-  ETX_RETURN_IF_ERROR(check_window(height));
-  ETX_RETURN_IF_ERROR(check_window(width));
-  const Shape& x = node.input(0).shape;
-  Shape y{x[0], 0, 0, node.input(1).shape[0]};
-  ETX_ASSIGN_OR_RETURN(y[1], transposed_size(height, output_padding->height(), x[1], x[0] != 0));
-  ETX_ASSIGN_OR_RETURN(y[2], transposed_size(width, output_padding->width(), x[2], x[0] != 0));
-  ETX_RETURN_IF_ERROR(check_window_table(y, height, width));
-  return set_output(outputs, DType::Float32, y);
-}
-
 Limit conv_transpose2d_limit(const NodeContext& node) {
   const schema::Size2D& output_padding = *node.attributes<schema::ConvTranspose2d>().output_padding();
   const Window height = window_height<schema::ConvTranspose2d>(node);
@@ -335,8 +226,18 @@ bool sees_much_padding(const NodeContext& node) {
       seen_share(conv2d_parameters(node)) <= kMostSeen && fits_packed<schema::Conv2d>(node);
 }
 
+// XNNPACK is as fast where the product is so shallow that a tile ends soon after it began, or has so few rows that they
+// read the weight once, whatever the blocks; where pixels have few channels gathering them takes too long.
+bool pays_in_blocks(const NodeContext& node) {
+  constexpr size_t kMinDepth = 192, kMinChannels = 16, kMinPixels = 16;
+  const Shape& weight = node.input(1).shape;
+  return node.attributes<schema::Conv2d>().groups() == 1 && weight.numel(1, 4) >= kMinDepth &&
+      weight[3] >= kMinChannels && weight[0] >= kMinChannels && node.output().shape.numel(0, 3) >= kMinPixels &&
+      fits_packed<schema::Conv2d>(node);
+}
+
 // What XNNPACK would compute in Float32.
-Choice choose_float32_conv2d(const NodeContext& node, Choice xnnpack) {
+Choice choose_float32_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnnpack) {
   if (sees_much_padding(node)) {
     return Choice::kernel(make_conv2d_by_tap, "It leaves out what the taps of the window see of the padding.");
   }
@@ -349,11 +250,9 @@ Choice choose_float32_conv2d(const NodeContext& node, Choice xnnpack) {
   if (GroupedConv::has(conv2d_parameters(node))) {
     return Choice::kernel(make_grouped_conv2d, "XNNPACK's vectors have more columns than a group has channels.");
   }
-  if (is_pixel_product(node)) {
-    const MakeKernel make = xnnpack.make;
-    return std::move(xnnpack).in_strips(make, /*with_window=*/false);
-  }
-  return xnnpack;
+  const MakeKernel make = xnnpack.make;
+  Choice choice = cpu.float32_blocks && pays_in_blocks(node) ? Choice::kernel(make_block_conv2d, kInBlocks) : xnnpack;
+  return is_pixel_product(node) ? std::move(choice).in_strips(make, /*with_window=*/false) : choice;
 }
 
 Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
@@ -382,7 +281,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
     }
   }
   if (choice.kind == Choice::Kind::Xnnpack && !choice.float16 && is_float32(node)) {
-    return choose_float32_conv2d(node, std::move(choice));
+    return choose_float32_conv2d(node, cpu, std::move(choice));
   }
   if (choice.kind != Choice::Kind::Kernel || node.is_quantized()) {
     return choice;

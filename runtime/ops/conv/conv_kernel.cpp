@@ -57,6 +57,12 @@ ConvParameters conv2d_parameters_by_tap(const NodeContext& node) {
   return parameters;
 }
 
+ConvParameters conv2d_parameters_in_blocks(const NodeContext& node) {
+  ConvParameters parameters = conv2d_parameters(node);
+  parameters.precision.in_blocks = true;
+  return parameters;
+}
+
 ConvParameters conv_transpose2d_parameters(const NodeContext& node) {
   return conv_parameters<schema::ConvTranspose2d>(node);
 }

@@ -91,9 +91,13 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
         make_xnnpack_linear,
         make_linear,
         options.float16 ? linear_float16_limit(node) : nullptr);
-    return is_low_precision && !keeps_weight(choice, node.input(1))
-        ? Choice::kernel(make_low_precision_linear, kLowPrecision)
-        : choice;
+    if (is_low_precision && !keeps_weight(choice, node.input(1))) {
+      return Choice::kernel(make_low_precision_linear, kLowPrecision);
+    }
+    // Whatever the rows, so that methods of one and of many rows share a packed weight.
+    const bool in_blocks =
+        cpu.float32_blocks && choice.kind == Choice::Kind::Xnnpack && !choice.float16 && is_constant(node);
+    return in_blocks ? Choice::kernel(make_block_linear, kInBlocks) : choice;
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);

@@ -21,7 +21,9 @@ MatrixProduct linear_parameters(const NodeContext& node) {
   return product;
 }
 
-LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node) {
+namespace {
+
+LowPrecisionMatMulParameters constant_linear_parameters(const NodeContext& node) {
   const Shape& x = node.input(0).shape;
   const TensorType& weight = node.input(1);
   const auto* clamp = node.attributes<schema::Linear>().clamp();
@@ -30,11 +32,25 @@ LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& 
   parameters.depth = weight.shape[1];
   parameters.columns = weight.shape[0];
   parameters.b_transposed = true;
-  parameters.precision = precision_of(node);
-  parameters.precision.fixed_point = true;
-  parameters.scales = weight_scales(weight);
   parameters.min = clamp_min(clamp);
   parameters.max = clamp_max(clamp);
+  return parameters;
+}
+
+} // namespace
+
+LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node) {
+  LowPrecisionMatMulParameters parameters = constant_linear_parameters(node);
+  parameters.precision = precision_of(node);
+  parameters.precision.fixed_point = true;
+  parameters.scales = weight_scales(node.input(1));
+  return parameters;
+}
+
+LowPrecisionMatMulParameters block_linear_parameters(const NodeContext& node) {
+  LowPrecisionMatMulParameters parameters = constant_linear_parameters(node);
+  parameters.precision = {DType::Float32};
+  parameters.precision.in_blocks = true;
   return parameters;
 }
 

@@ -16,6 +16,7 @@ MatrixProduct batch_matmul_parameters(const NodeContext& node);
 Float64MatMulParameters float64_linear_parameters(const NodeContext& node);
 Float64MatMulParameters float64_batch_matmul_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node);
+LowPrecisionMatMulParameters block_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeContext& node);
 ConvParameters bfloat16_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters bfloat16_batch_matmul_parameters(const NodeContext& node);
@@ -23,6 +24,9 @@ LowPrecisionMatMulParameters bfloat16_batch_matmul_parameters(const NodeContext&
 // With operands of Float32.
 inline constexpr auto make_linear = make_kernel_of<MatMul, linear_parameters>;
 inline constexpr auto make_batch_matmul = make_kernel_of<MatMul, batch_matmul_parameters>;
+
+// With a constant weight, in blocks (block_product.h).
+inline constexpr auto make_block_linear = make_kernel_of<LowPrecisionMatMul, block_linear_parameters>;
 
 // With operands of Float64.
 inline constexpr auto make_float64_linear = make_kernel_of<Float64MatMul, float64_linear_parameters>;

@@ -137,6 +137,12 @@ StatusOr<std::vector<TensorType>> OpCase::infer_all() const {
   return outputs;
 }
 
+Cpu cpu_with_blocks(bool float32_blocks) {
+  Cpu cpu = Cpu::get();
+  cpu.float32_blocks = float32_blocks;
+  return cpu;
+}
+
 Choice OpCase::choose(const TensorType& output, bool xnnpack) const {
   ChoiceOptions options;
   options.xnnpack = xnnpack;
@@ -145,8 +151,8 @@ Choice OpCase::choose(const TensorType& output, bool xnnpack) const {
   return choose(output, options);
 }
 
-Choice OpCase::choose(const TensorType& output, const ChoiceOptions& options) const {
-  return op().choose(*Context(*this, output), Cpu::get(), options);
+Choice OpCase::choose(const TensorType& output, const ChoiceOptions& options, const Cpu& cpu) const {
+  return op().choose(*Context(*this, output), cpu, options);
 }
 
 bool OpCase::in_xnnpack() const {

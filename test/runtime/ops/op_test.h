@@ -40,6 +40,9 @@ inline Operand absent() {
   return {};
 }
 
+// This one, and whether products of Float32 are ours: that is up to its maker, and tests are to find the same everywhere.
+Cpu cpu_with_blocks(bool float32_blocks);
+
 class OpCase {
  public:
   // `attributes(builder)` gives the offset of the attributes; `sizes` are what their
@@ -57,9 +60,9 @@ class OpCase {
   // The first output.
   StatusOr<TensorType> infer() const;
   StatusOr<std::vector<TensorType>> infer_all() const;
-  // With a result of this type. Without `xnnpack` a kernel.
+  // With a result of this type, in XNNPACK where that takes products of Float32. Without `xnnpack` a kernel.
   Choice choose(const TensorType& output, bool xnnpack = true) const;
-  Choice choose(const TensorType& output, const ChoiceOptions& options) const;
+  Choice choose(const TensorType& output, const ChoiceOptions& options, const Cpu& cpu = cpu_with_blocks(false)) const;
   bool in_xnnpack() const;
   // With a result of this type, which may be quantized.
   bool in_xnnpack(const TensorType& output) const;

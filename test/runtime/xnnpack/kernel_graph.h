@@ -113,7 +113,9 @@ class KernelGraph {
       const NodeContext& node = bound.context();
       const OpImpl& op = op_impl(blob_.node(i).attributes_type());
       Step step;
-      const Choice choice = op.choose(node, Cpu::get(), {});
+      Cpu cpu = Cpu::get();
+      cpu.float32_blocks = false; // XNNPACK's are tested here
+      const Choice choice = op.choose(node, cpu, {});
       if (choice.kind != Choice::Kind::View) {
         const bool in_xnnpack = choice.kind == Choice::Kind::Xnnpack;
         num_in_xnnpack_ += in_xnnpack;

@@ -136,19 +136,20 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   const bool multiplied = !o.transposed && w_shape[3] == 1 && w_shape[0] > x_shape[3];
   const Tolerance tolerance{2e-6f * static_cast<float>(w_shape.numel(1, 4) + 10), 1e-6f};
   check_kernel(plain_case<Conv>(p, {x, w, bias}, {y.type}), y, tolerance);
-  check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
-  if (!o.transposed) {
-    p.by_tap = true;
-    check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
-    p.by_tap = false;
+  for (const bool in_blocks : {false, true}) {
+    p.precision.in_blocks = in_blocks;
+    for (const bool by_tap : {false, true}) {
+      p.by_tap = by_tap && !o.transposed;
+      check_kernel(plain_case<PackedConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
+    }
   }
+  p.by_tap = p.precision.in_blocks = false;
   if (depthwise || multiplied) {
     check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
     p.packs_weight = false;
     check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}), y, tolerance);
     p.packs_weight = true;
   }
-
   if (!o.transposed) {
     for_each_isa([&] {
       for (const size_t threads : {0, 3}) {

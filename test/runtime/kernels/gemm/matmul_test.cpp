@@ -51,7 +51,7 @@ void check_linear(
   }
   const std::vector<std::optional<Tensor>> inputs{x, w, bias ? std::optional(b) : std::nullopt};
   const Tolerance tolerance{1e-6f * static_cast<float>(depth + 10), 1e-6f};
-  if (type == DType::Float32) {
+  if (type == DType::Float32 && !precision.in_blocks) {
     MatrixProduct p;
     p.rows = rows;
     p.depth = p.a_stride = p.b_stride = depth;
@@ -97,6 +97,58 @@ TEST(LowPrecisionMatMul, RowsOf16Bits) {
 TEST(LowPrecisionMatMul, ManyRowsOf16Bits) {
   check_linear({1100, 1030}, 40, true, std::nullopt, {DType::BFloat16, /*rounds_x=*/true});
   check_linear({3000, 33}, 65, true, Clamp{-1, 1}, {DType::BFloat16, /*rounds_x=*/true});
+}
+
+TEST(LowPrecisionMatMul, RowsInBlocks) {
+  LowPrecision in_blocks{DType::Float32};
+  in_blocks.in_blocks = true;
+  const auto check = [&](const Shape& x, size_t columns, bool bias = true, std::optional<Clamp> clamp = std::nullopt) {
+    check_linear(x, columns, bias, clamp, in_blocks);
+  };
+  for (const size_t rows : {1, 3, 4, 5, 12, 13, 25, 67}) {
+    for (const size_t columns : {1, 7, 16, 17, 33, 64, 130}) {
+      for (const size_t depth : {1, 2, 15, 33, 260}) {
+        check({rows, depth}, columns);
+      }
+    }
+  }
+  check({301, 40}, 70); // several blocks of rows
+  check({29, 770}, 130); // of depth
+  check({301, 1600}, 40, /*bias=*/false);
+  check({5, 5, 800}, 34, true, Clamp{-0.5f, 1}); // limits what is added up at last
+  for (const size_t rows : {3, 4, 50}) {
+    for (const size_t columns : {95, 96, 200}) {
+      check({rows, 1024}, columns); // rows that share a set of the cache
+    }
+  }
+  check({0, 5}, 3);
+  check({12, 0}, 4);
+  check({3, 0}, 4);
+}
+
+TEST(LowPrecisionMatMul, RowsInBlocksAreTogetherAsAlone) {
+  const size_t depth = 1600, columns = 70;
+  const Tensor x = random_floats({260, depth}), w = random_floats({columns, depth}), bias = random_floats({columns});
+  LowPrecisionMatMulParameters p;
+  p.depth = depth;
+  p.columns = columns;
+  p.b_transposed = true;
+  p.precision.type = DType::Float32;
+  p.precision.in_blocks = true;
+  const auto product_of = [&](const Tensor& rows, size_t threads) {
+    p.rows = rows.shape()[0];
+    const TensorSpec y{DType::Float32, {p.rows, columns}};
+    return run_kernel(plain_case<LowPrecisionMatMul>(p, {rows, w, bias}, {y}, {1}), threads);
+  };
+  for_each_isa([&] {
+    const Tensor together = product_of(x, 3);
+    for (const size_t row : {0, 11, 12, 247, 259}) {
+      Tensor one(DType::Float32, {1, depth});
+      std::copy_n(x.data<float>() + row * depth, depth, one.data<float>());
+      const Tensor alone = product_of(one, 0);
+      EXPECT_EQ(std::memcmp(alone.bytes.data(), together.data<float>() + row * columns, columns * sizeof(float)), 0);
+    }
+  });
 }
 
 TEST(LowPrecisionMatMul, RoundsXToTheNearest) {

@@ -267,6 +267,29 @@ TEST(Conv2d, TakesFewerMultiplicationsWhereThatPays) {
   EXPECT_NE(reason(conv(same, {image, stored(DType::Float16, {128, 3, 3, 128})}), 4), k4);
 }
 
+std::string reason_with_blocks(const OpCase& op, bool float16 = false) {
+  ChoiceOptions options;
+  options.float16 = float16;
+  return op.choose(*op.infer(), options, cpu_with_blocks(true)).reason;
+}
+
+TEST(Conv2d, IsInBlocksWhereThatPays) {
+  const Operand image = tensor({1, 28, 28, 192});
+  EXPECT_EQ(reason_with_blocks(conv({}, {image, weight({64, 1, 1, 192}), weight({64})})), kInBlocks);
+  EXPECT_EQ(reason_with_blocks(conv(stride(2, 2), {image, weight({64, 1, 1, 192})})), kInBlocks);
+  EXPECT_EQ(reason_with_blocks(conv({}, {tensor({1, 9, 9, 32}), weight({16, 3, 3, 32})})), kInBlocks);
+  const auto is_other = [](const OpCase& op) { return reason_with_blocks(op) != kInBlocks; };
+  EXPECT_TRUE(is_other(conv({}, {tensor({1, 28, 28, 128}), weight({64, 1, 1, 128})}))) << "shallow";
+  EXPECT_TRUE(is_other(conv({}, {tensor({1, 28, 28, 8}), weight({64, 5, 5, 8})}))) << "few channels";
+  EXPECT_TRUE(is_other(conv({}, {image, weight({8, 1, 1, 192})}))) << "few columns";
+  EXPECT_TRUE(is_other(conv({}, {tensor({1, 3, 5, 192}), weight({64, 1, 1, 192})}))) << "few rows";
+  EXPECT_TRUE(is_other(conv(groups(2), {tensor({1, 28, 28, 384}), weight({64, 1, 1, 192})})));
+  EXPECT_TRUE(is_other(conv({}, {image, tensor({64, 1, 1, 192})})));
+  if (Cpu::get().float16) {
+    EXPECT_NE(reason_with_blocks(conv({}, {image, weight({64, 1, 1, 192})}), /*float16=*/true), kInBlocks);
+  }
+}
+
 bool in_xnnpack(const OpCase& op, bool float16) {
   ChoiceOptions options;
   options.float16 = float16;

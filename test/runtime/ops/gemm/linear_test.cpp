@@ -80,6 +80,18 @@ TEST(Linear, XnnpackKeepsNaN) {
   }
 }
 
+TEST(Linear, IsInBlocksWhereThatPays) {
+  const auto reason = [](const OpCase& op, bool float32_blocks) {
+    return op.choose(*op.infer(), ChoiceOptions(), cpu_with_blocks(float32_blocks)).reason;
+  };
+  const Operand x = tensor({2, 8, 64});
+  EXPECT_EQ(reason(linear({x, weight({32, 64}), weight({32})}), true), kInBlocks);
+  EXPECT_NE(reason(linear({x, weight({32, 64}), weight({32})}), false), kInBlocks);
+  EXPECT_EQ(reason(linear({tensor({64}), weight({32, 64})}), true), kInBlocks) << "as methods of many rows";
+  EXPECT_NE(reason(linear({x, tensor({32, 64})}), true), kInBlocks);
+  EXPECT_NE(reason(linear({x, weight({32, 64}), tensor({32})}), true), kInBlocks);
+}
+
 TEST(Linear, XnnpackTakesRuntimeWeights) {
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9})}));
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9}), tensor({6})}));

@@ -1,0 +1,25 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <cstddef>
+
+#include <pthreadpool.h>
+
+namespace executorch::backends::et_xnnpack {
+
+struct LowPrecisionProduct;
+
+// Products with a weight of Float32 in blocks of rows and of depth that stay in the second-level cache while all panels of
+// the weight meet them, in tiles of as many rows as there are registers for. For low_precision_product.h, which says
+// what these do and packs the panels. Not for `packed_rows`, `write_panel` and `scale`; `backward` does not count.
+// Sums begin with the bias and go on in the order of the depth, as XNNPACK's do, so each row is to the last bit what it is
+// alone.
+
+// Whether they are faster than XNNPACK's tiles on this CPU: on Intel's with AVX-512, which multiply so fast that tiles of 8
+// rows wait for the second-level cache, and for the third wherever weights come from there.
+bool has_fast_block_product();
+
+size_t block_product_scratch(const LowPrecisionProduct& product);
+void multiply_in_blocks(const LowPrecisionProduct& product, void* scratch, pthreadpool_t pool);
+
+} // namespace executorch::backends::et_xnnpack
