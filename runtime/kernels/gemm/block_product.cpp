@@ -264,6 +264,7 @@ size_t block_product_scratch(const LowPrecisionProduct& p) {
 
 void multiply_in_blocks(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
   constexpr size_t kGrain = 16384; // floats
+  constexpr size_t kMinWork = 32768; // multiplications of a thread
   const float* x = p.x;
   size_t x_stride = p.x_stride;
   if (spreads_rows(p)) {
@@ -297,7 +298,9 @@ void multiply_in_blocks(const LowPrecisionProduct& p, void* scratch, pthreadpool
       block.depth = block.end_depth;
     } while (block.depth < p.depth);
   };
-  parallel_for(pool, (p.rows + sizes.rows - 1) / sizes.rows * groups, 1, [&](size_t begin, size_t end) {
+  const size_t count = (p.rows + sizes.rows - 1) / sizes.rows * groups;
+  const size_t work = sizes.rows * sizes.panels * tile * p.depth; // of one
+  parallel_for(pool, count, kMinWork / (work + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       run(i);
     }

@@ -227,13 +227,14 @@ bool sees_much_padding(const NodeContext& node) {
 }
 
 // XNNPACK is as fast where the product is so shallow that a tile ends soon after it began, or has so few rows that they
-// read the weight once, whatever the blocks; where pixels have few channels gathering them takes too long.
+// read the weight once, whatever the blocks; where windows overlap and pixels have few channels gathering them takes too long.
 bool pays_in_blocks(const NodeContext& node) {
   constexpr size_t kMinDepth = 192, kMinChannels = 16, kMinPixels = 16;
+  const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
-  return node.attributes<schema::Conv2d>().groups() == 1 && weight.numel(1, 4) >= kMinDepth &&
-      weight[3] >= kMinChannels && weight[0] >= kMinChannels && node.output().shape.numel(0, 3) >= kMinPixels &&
-      fits_packed<schema::Conv2d>(node);
+  const bool is_patch = attributes.stride()->height() >= weight[1] && attributes.stride()->width() >= weight[2];
+  return attributes.groups() == 1 && weight.numel(1, 4) >= kMinDepth && (is_patch || weight[3] >= kMinChannels) &&
+      weight[0] >= kMinChannels && node.output().shape.numel(0, 3) >= kMinPixels && fits_packed<schema::Conv2d>(node);
 }
 
 // What XNNPACK would compute in Float32.

