@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "runtime/ops/choice.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/common/xnnpack_format.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
@@ -54,6 +55,7 @@ ConvParameters conv2d_parameters(const NodeContext& node) {
 ConvParameters conv2d_parameters_by_tap(const NodeContext& node) {
   ConvParameters parameters = conv2d_parameters(node);
   parameters.by_tap = true;
+  parameters.precision.in_blocks = Cpu::get().float32_blocks;
   return parameters;
 }
 
@@ -64,7 +66,9 @@ ConvParameters conv2d_parameters_in_blocks(const NodeContext& node) {
 }
 
 ConvParameters conv_transpose2d_parameters(const NodeContext& node) {
-  return conv_parameters<schema::ConvTranspose2d>(node);
+  ConvParameters parameters = conv_parameters<schema::ConvTranspose2d>(node);
+  parameters.precision.in_blocks = Cpu::get().float32_blocks;
+  return parameters;
 }
 
 ConvParameters low_precision_conv2d_parameters(const NodeContext& node) {
