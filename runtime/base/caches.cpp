@@ -24,10 +24,9 @@ const Caches& Caches::get() {
   static const Caches caches = [] {
     Caches result;
     if (cpuinfo_initialize()) {
-      const size_t l1 = smallest(cpuinfo_get_l1d_caches(), cpuinfo_get_l1d_caches_count());
-      const size_t l2 = smallest(cpuinfo_get_l2_caches(), cpuinfo_get_l2_caches_count());
-      result.l1 = l1 == 0 ? result.l1 : l1;
-      result.l2 = l2 == 0 ? result.l2 : l2;
+      const auto set_if_known = [](size_t& size, size_t known) { size = known == 0 ? size : known; };
+      set_if_known(result.l1, smallest(cpuinfo_get_l1d_caches(), cpuinfo_get_l1d_caches_count()));
+      set_if_known(result.l2, smallest(cpuinfo_get_l2_caches(), cpuinfo_get_l2_caches_count()));
       result.l3 = smallest(cpuinfo_get_l3_caches(), cpuinfo_get_l3_caches_count(), /*is_divided=*/false);
     }
     return result;
