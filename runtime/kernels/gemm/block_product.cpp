@@ -29,7 +29,7 @@ struct ProductBlock {
   size_t row, end_row;
   size_t depth, end_depth;
   size_t panel, end_panel;
-  bool fetches; // the next panel
+  bool fetches_weights; // of the next panel
 };
 
 } // namespace executorch::backends::et_xnnpack
@@ -52,10 +52,11 @@ struct TileRows {
   }
 };
 
-// What is fetched into the second-level cache meanwhile: `stride` bytes for every two numbers of the depth.
+// What is fetched meanwhile.
 struct Fetch {
-  const char* next;
-  size_t stride; // 0: nothing
+  bool next_columns; // where the same rows go next
+  const char* weights; // into the second-level cache, `stride` bytes for every two numbers of the depth
+  size_t stride;
 };
 
 // How the sums of a tile begin and end.
@@ -67,7 +68,7 @@ struct TileSums {
   size_t columns; // of all vectors
 };
 
-template <size_t R, size_t N, bool kFetches>
+template <size_t R, size_t N, bool kFetchesWeights>
 HWY_NOINLINE void multiply_tile(
     const TileRows& rows, const float* HWY_RESTRICT w, size_t depth, const TileSums& sums, const Fetch& fetch) {
   Vector sum[R][N];
@@ -91,6 +92,13 @@ HWY_NOINLINE void multiply_tile(
       }
     }
   }
+  if (fetch.next_columns) {
+    HWY_UNROLL(16)
+    for (size_t r = 0; r < R; ++r) {
+      __builtin_prefetch(rows.y(r) + N * kLanes, 1, 3);
+      __builtin_prefetch(rows.y(r) + (2 * N - 1) * kLanes, 1, 3);
+    }
+  }
   const float* HWY_RESTRICT x = rows.x;
   const size_t x_stride = rows.x_stride;
   const auto add = [&]() HWY_ATTR {
@@ -104,8 +112,8 @@ HWY_NOINLINE void multiply_tile(
     ++x;
   };
   size_t k = 0;
-  if constexpr (kFetches) {
-    const char* next = fetch.next;
+  if constexpr (kFetchesWeights) {
+    const char* next = fetch.weights;
     for (; k + 2 <= depth; k += 2) {
       __builtin_prefetch(next, 0, 2);
       next += fetch.stride;
@@ -144,25 +152,24 @@ HWY_NOINLINE void multiply_tile(
 
 using MultiplyTile = void (*)(const TileRows&, const float*, size_t, const TileSums&, const Fetch&);
 
-template <size_t N, bool kFetches, size_t... kCounts>
+template <size_t N, bool kFetchesWeights, size_t... kCounts>
 const MultiplyTile* tiles_table(std::index_sequence<kCounts...>) {
-  static constexpr MultiplyTile kTable[] = {multiply_tile<kCounts + 1, N, kFetches>...};
+  static constexpr MultiplyTile kTable[] = {multiply_tile<kCounts + 1, N, kFetchesWeights>...};
   return kTable;
 }
 
 // By number of rows less 1, up to kRows.
-HWY_INLINE const MultiplyTile* tiles_table(bool is_wide, bool fetches) {
+HWY_INLINE const MultiplyTile* tiles_table(bool is_wide, bool fetches_weights) {
   using Counts = std::make_index_sequence<kRows>;
   if (!is_wide) {
     return tiles_table<1, false>(Counts());
   }
-  return fetches ? tiles_table<kVectors, true>(Counts()) : tiles_table<kVectors, false>(Counts());
+  return fetches_weights ? tiles_table<kVectors, true>(Counts()) : tiles_table<kVectors, false>(Counts());
 }
 
 void multiply_block(const LowPrecisionProduct& p, const ProductBlock& block) {
   const size_t rows = block.end_row - block.row, depth = block.end_depth - block.depth;
   const size_t num_tiles = (rows + kRows - 1) / kRows;
-  const size_t panels = (p.columns + kTile - 1) / kTile;
   TileSums sums;
   sums.continues = p.adds || block.depth > 0;
   sums.ends = block.end_depth == p.depth;
@@ -175,10 +182,12 @@ void multiply_block(const LowPrecisionProduct& p, const ProductBlock& block) {
     const bool is_wide = sums.columns > kLanes;
     const size_t width = is_wide ? kTile : kLanes;
     const float* const w = static_cast<const float*>(p.panels) + column * p.depth + block.depth * width;
-    // The next panel; tiles share it.
-    Fetch fetch{reinterpret_cast<const char*>(w + kTile * p.depth), 2 * kTile * sizeof(float) / num_tiles};
-    const bool fetches = block.fetches && num_tiles > 1 && panel + 1 < panels && p.columns - column - kTile > kLanes;
-    const MultiplyTile* const multiply = tiles_table(is_wide, fetches);
+    Fetch fetch;
+    fetch.next_columns = panel + 1 < block.end_panel;
+    fetch.weights = reinterpret_cast<const char*>(w + kTile * p.depth); // of the next panel; tiles share them
+    fetch.stride = 2 * kTile * sizeof(float) / num_tiles;
+    const bool fetches_weights = block.fetches_weights && num_tiles > 1 && p.columns > column + kTile + kLanes;
+    const MultiplyTile* const multiply = tiles_table(is_wide, fetches_weights);
     for (size_t i = 0; i < num_tiles; ++i) {
       const size_t begin = rows * i / num_tiles, end = rows * (i + 1) / num_tiles;
       TileRows tile{block.x + begin * block.x_stride, block.x_stride, p.y + column, p.y_stride, nullptr};
@@ -188,11 +197,14 @@ void multiply_block(const LowPrecisionProduct& p, const ProductBlock& block) {
         tile.offsets = p.row_offsets + block.row + begin;
       }
       multiply[end - begin - 1](tile, w, depth, sums, fetch);
-      fetch.next += depth / 2 * fetch.stride;
+      fetch.weights += depth / 2 * fetch.stride;
     }
   }
 }
 
+bool has_avx512() {
+  return HWY_TARGET == HWY_AVX3;
+}
 size_t block_tile_rows() {
   return kRows;
 }
@@ -209,6 +221,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 HWY_EXPORT(multiply_block);
+HWY_EXPORT(has_avx512);
 HWY_EXPORT(block_tile_rows);
 HWY_EXPORT(block_tile_columns);
 
@@ -253,9 +266,7 @@ BlockSizes block_sizes(const LowPrecisionProduct& p, size_t num_threads) {
 } // namespace
 
 bool has_fast_block_product() {
-  constexpr size_t kRowsWithAvx512 = 12;
-  return ETX_DISPATCH(block_tile_rows)() == kRowsWithAvx512 && cpuinfo_initialize() &&
-      cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
+  return ETX_DISPATCH(has_avx512)() && cpuinfo_initialize() && cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
 }
 
 size_t block_product_scratch(const LowPrecisionProduct& p) {
@@ -280,7 +291,7 @@ void multiply_in_blocks(const LowPrecisionProduct& p, void* scratch, pthreadpool
   const BlockSizes sizes = block_sizes(p, pool == nullptr ? 1 : pthreadpool_get_threads_count(pool));
   const size_t tile = ETX_DISPATCH(block_tile_columns)();
   const size_t panels = (p.columns + tile - 1) / tile, groups = (panels + sizes.panels - 1) / sizes.panels;
-  const bool fetches = p.depth * p.columns * sizeof(float) > Caches::get().l2 / 4;
+  const bool fetches_weights = p.depth * p.columns * sizeof(float) > Caches::get().l2 / 4;
   const auto multiply = ETX_DISPATCH(multiply_block);
   const auto run = [&](size_t i) {
     ProductBlock block;
@@ -289,7 +300,7 @@ void multiply_in_blocks(const LowPrecisionProduct& p, void* scratch, pthreadpool
     block.panel = i % groups * sizes.panels;
     block.end_panel = std::min(panels, block.panel + sizes.panels);
     block.x_stride = x_stride;
-    block.fetches = fetches;
+    block.fetches_weights = fetches_weights;
     block.depth = 0;
     do {
       block.end_depth = std::min(p.depth, block.depth + sizes.depth);

@@ -15,9 +15,12 @@ struct LowPrecisionProduct;
 // Sums begin with the bias and go on in the order of the depth, as XNNPACK's do, so each row is to the last bit what it is
 // alone.
 
-// Whether they are faster than XNNPACK's tiles on this CPU: on Intel's with AVX-512, which multiply so fast that tiles of 8
-// rows wait for the second-level cache, and for the third wherever weights come from there.
+// Whether they are faster than XNNPACK's tiles on this CPU: on Intel's with AVX-512, where tiles of 8 rows wait for the
+// second-level cache, and for the third wherever weights come from there.
 bool has_fast_block_product();
+
+// The sums of shallower products are written so soon after they began that XNNPACK's tiles are as fast or faster.
+constexpr size_t kMinBlockDepth = 192;
 
 size_t block_product_scratch(const LowPrecisionProduct& product);
 void multiply_in_blocks(const LowPrecisionProduct& product, void* scratch, pthreadpool_t pool);

@@ -6,6 +6,7 @@
 #include "xnnpack_conv.h"
 #include "runtime/kernels/conv/winograd_cost.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
+#include "runtime/kernels/gemm/block_product.h"
 #include "runtime/ops/common/dequantized.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
 #include "runtime/program/quantization.h"
@@ -226,14 +227,14 @@ bool sees_much_padding(const NodeContext& node) {
       seen_share(conv2d_parameters(node)) <= kMostSeen && fits_packed<schema::Conv2d>(node);
 }
 
-// XNNPACK is as fast where the product is so shallow that a tile ends soon after it began, or has so few rows that they
-// read the weight once, whatever the blocks; where windows overlap and pixels have few channels gathering them takes too long.
+// XNNPACK is as fast where there are so few rows that they read the weight once, whatever the blocks; where windows overlap
+// and pixels have few channels gathering them takes too long.
 bool pays_in_blocks(const NodeContext& node) {
-  constexpr size_t kMinDepth = 192, kMinChannels = 16, kMinPixels = 16;
+  constexpr size_t kMinChannels = 16, kMinPixels = 16;
   const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
   const bool is_patch = attributes.stride()->height() >= weight[1] && attributes.stride()->width() >= weight[2];
-  return attributes.groups() == 1 && weight.numel(1, 4) >= kMinDepth && (is_patch || weight[3] >= kMinChannels) &&
+  return attributes.groups() == 1 && weight.numel(1, 4) >= kMinBlockDepth && (is_patch || weight[3] >= kMinChannels) &&
       weight[0] >= kMinChannels && node.output().shape.numel(0, 3) >= kMinPixels && fits_packed<schema::Conv2d>(node);
 }
 
@@ -252,7 +253,7 @@ Choice choose_float32_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnn
     return Choice::kernel(make_grouped_conv2d, "XNNPACK's vectors have more columns than a group has channels.");
   }
   const MakeKernel make = xnnpack.make;
-  Choice choice = cpu.float32_blocks && pays_in_blocks(node) ? Choice::kernel(make_block_conv2d, kInBlocks) : xnnpack;
+  Choice choice = cpu.float32_blocks && pays_in_blocks(node) ? Choice::kernel(make_packed_conv2d, kInBlocks) : xnnpack;
   return is_pixel_product(node) ? std::move(choice).in_strips(make, /*with_window=*/false) : choice;
 }
 

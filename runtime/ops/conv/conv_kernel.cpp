@@ -28,6 +28,7 @@ ConvParameters conv_parameters(const NodeContext& node) {
   parameters.min = clamp_min(attributes.clamp());
   parameters.max = clamp_max(attributes.clamp());
   parameters.packs_weight = node.is_constant(1);
+  parameters.precision.in_blocks = Cpu::get().float32_blocks;
   return parameters;
 }
 
@@ -55,20 +56,11 @@ ConvParameters conv2d_parameters(const NodeContext& node) {
 ConvParameters conv2d_parameters_by_tap(const NodeContext& node) {
   ConvParameters parameters = conv2d_parameters(node);
   parameters.by_tap = true;
-  parameters.precision.in_blocks = Cpu::get().float32_blocks;
-  return parameters;
-}
-
-ConvParameters conv2d_parameters_in_blocks(const NodeContext& node) {
-  ConvParameters parameters = conv2d_parameters(node);
-  parameters.precision.in_blocks = true;
   return parameters;
 }
 
 ConvParameters conv_transpose2d_parameters(const NodeContext& node) {
-  ConvParameters parameters = conv_parameters<schema::ConvTranspose2d>(node);
-  parameters.precision.in_blocks = Cpu::get().float32_blocks;
-  return parameters;
+  return conv_parameters<schema::ConvTranspose2d>(node);
 }
 
 ConvParameters low_precision_conv2d_parameters(const NodeContext& node) {

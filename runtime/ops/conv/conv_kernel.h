@@ -18,7 +18,6 @@ ConvParameters conv_transpose2d_parameters(const NodeContext& node);
 ConvParameters low_precision_conv_transpose2d_parameters(const NodeContext& node);
 ConvParameters conv2d_parameters(const NodeContext& node);
 ConvParameters conv2d_parameters_by_tap(const NodeContext& node);
-ConvParameters conv2d_parameters_in_blocks(const NodeContext& node);
 ConvParameters low_precision_conv2d_parameters(const NodeContext& node);
 ConvParameters bfloat16_conv2d_parameters(const NodeContext& node);
 ConvParameters bfloat16_conv_transpose2d_parameters(const NodeContext& node);
@@ -37,7 +36,7 @@ inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpos
 
 // REQUIRES: the weight is a constant; no 32-bit sum or product of window sizes overflows
 inline constexpr auto make_conv2d_by_tap = make_kernel_of<PackedConv, conv2d_parameters_by_tap>;
-inline constexpr auto make_block_conv2d = make_kernel_of<PackedConv, conv2d_parameters_in_blocks>;
+inline constexpr auto make_packed_conv2d = make_kernel_of<PackedConv, conv2d_parameters>;
 inline constexpr auto make_packed_conv_transpose2d = make_kernel_of<PackedConv, conv_transpose2d_parameters>;
 
 // REQUIRES: GroupedConv::has() the parameters

@@ -2,6 +2,7 @@
 #include "matmul_kernel.h"
 #include "xnnpack_linear.h"
 #include "low_precision_weight.h"
+#include "runtime/kernels/gemm/block_product.h"
 #include "runtime/program/quantization.h"
 #include "runtime/ops/common/choose.h"
 #include "runtime/ops/common/dequantized.h"
@@ -95,8 +96,8 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
       return Choice::kernel(make_low_precision_linear, kLowPrecision);
     }
     // Whatever the rows, so that methods of one and of many rows share a packed weight.
-    const bool in_blocks =
-        cpu.float32_blocks && choice.kind == Choice::Kind::Xnnpack && !choice.float16 && is_constant(node);
+    const bool in_blocks = cpu.float32_blocks && choice.kind == Choice::Kind::Xnnpack && !choice.float16 &&
+        is_constant(node) && node.input(1).shape[1] >= kMinBlockDepth;
     return in_blocks ? Choice::kernel(make_block_linear, kInBlocks) : choice;
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());

@@ -105,15 +105,16 @@ TEST(LowPrecisionMatMul, RowsInBlocks) {
   const auto check = [&](const Shape& x, size_t columns, bool bias = true, std::optional<Clamp> clamp = std::nullopt) {
     check_linear(x, columns, bias, clamp, in_blocks);
   };
-  for (const size_t rows : {1, 3, 4, 5, 12, 13, 25, 67}) {
-    for (const size_t columns : {1, 7, 16, 17, 33, 64, 130}) {
-      for (const size_t depth : {1, 2, 15, 33, 260}) {
-        check({rows, depth}, columns);
-      }
+  for (size_t rows = 1; rows <= 25; ++rows) { // each height of a tile
+    for (const size_t columns : {1, 15, 16, 17, 31, 32, 33, 48, 49, 65}) {
+      check({rows, 3}, columns);
     }
+    check({rows, 770}, 200); // the next panel is fetched meanwhile; two blocks of depth
+  }
+  for (const size_t depth : {1, 2, 17, 260}) {
+    check({67, depth}, 130);
   }
   check({301, 40}, 70); // several blocks of rows
-  check({29, 770}, 130); // of depth
   check({301, 1600}, 40, /*bias=*/false);
   check({5, 5, 800}, 34, true, Clamp{-0.5f, 1}); // limits what is added up at last
   for (const size_t rows : {3, 4, 50}) {

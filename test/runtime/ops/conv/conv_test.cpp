@@ -278,6 +278,8 @@ TEST(Conv2d, IsInBlocksWhereThatPays) {
   EXPECT_EQ(reason_with_blocks(conv({}, {image, weight({64, 1, 1, 192}), weight({64})})), kInBlocks);
   EXPECT_EQ(reason_with_blocks(conv(stride(2, 2), {image, weight({64, 1, 1, 192})})), kInBlocks);
   EXPECT_EQ(reason_with_blocks(conv({}, {tensor({1, 9, 9, 32}), weight({16, 3, 3, 32})})), kInBlocks);
+  const OpCase patches = conv(stride(16, 16), {tensor({1, 64, 64, 3}), weight({32, 16, 16, 3})});
+  EXPECT_EQ(reason_with_blocks(patches), kInBlocks) << "few channels, but windows do not overlap";
   const auto is_other = [](const OpCase& op) { return reason_with_blocks(op) != kInBlocks; };
   EXPECT_TRUE(is_other(conv({}, {tensor({1, 28, 28, 128}), weight({64, 1, 1, 128})}))) << "shallow";
   EXPECT_TRUE(is_other(conv({}, {tensor({1, 28, 28, 8}), weight({64, 5, 5, 8})}))) << "few channels";

@@ -84,12 +84,13 @@ TEST(Linear, IsInBlocksWhereThatPays) {
   const auto reason = [](const OpCase& op, bool float32_blocks) {
     return op.choose(*op.infer(), ChoiceOptions(), cpu_with_blocks(float32_blocks)).reason;
   };
-  const Operand x = tensor({2, 8, 64});
-  EXPECT_EQ(reason(linear({x, weight({32, 64}), weight({32})}), true), kInBlocks);
-  EXPECT_NE(reason(linear({x, weight({32, 64}), weight({32})}), false), kInBlocks);
-  EXPECT_EQ(reason(linear({tensor({64}), weight({32, 64})}), true), kInBlocks) << "as methods of many rows";
-  EXPECT_NE(reason(linear({x, tensor({32, 64})}), true), kInBlocks);
-  EXPECT_NE(reason(linear({x, weight({32, 64}), tensor({32})}), true), kInBlocks);
+  const Operand x = tensor({2, 8, 192}), w = weight({32, 192});
+  EXPECT_EQ(reason(linear({x, w, weight({32})}), true), kInBlocks);
+  EXPECT_NE(reason(linear({x, w, weight({32})}), false), kInBlocks);
+  EXPECT_EQ(reason(linear({tensor({192}), w}), true), kInBlocks) << "as methods of many rows";
+  EXPECT_NE(reason(linear({tensor({2, 8, 191}), weight({32, 191})}), true), kInBlocks) << "shallow";
+  EXPECT_NE(reason(linear({x, tensor({32, 192})}), true), kInBlocks);
+  EXPECT_NE(reason(linear({x, w, tensor({32})}), true), kInBlocks);
 }
 
 TEST(Linear, XnnpackTakesRuntimeWeights) {
