@@ -154,9 +154,11 @@ test: unit python-test python-test-unpatched reference $(ALSO)
 installed := $(stamps)/installed$(if $(filter-out auto,$(XNNPACK)),-$(XNNPACK))
 build: $(installed)
 
+# More options of the C++ tests, such as UNIT="-R Conv".
+UNIT ?=
 unit: build
 	$(call say,C++ tests)
-	@ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -j 2 -LE large
+	@ctest --test-dir $(build) --output-on-failure --no-tests=error --progress -j 2 -LE large $(UNIT)
 
 unit-large: build
 	$(call say,C++ tests that take minutes)
