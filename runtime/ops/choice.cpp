@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "choice.h"
 
+#include "runtime/kernels/conv/int8_block_conv.h"
 #include "runtime/kernels/conv/int8_depthwise.h"
+#include "runtime/kernels/elementwise/quantized_sum.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
 #include "runtime/kernels/gemm/block_product.h"
 #include "runtime/xnnpack/library.h"
@@ -13,6 +15,8 @@ const Cpu& Cpu::get() {
       xnnpack_can_quantize_rows(),
       has_bfloat16_product(),
       Int8DepthwiseConv::is_fast(),
+      Int8BlockConv::is_fast(),
+      has_fast_quantized_sum(),
       has_fast_block_product()};
   return cpu;
 }

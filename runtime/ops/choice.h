@@ -20,6 +20,8 @@ struct Cpu {
   bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
   bool bfloat16 = false; // our kernels multiply BFloat16 faster than Float32
   bool int8_sums = false; // our kernels have instructions that add up products of Int8
+  bool int8_blocks = false; // and our convolutions of Int8 in blocks are faster than XNNPACK's
+  bool int8_sums_in_rows = false; // and our sums of two tensors of Int8 are faster than XNNPACK's
   bool float32_blocks = false; // our products of Float32 in blocks are faster than XNNPACK's
 
   // Of this process.

@@ -7,7 +7,6 @@
 #include "int8_depthwise_row.h"
 #include "runtime/base/memory.h"
 #include "runtime/kernels/common/parallel.h"
-#define ETX_WITH_VNNI
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,7 +22,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
+ETX_BYTE_DOT_BEGIN
 
 template <size_t kBlock>
 struct Vectors {
@@ -147,7 +147,7 @@ void convolve_row(const Int8DepthwiseRow& row) {
   }
 }
 
-void int8_depthwise_row(const Int8DepthwiseRow& row) {
+void convolve_row_by_vnni(const Int8DepthwiseRow& row) {
   if (row.kernel_width == 3) {
     (row.stride == 1 ? convolve_row<3, 1> : convolve_row<3, 2>)(row);
   } else {
@@ -155,9 +155,15 @@ void int8_depthwise_row(const Int8DepthwiseRow& row) {
   }
 }
 
-#else
+ETX_BYTE_DOT_END
+#endif // HWY_AVX3
 
 void int8_depthwise_row(const Int8DepthwiseRow& row) {
+#if HWY_TARGET == HWY_AVX3
+  if (has_byte_dot()) {
+    return convolve_row_by_vnni(row);
+  }
+#endif
   const int8_t* weight = row.weight;
   for (size_t channel = 0; channel < row.channels;) {
     const size_t block = block_size(row.channels - channel);
@@ -181,12 +187,6 @@ void int8_depthwise_row(const Int8DepthwiseRow& row) {
   }
 }
 
-#endif
-
-bool int8_depthwise_is_fast() {
-  return HWY_TARGET == HWY_AVX3_DL;
-}
-
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
@@ -195,7 +195,6 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(int8_depthwise_row);
-HWY_EXPORT(int8_depthwise_is_fast);
 
 namespace {
 
@@ -213,7 +212,7 @@ bool Int8DepthwiseConv::has(size_t kernel_height, size_t kernel_width, size_t st
 }
 
 bool Int8DepthwiseConv::is_fast() {
-  return ETX_DISPATCH(int8_depthwise_is_fast)();
+  return HWY_ARCH_X86 && has_byte_dot();
 }
 
 std::optional<std::string> Int8DepthwiseConv::packed_layout(const Int8ConvParameters& /*p*/, size_t i) {

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "int8_pixels.h"
+#include "int8_panels.h"
 #include "runtime/kernels/common/parallel.h"
-#define ETX_WITH_VNNI
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,7 +14,34 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "int8_results-inl.h"
 #include "runtime/kernels/simd/quad_sums-inl.h"
+
+#ifndef ET_XNNPACK_INT8_PIXELS_H
+#define ET_XNNPACK_INT8_PIXELS_H
+namespace executorch::backends::et_xnnpack {
+
+constexpr size_t kWidestPanel = 64;
+
+// Pixels that are multiplied at once, at most: as many sums as there are registers for.
+constexpr size_t tile_pixels(size_t panel_width) {
+  return panel_width == kWidestPanel ? 6 : 8;
+}
+
+// Pixels side by side, each to be multiplied by all panels.
+struct Int8Pixels {
+  const int8_t* input;
+  size_t depth; // channels of the input, a multiple of kQuad
+  const int8_t* panels;
+  size_t channels; // of the output
+  const int32_t* offsets; // what sums begin with; these and scales are in the order of packed weights
+  const float* scales;
+  Int8Range range;
+  int8_t* output;
+};
+
+} // namespace executorch::backends::et_xnnpack
+#endif // ET_XNNPACK_INT8_PIXELS_H
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
@@ -23,43 +49,16 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
+ETX_BYTE_DOT_BEGIN
 
-using Sums = hn::FixedTag<int32_t, kLeastPanel>;
-using Floats = hn::RebindToFloat<Sums>;
 using Weights = hn::Repartition<int8_t, Sums>;
 using Bytes = hn::RebindToUnsigned<Weights>;
-
-// Writes the channels of a panel of one pixel.
-template <size_t kVectors>
-HWY_INLINE void store(const Int8Pixels& p, const hn::Vec<Sums> (&y)[kVectors], size_t channel, int8_t* to) {
-  using Shorts = hn::FixedTag<int16_t, std::min<size_t>(kVectors, 2) * kLeastPanel>;
-  using Results = hn::FixedTag<int8_t, kVectors * kLeastPanel>;
-  constexpr Shorts kShorts;
-  constexpr Results kResults;
-  const auto moved = [&](hn::Vec<Shorts> x) HWY_ATTR { return hn::SaturatedAdd(x, hn::Set(kShorts, p.zero_point)); };
-  hn::Vec<Results> result;
-  if constexpr (kVectors == 4) {
-    const auto low = moved(hn::ReorderDemote2To(kShorts, y[0], y[1]));
-    result = hn::ReorderDemote2To(kResults, low, moved(hn::ReorderDemote2To(kShorts, y[2], y[3])));
-  } else if constexpr (kVectors == 2) {
-    result = hn::DemoteTo(kResults, moved(hn::ReorderDemote2To(kShorts, y[0], y[1])));
-  } else {
-    result = hn::DemoteTo(kResults, moved(hn::DemoteTo(kShorts, y[0])));
-  }
-  result = hn::Max(result, hn::Set(kResults, p.min));
-  if (const size_t left = p.channels - channel; left < kVectors * kLeastPanel) {
-    hn::StoreN(result, kResults, to, left);
-  } else {
-    hn::StoreU(result, kResults, to);
-  }
-}
 
 // kPixels pixels from `pixel` on and the panel of `channel`, of kVectors vectors.
 template <size_t kPixels, size_t kVectors>
 HWY_NOINLINE void multiply(const Int8Pixels& p, size_t pixel, size_t channel) {
   constexpr Sums kSums;
-  constexpr Floats kFloats;
   constexpr Bytes kBytes;
   constexpr Weights kWeights;
   const size_t depth = p.depth;
@@ -92,16 +91,15 @@ HWY_NOINLINE void multiply(const Int8Pixels& p, size_t pixel, size_t channel) {
       }
     }
   }
-  const auto most = hn::Set(kFloats, static_cast<float>(p.max - p.zero_point));
+  const Int8Results results(p.range);
   HWY_UNROLL(8)
   for (size_t i = 0; i < kPixels; ++i) {
     hn::Vec<Sums> y[kVectors];
     HWY_UNROLL(4)
     for (size_t n = 0; n < kVectors; ++n) {
-      const auto scale = hn::LoadU(kFloats, p.scales + channel + n * kLeastPanel);
-      y[n] = hn::NearestIntInRange(kSums, hn::Min(hn::Mul(hn::ConvertTo(kFloats, sum[i][n].get()), scale), most));
+      y[n] = sum[i][n].get();
     }
-    store<kVectors>(p, y, channel, p.output + (pixel + i) * p.channels + channel);
+    results.store(y, p.scales + channel, p.channels - channel, p.output + (pixel + i) * p.channels + channel);
   }
 }
 
@@ -122,32 +120,36 @@ void multiply_panel(const Int8Pixels& p, size_t begin, size_t end, size_t channe
   }
 }
 
-void int8_pixels(const Int8Pixels& p, size_t begin, size_t end) {
+void int8_pixels_by_vnni(const Int8Pixels& p, size_t begin, size_t end) {
   for (size_t channel = 0; channel < p.channels;) {
-    const size_t width = panel_width(p.channels - channel);
+    const size_t width = panel_width(p.channels - channel, kWidestPanel);
     (width == 64 ? multiply_panel<4> : width == 32 ? multiply_panel<2> : multiply_panel<1>)(p, begin, end, channel);
     channel += width;
   }
 }
 
-#else
+ETX_BYTE_DOT_END
+#endif // HWY_AVX3
 
 void int8_pixels(const Int8Pixels& p, size_t begin, size_t end) {
+#if HWY_TARGET == HWY_AVX3
+  if (has_byte_dot()) {
+    return int8_pixels_by_vnni(p, begin, end);
+  }
+#endif
   for (size_t pixel = begin; pixel < end; ++pixel) {
     const int8_t* const x = p.input + pixel * p.depth;
     int8_t* y = p.output + pixel * p.channels;
-    for_each_channel_of_panels(p.channels, [&](size_t panel, size_t width, size_t place) {
+    for_each_channel_of_panels(p.channels, kWidestPanel, [&](size_t panel, size_t width, size_t place) {
       const int8_t* const weight = p.panels + panel * p.depth + place * kQuad;
       int32_t sum = p.offsets[panel + place];
       for (size_t k = 0; k < p.depth; ++k) {
         sum += (x[k] + 128) * weight[k / kQuad * kQuad * width + k % kQuad];
       }
-      *y++ = finish_int8(sum, p.scales[panel + place], p.zero_point, p.min, p.max);
+      *y++ = finish_int8(sum, p.scales[panel + place], p.range.zero_point, p.range.min, p.range.max);
     });
   }
 }
-
-#endif
 
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
@@ -195,7 +197,7 @@ Status Int8PixelConv::pack(const Int8ConvParameters& p, size_t i, const void* or
   const size_t channels = p.weight[0], depth = p.weight[3];
   if (i == 2) {
     const auto* bias = static_cast<const int32_t*>(original);
-    for_each_channel_of_panels(channels, [&](size_t panel, size_t /*width*/, size_t place) {
+    for_each_channel_of_panels(channels, kWidestPanel, [&](size_t panel, size_t /*width*/, size_t place) {
       static_cast<int32_t*>(packed)[panel + place] = *bias++;
     });
     return {};
@@ -203,7 +205,7 @@ Status Int8PixelConv::pack(const Int8ConvParameters& p, size_t i, const void* or
   const auto* from = static_cast<const int8_t*>(original);
   auto* const panels = static_cast<int8_t*>(packed);
   auto* const sums = reinterpret_cast<int32_t*>(panels + panels_bytes(p.weight));
-  for_each_channel_of_panels(channels, [&](size_t panel, size_t width, size_t place) {
+  for_each_channel_of_panels(channels, kWidestPanel, [&](size_t panel, size_t width, size_t place) {
     for (size_t k = 0; k < depth; ++k, ++from) {
       panels[panel * depth + k / kQuad * kQuad * width + place * kQuad + k % kQuad] = *from;
       sums[panel + place] += *from;
@@ -216,7 +218,7 @@ size_t Int8PixelConv::reshape(const Int8ConvParameters& p, size_t /*num_threads*
   parameters_ = p;
   sums_.assign(p, padded_channels_of_panels(p.weight[0]), [&](const auto& function) {
     for_each_channel_of_panels(
-        p.weight[0], [&](size_t panel, size_t /*width*/, size_t place) { function(panel + place); });
+        p.weight[0], kWidestPanel, [&](size_t panel, size_t /*width*/, size_t place) { function(panel + place); });
   });
   return sums_.bytes();
 }
@@ -229,9 +231,7 @@ void Int8PixelConv::run(const KernelArguments& arguments) {
   pixels.panels = arguments.input<int8_t>(1);
   pixels.channels = p.weight[0];
   pixels.scales = sums_.scales();
-  pixels.zero_point = p.output_zero_point;
-  pixels.min = p.min;
-  pixels.max = p.max;
+  pixels.range = {p.output_zero_point, p.min, p.max};
   pixels.output = arguments.output<int8_t>(0);
   const auto* const sums = reinterpret_cast<const int32_t*>(pixels.panels + panels_bytes(p.weight));
   auto* const offsets = static_cast<int32_t*>(arguments.scratch);

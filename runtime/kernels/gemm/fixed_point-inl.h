@@ -12,29 +12,15 @@
 
 #include <hwy/highway.h>
 
+#include "runtime/kernels/simd/byte_dot-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
-// Whether there are instructions for them, if the CPU is one that has_fixed_point_product().
-#undef ETX_HAS_DOT
-#define ETX_HAS_DOT (HWY_TARGET == HWY_AVX3_DL || (HWY_ARCH_ARM_A64 && HWY_TARGET == HWY_NEON_WITHOUT_AES))
-
-// Stand around what uses them: not every CPU of this instruction set has them.
-#undef ETX_DOT_BEGIN
-#undef ETX_DOT_END
-#if HWY_ARCH_ARM_A64
-#define ETX_DOT_BEGIN HWY_PUSH_ATTRIBUTES("arch=armv8.2-a+dotprod")
-#define ETX_DOT_END HWY_POP_ATTRIBUTES
-#else
-#define ETX_DOT_BEGIN
-#define ETX_DOT_END
-#endif
-
-#if ETX_HAS_DOT
+#if ETX_BYTE_DOT
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
-ETX_DOT_BEGIN
+ETX_BYTE_DOT_BEGIN
 
 using Integers = hn::RebindToSigned<Floats>;
 using Digits = hn::Repartition<int8_t, Floats>;
@@ -50,17 +36,17 @@ constexpr Bytes kBytes{};
 // To each element of `sum` adds its four products.
 HWY_INLINE hn::Vec<Integers> dot(hn::Vec<Bytes> w, hn::Vec<Digits> x, hn::Vec<Integers> sum) {
 #if HWY_ARCH_X86
-  return hn::SumOfMulQuadAccumulate(kIntegers, w, x, sum);
+  return hn::Vec<Integers>{add_byte_products(sum.raw, w.raw, x.raw)};
 #else
   return hn::Vec<Integers>(vdotq_s32(sum.raw, w.raw, x.raw));
 #endif
 }
 
-ETX_DOT_END
+ETX_BYTE_DOT_END
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
 
-#endif // ETX_HAS_DOT
+#endif // ETX_BYTE_DOT
 
 #endif // per-target include guard

@@ -5,9 +5,6 @@
 #include <atomic>
 #include <cstring>
 
-#include <cpuinfo.h>
-
-#define ETX_WITH_VNNI
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-#if ETX_HAS_DOT
-ETX_DOT_BEGIN
+#if ETX_BYTE_DOT
+ETX_BYTE_DOT_BEGIN
 
 static_assert(ColumnPanels::kColumns % kLanes == 0, "a panel is made of whole vectors");
 
@@ -212,23 +209,11 @@ void multiply_fixed_point_panel(
   }
 }
 
-ETX_DOT_END
-
-bool has_dot() {
-#if HWY_ARCH_X86
-  return true;
-#else
-  return cpuinfo_initialize() && cpuinfo_has_arm_neon_dot();
-#endif
-}
+ETX_BYTE_DOT_END
 
 #else
 
 void multiply_fixed_point_panel(const PanelProduct&, const FixedPointRows&, size_t, size_t, size_t) {}
-
-bool has_dot() {
-  return false;
-}
 
 #endif
 
@@ -240,7 +225,6 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(multiply_fixed_point_panel);
-HWY_EXPORT(has_dot);
 
 namespace {
 
@@ -269,7 +253,7 @@ bool convert(const PanelProduct& p, const FixedPointRows& rows, pthreadpool_t po
 } // namespace
 
 bool has_fixed_point_product() {
-  return ETX_DISPATCH(has_dot)();
+  return has_byte_dot();
 }
 
 size_t fixed_point_product_scratch(const PanelProduct& p) {

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "runtime/base/memory.h"
-#define ETX_WITH_VNNI
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-#if ETX_HAS_DOT
-ETX_DOT_BEGIN
+#if ETX_BYTE_DOT
+ETX_BYTE_DOT_BEGIN
 
 // What digits can hold, as a float that is no larger, and the power of two above it.
 struct Range {
@@ -139,7 +138,7 @@ bool convert_row(const float* x, const FixedPointRows& rows, size_t row) {
   return true;
 }
 
-ETX_DOT_END
+ETX_BYTE_DOT_END
 #else
 
 bool convert_row(const float*, const FixedPointRows&, size_t) {

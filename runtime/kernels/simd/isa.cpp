@@ -37,21 +37,25 @@ HWY_EXPORT(compiled_target);
 
 namespace {
 
+enum class ByteDot : uint8_t { Without, With, IfThere };
+
 struct Isa {
   const char* name;
   int64_t target;
   BFloat16Isa bfloat16;
+  ByteDot byte_dot;
 };
 
 constexpr Isa kIsas[] = {
-    {"scalar", HWY_SCALAR | HWY_EMU128, BFloat16Isa::None},
-    {"sse2", HWY_SSE2, BFloat16Isa::None},
-    {"avx2", HWY_AVX2, BFloat16Isa::None},
-    {"avx512", HWY_AVX3, BFloat16Isa::None},
-    {"avx512bf16", HWY_AVX3, BFloat16Isa::Dot},
-    {"amx", HWY_AVX3, BFloat16Isa::Tiles},
-    {"neon", HWY_NEON_WITHOUT_AES, BFloat16Isa::None},
-    {"neonbf16", HWY_NEON_WITHOUT_AES, BFloat16Isa::Dot},
+    {"scalar", HWY_SCALAR | HWY_EMU128, BFloat16Isa::None, ByteDot::Without},
+    {"sse2", HWY_SSE2, BFloat16Isa::None, ByteDot::Without},
+    {"avx2", HWY_AVX2, BFloat16Isa::None, ByteDot::Without},
+    {"avx512", HWY_AVX3, BFloat16Isa::None, ByteDot::Without},
+    {"avx512vnni", HWY_AVX3, BFloat16Isa::None, ByteDot::With},
+    {"avx512bf16", HWY_AVX3, BFloat16Isa::Dot, ByteDot::IfThere},
+    {"amx", HWY_AVX3, BFloat16Isa::Tiles, ByteDot::IfThere},
+    {"neon", HWY_NEON_WITHOUT_AES, BFloat16Isa::None, ByteDot::IfThere},
+    {"neonbf16", HWY_NEON_WITHOUT_AES, BFloat16Isa::Dot, ByteDot::IfThere},
 };
 
 #if defined(__x86_64__)
@@ -88,7 +92,26 @@ BFloat16Isa available_bfloat16_isa() {
   return isa;
 }
 
+bool cpu_has_byte_dot() {
+  if (!cpuinfo_initialize()) {
+    return false;
+  }
+#if defined(__x86_64__)
+  return cpuinfo_has_x86_avx512vnni();
+#elif defined(__aarch64__)
+  return cpuinfo_has_arm_neon_dot();
+#else
+  return false;
+#endif
+}
+
+bool byte_dot_is_available() {
+  static const bool is_available = cpu_has_byte_dot();
+  return is_available;
+}
+
 std::atomic<BFloat16Isa> bfloat16_limit{BFloat16Isa::Tiles};
+std::atomic<bool> byte_dot_limit{true};
 
 Status choose() {
   const char* wanted = std::getenv("ET_XNNPACK_ISA");
@@ -99,12 +122,14 @@ Status choose() {
     if (std::strcmp(isa.name, wanted) == 0) {
       const int64_t target = isa.target & HWY_TARGETS & hwy::SupportedTargets();
       ETX_CHECK(
-          target != 0 && isa.bfloat16 <= available_bfloat16_isa(),
+          target != 0 && isa.bfloat16 <= available_bfloat16_isa() &&
+              (isa.byte_dot != ByteDot::With || byte_dot_is_available()),
           NotSupported,
           "ET_XNNPACK_ISA is %s, which this CPU or build lacks",
           wanted);
       hwy::DisableTargets(~target);
       limit_bfloat16_isa(isa.bfloat16);
+      limit_byte_dot(isa.byte_dot != ByteDot::Without);
       return {};
     }
   }
@@ -132,7 +157,8 @@ void use_isa() {
 const char* isa_name() {
   const int64_t target = ETX_DISPATCH(compiled_target)();
   for (const Isa& isa : kIsas) {
-    if ((isa.target & target) != 0 && isa.bfloat16 == bfloat16_isa()) {
+    const bool is_as_wanted = isa.byte_dot == ByteDot::IfThere || (isa.byte_dot == ByteDot::With) == has_byte_dot();
+    if ((isa.target & target) != 0 && isa.bfloat16 == bfloat16_isa() && is_as_wanted) {
       return isa.name;
     }
   }
@@ -144,6 +170,16 @@ BFloat16Isa bfloat16_isa() {
   return (target & (HWY_AVX3 | HWY_NEON_WITHOUT_AES)) == 0
       ? BFloat16Isa::None
       : std::min(available_bfloat16_isa(), bfloat16_limit.load(std::memory_order_relaxed));
+}
+
+bool has_byte_dot() {
+  const int64_t target = ETX_DISPATCH(compiled_target)();
+  return (target & (HWY_AVX3 | HWY_NEON_WITHOUT_AES)) != 0 && byte_dot_is_available() &&
+      byte_dot_limit.load(std::memory_order_relaxed);
+}
+
+void limit_byte_dot(bool limit) {
+  byte_dot_limit.store(limit, std::memory_order_relaxed);
 }
 
 void limit_bfloat16_isa(BFloat16Isa limit) {

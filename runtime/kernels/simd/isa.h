@@ -21,16 +21,9 @@
 #else
 #define ETX_WITHOUT_AVX512 0
 #endif
-// Files whose kernels add up products of 8 bits are compiled for AVX512-VNNI, too.
-#if defined(ETX_WITH_VNNI) && !defined(ET_XNNPACK_WITHOUT_AVX512)
-#define ETX_WITHOUT_VNNI 0
-#define HWY_WANT_AVX3_DL
-#else
-#define ETX_WITHOUT_VNNI HWY_AVX3_DL
-#endif
 #define HWY_DISABLED_TARGETS                                                                                         \
   (ETX_WITHOUT_AVX2 | ETX_WITHOUT_AVX512 | HWY_ALL_SVE | HWY_RVV | HWY_NEON | HWY_NEON_BF16 | HWY_SSSE3 | HWY_SSE4 | \
-   ETX_WITHOUT_VNNI | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
+   HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR)
 
 // Pointer to the variant of an HWY_EXPORTed function that fits the CPU.
 #define ETX_DISPATCH(function) (::executorch::backends::et_xnnpack::use_isa(), +HWY_DYNAMIC_POINTER(function))
@@ -44,9 +37,13 @@ void use_isa();
 // Fails if ET_XNNPACK_ISA names something unknown or that the CPU lacks; it is ignored then.
 Status check_isa();
 
-// "sse2", "avx2", "avx512", "neon" or "scalar": what kernels made now run on, with what of bfloat16_isa() comes on top:
+// "sse2", "avx2", "avx512", "neon" or "scalar": what kernels made now run on, with what comes on top: "avx512vnni",
 // "avx512bf16", "amx" or "neonbf16".
 const char* isa_name();
+
+// Whether kernels made now use instructions that add up products of four bytes: AVX512-VNNI, SDOT of ARM. Not where they
+// run on less than the CPU's best vectors.
+bool has_byte_dot();
 
 // What multiplies bfloat16 and sums up in float32, each including the one before.
 enum class BFloat16Isa : uint8_t {
@@ -60,5 +57,6 @@ BFloat16Isa bfloat16_isa();
 
 // For tests: no more than this, until it is called again.
 void limit_bfloat16_isa(BFloat16Isa limit);
+void limit_byte_dot(bool limit);
 
 } // namespace executorch::backends::et_xnnpack

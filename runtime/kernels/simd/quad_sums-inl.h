@@ -1,6 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Sums of products of bytes in registers, compiled for AVX512-VNNI: include it after foreach_target.h, without a guard of
+// Sums of products of bytes in registers, for AVX512-VNNI: include it after foreach_target.h, without a guard of
 // the usual kind.
 
 #if defined(ET_XNNPACK_QUAD_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -14,11 +14,14 @@
 
 #include <hwy/highway.h>
 
-#if HWY_TARGET == HWY_AVX3_DL
+#include "byte_dot-inl.h"
+
+#if HWY_TARGET == HWY_AVX3
 
 HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
+ETX_BYTE_DOT_BEGIN
 
 // A vector of sums of products, of 32 bits. Highway's own vectors have elements of 64 bits for GCC, which (12, at least)
 // copies those of 32 in each turn of a loop to other registers and back.
@@ -31,7 +34,7 @@ class QuadSums {
   // To each sum adds four products.
   template <class Bytes, class SignedBytes>
   HWY_INLINE void add(Bytes x, SignedBytes w) {
-    *this = QuadSums(hwy::HWY_NAMESPACE::SumOfMulQuadAccumulate(D(), x, w, get()));
+    sums_ = reinterpret_cast<Elements>(add_byte_products(reinterpret_cast<Raw>(sums_), x.raw, w.raw));
   }
 
   HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> get() const {
@@ -45,10 +48,11 @@ class QuadSums {
   Elements sums_;
 };
 
+ETX_BYTE_DOT_END
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
 
-#endif // HWY_AVX3_DL
+#endif // HWY_AVX3
 
 #endif // per-target include guard

@@ -190,19 +190,26 @@ size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get(), speed);
 }
 
-// Null if XNNPACK is as fast. REQUIRES: XNNPACK computes it
-MakeKernel fast_int8_conv2d(const NodeContext& node) {
+// What XNNPACK would compute between integers.
+Choice choose_int8_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnnpack) {
+  constexpr const char* kFourProducts = "This CPU adds up four products of 8 bits at once.";
   const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
   if (node.input(0).quantization == nullptr || attributes.dilation()->height() != 1 ||
       attributes.dilation()->width() != 1) {
-    return nullptr;
+    return xnnpack;
   }
   if (is_depthwise(node)) {
     const bool has = Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
-    return has ? make_int8_depthwise_conv2d : MakeKernel();
+    return has ? Choice::kernel(make_int8_depthwise_conv2d, kFourProducts) : xnnpack;
   }
-  return Int8PixelConv::has(int8_conv2d_parameters(node)) ? make_int8_pixel_conv2d : MakeKernel();
+  if (cpu.int8_blocks && attributes.groups() == 1) {
+    return Choice::kernel(
+        make_int8_block_conv2d,
+        "Blocks of pixels stay in this CPU's second-level cache, and it adds up four products of 8 bits at once.");
+  }
+  return Int8PixelConv::has(int8_conv2d_parameters(node)) ? Choice::kernel(make_int8_pixel_conv2d, kFourProducts)
+                                                          : xnnpack;
 }
 
 // XNNPACK loads each pixel of a depthwise convolution for each window that sees it.
@@ -278,9 +285,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
        direct,
        depthwise ? make_depthwise_conv2d : make_conv2d});
   if (choice.kind == Choice::Kind::Xnnpack && cpu.int8_sums) {
-    if (MakeKernel make = fast_int8_conv2d(node); make != nullptr) {
-      return Choice::kernel(std::move(make), "This CPU adds up four products of 8 bits at once.");
-    }
+    choice = choose_int8_conv2d(node, cpu, std::move(choice));
   }
   if (choice.kind == Choice::Kind::Xnnpack && !choice.float16 && is_float32(node)) {
     return choose_float32_conv2d(node, cpu, std::move(choice));

@@ -168,7 +168,7 @@ Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& op
   return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_unary, make_unary, float16_limit).or_row(row);
 }
 
-Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+Choice choose_binary(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   if (node.is_quantized()) {
     const Limit limit = quantized_binary_limit(node);
     if ((limit != nullptr || !options.xnnpack) && make_quantized_binary_row(node) != nullptr) {
@@ -176,6 +176,13 @@ Choice choose_binary(const NodeContext& node, const Cpu&, const ChoiceOptions& o
           make_quantized_binary_row,
           make_kernel_of_row<make_quantized_binary_row>,
           limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+    }
+    const BinaryKind kind = node.attributes<schema::Binary>().kind();
+    if (limit == nullptr && cpu.int8_sums_in_rows && (kind == BinaryKind::Add || kind == BinaryKind::Sub)) {
+      return Choice::elementwise(
+          make_quantized_sum_row,
+          make_kernel_of_row<make_quantized_sum_row>,
+          "XNNPACK multiplies integers of 32 bits, which takes long on this CPU.");
     }
     return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_binary, make_binary);
   }

@@ -11,6 +11,7 @@
 #include "runtime/kernels/elementwise/logic.h"
 #include "runtime/kernels/elementwise/lookup.h"
 #include "runtime/kernels/elementwise/quantized_binary.h"
+#include "runtime/kernels/elementwise/quantized_sum.h"
 #include "runtime/kernels/elementwise/unary.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/move/move_kernel.h"
@@ -165,6 +166,12 @@ std::unique_ptr<Row> make_quantized_unary_row(const NodeContext& node) {
     return quantize_bytes_row(byte_quantization(y));
   }
   return nullptr;
+}
+
+std::unique_ptr<Row> make_quantized_sum_row(const NodeContext& node) {
+  const bool subtracts = node.attributes<schema::Binary>().kind() == BinaryKind::Sub;
+  return quantized_sum_row(
+      byte_quantization(node.input(0)), byte_quantization(node.input(1)), byte_quantization(node.output()), subtracts);
 }
 
 std::unique_ptr<Row> make_quantized_binary_row(const NodeContext& node) {

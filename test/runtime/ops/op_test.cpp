@@ -137,9 +137,9 @@ StatusOr<std::vector<TensorType>> OpCase::infer_all() const {
   return outputs;
 }
 
-Cpu cpu_with_blocks(bool float32_blocks) {
+Cpu cpu_with_blocks(bool has_blocks) {
   Cpu cpu = Cpu::get();
-  cpu.float32_blocks = float32_blocks;
+  cpu.float32_blocks = cpu.int8_blocks = cpu.int8_sums_in_rows = has_blocks;
   return cpu;
 }
 

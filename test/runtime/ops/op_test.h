@@ -40,8 +40,9 @@ inline Operand absent() {
   return {};
 }
 
-// This one, and whether products of Float32 are ours: that is up to its maker, and tests are to find the same everywhere.
-Cpu cpu_with_blocks(bool float32_blocks);
+// This one, and whether what is up to its maker is ours: products in blocks, and sums of Int8. Tests are to find the same
+// everywhere.
+Cpu cpu_with_blocks(bool has_blocks);
 
 class OpCase {
  public:

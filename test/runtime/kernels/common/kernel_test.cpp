@@ -222,7 +222,7 @@ void for_each_isa(const std::function<void()>& function, Isas isas) {
     limit_bfloat16_isa(BFloat16Isa::Tiles);
     const BFloat16Isa best = bfloat16_isa();
     for (const BFloat16Isa level : {BFloat16Isa::None, BFloat16Isa::Dot, BFloat16Isa::Tiles}) {
-      const bool is_wanted = isas == Isas::Vectors || isas == Isas::WithVnni
+      const bool is_wanted = isas == Isas::Vectors || isas == Isas::WithoutByteDot
           ? level == best
           : isas == Isas::WithBFloat16 || level != BFloat16Isa::None;
       if (level <= best && is_wanted) {
@@ -233,8 +233,12 @@ void for_each_isa(const std::function<void()>& function, Isas isas) {
   }
   limit_bfloat16_isa(BFloat16Isa::Tiles);
   hwy::SetSupportedTargetsForTest(0);
-  if (isas == Isas::WithVnni) {
+  if (isas == Isas::WithoutByteDot && has_byte_dot()) {
+    limit_byte_dot(false);
+    limit_bfloat16_isa(BFloat16Isa::None);
     function();
+    limit_bfloat16_isa(BFloat16Isa::Tiles);
+    limit_byte_dot(true);
   }
 }
 

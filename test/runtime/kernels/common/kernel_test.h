@@ -217,9 +217,9 @@ struct Tolerance {
 bool matches(const Tensor& actual, const Tensor& expected, Tolerance tolerance);
 
 // Which instruction sets of those that this CPU has: each of our kernels', with the best instructions for bfloat16 that go
-// with it; each of those with all instructions for bfloat16; or only those that have some. Or also that of files that are
-// compiled for AVX512-VNNI.
-enum class Isas { Vectors, WithBFloat16, OnlyBFloat16, WithVnni };
+// with it; each of those with all instructions for bfloat16; or only those that have some. Or also the best one without
+// has_byte_dot().
+enum class Isas { Vectors, WithBFloat16, OnlyBFloat16, WithoutByteDot };
 
 // Runs the case in every way and compares with what it must give.
 void check_kernel(

@@ -61,7 +61,7 @@ void check_int8_conv(const Int8ConvParameters& p, bool has_bias, const Reference
     constants.push_back(2);
   }
   SCOPED_TRACE(x.type.to_string() + " by " + w.type.to_string());
-  check_kernel(plain_case<Conv>(p, inputs, {y.type}, constants), y, {}, Isas::WithVnni);
+  check_kernel(plain_case<Conv>(p, inputs, {y.type}, constants), y, {}, Isas::WithoutByteDot);
 }
 
 // Sums as small and as large as they get, of windows or pixels of `p`, which has sizes only.
@@ -74,7 +74,7 @@ void check_ends_of_range(Int8ConvParameters p, const Reference& reference) {
     std::fill_n(x.data<int8_t>(), x.numel(), of_x);
     std::fill_n(w.data<int8_t>(), w.numel(), int8_t{-128});
     const Tensor y = reference(p, x, w, nullptr);
-    check_kernel(plain_case<Conv>(p, {x, w}, {y.type}, {1}), y, {}, Isas::WithVnni);
+    check_kernel(plain_case<Conv>(p, {x, w}, {y.type}, {1}), y, {}, Isas::WithoutByteDot);
   }
 }
 

@@ -272,7 +272,7 @@ TEST_F(FixedPoint, OtherNumbersAreMultipliedAsFloats) {
           y.data<float>()[i] = static_cast<float>(expected[i]);
         }
         const Tolerance tolerance{1e-4f * static_cast<float>(weight.bits), 1e-5f};
-        check_kernel(weight.times(x), y, tolerance, Isas::WithVnni);
+        check_kernel(weight.times(x), y, tolerance, Isas::WithoutByteDot);
       }
     }
   }

@@ -53,7 +53,7 @@ class IsaVariable : public ::testing::Test {
 
 TEST_F(IsaVariable, Forces) {
   std::set<std::string> forced;
-  for (const char* name : {"scalar", "sse2", "avx2", "avx512", "avx512bf16", "amx", "neon", "neonbf16"}) {
+  for (const char* name : {"scalar", "sse2", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx", "neon", "neonbf16"}) {
     const auto is_forced_or_refused = [&](int status) {
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
       if (code == 0) {
@@ -64,7 +64,9 @@ TEST_F(IsaVariable, Forces) {
     EXPECT_EXIT(std::exit(with(name, name, Error::Ok)), is_forced_or_refused, "") << name;
   }
   std::set<std::string> usable;
-  for_each_isa([&] { usable.insert(isa_name()); }, Isas::WithBFloat16);
+  for (const Isas isas : {Isas::WithBFloat16, Isas::WithoutByteDot}) {
+    for_each_isa([&] { usable.insert(isa_name()); }, isas);
+  }
   if (const char* const already = std::getenv("ET_XNNPACK_ISA")) {
     EXPECT_EQ(usable.count(already), 1); // and what the compiler's options promise, which nothing takes away
   } else {

@@ -35,7 +35,7 @@ TEST(QuantizedLinearKernel, Parameters) {
           y};
       for (const std::vector<size_t>& constants : std::vector<std::vector<size_t>>{{}, {1, 2, 3, 4}, {2, 3}, {1, 4}}) {
         node.constants = constants;
-        check_kernel(node, expected, {1e-4f, 1e-4f}, Isas::WithVnni);
+        check_kernel(node, expected, {1e-4f, 1e-4f}, Isas::WithoutByteDot);
       }
     }
   }
@@ -63,7 +63,7 @@ TEST(WeightOnlyLinearKernel, Parameters) {
       KernelCase node{
           make_weight_only_linear, schema::Attributes::QuantizedLinear, attributes, {inputs.begin(), inputs.end()}, y};
       node.constants = {1};
-      check_kernel(node, expected, {1e-4f, 1e-4f}, Isas::WithVnni);
+      check_kernel(node, expected, {1e-4f, 1e-4f}, Isas::WithoutByteDot);
     }
   }
 }

@@ -2,6 +2,8 @@
 
 // Which nodes of integers XNNPACK gets: it takes more than it computes rightly.
 
+#include <gmock/gmock.h>
+
 #include "ops/quantized_tensor.h"
 #include "ops/op_test.h"
 
@@ -96,6 +98,38 @@ TEST(QuantizedBinary, NeedsScalesInRange) {
   EXPECT_TRUE(takes(BinaryKind::Mul, 0x1p-8f, 0x1p-8f, 1));
   EXPECT_FALSE(takes(BinaryKind::Mul, 0x1p-8f, 0x1p-9f, 1));
   EXPECT_FALSE(takes(BinaryKind::Div, 1, 1, 1));
+}
+
+TEST(QuantizedBinary, SumsAreInRowsWhereThatIsFaster) {
+  const auto kind_of = [](BinaryKind kind, bool has_blocks, float scale = 1) {
+    const OpCase op = binary_of(kind, {operand(int8(scale, 1), {4}), operand(int8(1, 2), {4})});
+    return op.choose(int8(1, 3).type({4}), ChoiceOptions(), cpu_with_blocks(has_blocks)).kind;
+  };
+  EXPECT_EQ(kind_of(BinaryKind::Add, true), Choice::Kind::Row);
+  EXPECT_EQ(kind_of(BinaryKind::Sub, true), Choice::Kind::Row);
+  EXPECT_EQ(kind_of(BinaryKind::Mul, true), Choice::Kind::Xnnpack);
+  EXPECT_EQ(kind_of(BinaryKind::Add, false), Choice::Kind::Xnnpack);
+}
+
+TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
+  const auto reason = [](const Shape& image, const Shape& weight, uint32_t groups, bool has_blocks) {
+    const auto attributes = [=](Builder& builder) {
+      const schema::Size2D one(1, 1);
+      const schema::Padding2D none(0, 0, 0, 0);
+      return schema::CreateConv2d(builder, &one, &none, &one, groups);
+    };
+    const OpCase op(attributes, {operand(int8(0.5f, 3), image), operand(int8(0.5f), weight, true)});
+    const Shape result{image[0], image[1] - weight[1] + 1, image[2] - weight[2] + 1, weight[0]};
+    Cpu cpu = cpu_with_blocks(has_blocks);
+    cpu.int8_sums = true;
+    return op.choose(int8(0.25f, -4).type(result), ChoiceOptions(), cpu).reason;
+  };
+  const auto in_blocks = ::testing::StartsWith("Blocks of pixels");
+  EXPECT_THAT(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, true), in_blocks);
+  EXPECT_THAT(reason({1, 9, 9, 3}, {32, 1, 1, 3}, 1, true), in_blocks);
+  EXPECT_THAT(reason({1, 9, 9, 16}, {32, 3, 3, 8}, 2, true), ::testing::Not(in_blocks));
+  EXPECT_THAT(reason({1, 9, 9, 16}, {16, 3, 3, 1}, 16, true), ::testing::Not(in_blocks));
+  EXPECT_THAT(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, false), ::testing::Not(in_blocks));
 }
 
 TEST(QuantizedConcat, NeedsOneScaleAndZeroPoint) {

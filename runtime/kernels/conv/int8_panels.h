@@ -9,17 +9,12 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Output channels are packed in panels of 64, one of 32 and one of 16, the last of which is filled up with zeros. A panel has
-// for every kQuad input channels those weights of each output channel, one beside the other.
+// Output channels are packed in panels of `widest`, which is 64 or 32, one of 32 and one of 16, the last of which is filled up
+// with zeros. A panel has for every kQuad numbers of the depth those weights of each output channel, one beside the other.
 constexpr size_t kQuad = 4, kLeastPanel = 16;
 
-constexpr size_t panel_width(size_t channels_left) {
-  return channels_left >= 64 ? 64 : channels_left > kLeastPanel ? 32 : kLeastPanel;
-}
-
-// Pixels that are multiplied at once, at most: as many sums as there are registers for.
-constexpr size_t tile_pixels(size_t panel_width) {
-  return panel_width == 64 ? 6 : 8;
+constexpr size_t panel_width(size_t channels_left, size_t widest) {
+  return channels_left >= widest ? widest : channels_left > kLeastPanel ? 32 : kLeastPanel;
 }
 
 constexpr size_t padded_channels_of_panels(size_t channels) {
@@ -34,9 +29,9 @@ constexpr size_t place_in_panel(size_t i, size_t width) {
 
 // Calls function(begin of the panel, its width, place in it) for each channel in turn.
 template <typename Function>
-void for_each_channel_of_panels(size_t channels, const Function& function) {
+void for_each_channel_of_panels(size_t channels, size_t widest, const Function& function) {
   for (size_t begin = 0; begin < channels;) {
-    const size_t width = panel_width(channels - begin);
+    const size_t width = panel_width(channels - begin, widest);
     for (size_t i = 0; i < std::min(width, channels - begin); ++i) {
       function(begin, width, place_in_panel(i, width));
     }
@@ -44,16 +39,9 @@ void for_each_channel_of_panels(size_t channels, const Function& function) {
   }
 }
 
-// Pixels side by side, each to be multiplied by all panels.
-struct Int8Pixels {
-  const int8_t* input;
-  size_t depth; // channels of the input, a multiple of kQuad
-  const int8_t* panels;
-  size_t channels; // of the output
-  const int32_t* offsets; // what sums begin with; these and scales are in the order of packed weights
-  const float* scales;
+// Of results.
+struct Int8Range {
   int8_t zero_point, min, max;
-  int8_t* output;
 };
 
 } // namespace executorch::backends::et_xnnpack

@@ -1,0 +1,141 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "quantized_sum.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <cpuinfo.h>
+
+#include "runtime/kernels/simd/isa.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/elementwise/quantized_sum.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "runtime/kernels/simd/vector-inl.h"
+
+#ifndef ET_XNNPACK_QUANTIZED_SUM_H
+#define ET_XNNPACK_QUANTIZED_SUM_H
+namespace executorch::backends::et_xnnpack {
+
+// Of the result's integers: a * of_a + b * of_b + offset, to which the zero point is added when it is rounded.
+struct QuantizedSum {
+  float of_a, of_b, offset;
+  int8_t zero_point;
+};
+
+} // namespace executorch::backends::et_xnnpack
+#endif // ET_XNNPACK_QUANTIZED_SUM_H
+
+HWY_BEFORE_NAMESPACE();
+namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+using Integers = hn::RebindToSigned<Floats>;
+using Bytes = hn::Rebind<int8_t, Floats>; // a quarter of a vector
+using Shorts = hn::Repartition<int16_t, Floats>;
+using AllBytes = hn::Repartition<int8_t, Floats>;
+
+// kLanes numbers each.
+HWY_INLINE hn::Vec<Integers> add(const QuantizedSum& p, hn::Vec<Bytes> a, hn::Vec<Bytes> b) {
+  const auto number = [](hn::Vec<Bytes> x) HWY_ATTR { return hn::ConvertTo(kFloats, hn::PromoteTo(Integers(), x)); };
+  const Vector rest = hn::MulAdd(number(b), hn::Set(kFloats, p.of_b), hn::Set(kFloats, p.offset));
+  return hn::NearestIntInRange(Integers(), hn::MulAdd(number(a), hn::Set(kFloats, p.of_a), rest));
+}
+
+template <bool kMoves>
+HWY_INLINE hn::Vec<Bytes> load(const int8_t* from, size_t i) {
+  return kMoves ? hn::LoadU(Bytes(), from + i) : hn::Set(Bytes(), *from);
+}
+
+template <bool kMoves>
+HWY_INLINE hn::Vec<Bytes> load_some(const int8_t* from, size_t i, size_t count) {
+  return kMoves ? hn::LoadN(Bytes(), from + i, count) : hn::Set(Bytes(), *from);
+}
+
+template <bool kMovesA, bool kMovesB>
+void sum_up(const QuantizedSum& p, const int8_t* a, const int8_t* b, int8_t* HWY_RESTRICT y, size_t count) {
+  constexpr size_t kStep = 4 * kLanes;
+  constexpr Shorts kShorts{};
+  constexpr AllBytes kAllBytes{};
+  const auto zero_point = hn::Set(kShorts, p.zero_point);
+  size_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    hn::Vec<Integers> sums[4];
+    HWY_UNROLL(4)
+    for (size_t n = 0; n < 4; ++n) {
+      sums[n] = add(p, load<kMovesA>(a, i + n * kLanes), load<kMovesB>(b, i + n * kLanes));
+    }
+    const auto low = hn::SaturatedAdd(hn::OrderedDemote2To(kShorts, sums[0], sums[1]), zero_point);
+    const auto high = hn::SaturatedAdd(hn::OrderedDemote2To(kShorts, sums[2], sums[3]), zero_point);
+    hn::StoreU(hn::OrderedDemote2To(kAllBytes, low, high), kAllBytes, y + i);
+  }
+  using SomeShorts = hn::Rebind<int16_t, Floats>;
+  for (; i < count; i += kLanes) {
+    const size_t left = std::min(kLanes, count - i);
+    const auto sums = add(p, load_some<kMovesA>(a, i, left), load_some<kMovesB>(b, i, left));
+    const auto moved = hn::SaturatedAdd(hn::DemoteTo(SomeShorts(), sums), hn::Set(SomeShorts(), p.zero_point));
+    hn::StoreN(hn::DemoteTo(Bytes(), moved), Bytes(), y + i, left);
+  }
+}
+
+void quantized_sum(const QuantizedSum& p, const RowOperand* operands, int8_t* y, size_t count) {
+  const bool a_moves = operands[0].moves, b_moves = operands[1].moves;
+  const auto* const a = static_cast<const int8_t*>(operands[0].data);
+  const auto* const b = static_cast<const int8_t*>(operands[1].data);
+  (a_moves && b_moves ? sum_up<true, true>
+       : a_moves      ? sum_up<true, false>
+       : b_moves      ? sum_up<false, true>
+                      : sum_up<false, false>)(p, a, b, y, count);
+}
+
+bool has_wide_sums() {
+  return HWY_TARGET == HWY_AVX3;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(quantized_sum);
+HWY_EXPORT(has_wide_sums);
+
+namespace {
+
+class QuantizedSumRow final : public Row {
+ public:
+  explicit QuantizedSumRow(const QuantizedSum& sum) : sum_(sum), run_(ETX_DISPATCH(quantized_sum)) {}
+
+  void run(const RowOperand* operands, void* y, size_t count) const override {
+    run_(sum_, operands, static_cast<int8_t*>(y), count);
+  }
+
+ private:
+  QuantizedSum sum_;
+  void (*run_)(const QuantizedSum& sum, const RowOperand* operands, int8_t* y, size_t count);
+};
+
+} // namespace
+
+std::unique_ptr<Row> quantized_sum_row(
+    const ByteQuantization& a, const ByteQuantization& b, const ByteQuantization& y, bool subtracts) {
+  QuantizedSum sum{};
+  const double of_a = static_cast<double>(a.scale) / y.scale;
+  const double of_b = (subtracts ? -1.0 : 1.0) * b.scale / y.scale;
+  sum.of_a = static_cast<float>(of_a);
+  sum.of_b = static_cast<float>(of_b);
+  sum.offset = static_cast<float>(-of_a * a.zero_point - of_b * b.zero_point);
+  sum.zero_point = static_cast<int8_t>(y.zero_point);
+  return std::make_unique<QuantizedSumRow>(sum);
+}
+
+bool has_fast_quantized_sum() {
+  return ETX_DISPATCH(has_wide_sums)() && cpuinfo_initialize() && cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
+}
+
+} // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE
