@@ -100,7 +100,8 @@ void check_product(bool is_4bit, const Size& s, const Options& options) {
         (i == 1 ? int4.packs_weight : i == 2 ? int4.packs_scale : int4.packs_zero_point) = false;
       }
     }
-    check_kernel(plain_case<Int4Linear>(int4, inputs, {y.type}, present), y, {tolerance * 0.1f, 1e-4f}, Isas::WithoutByteDot);
+    check_kernel(
+        plain_case<Int4Linear>(int4, inputs, {y.type}, present), y, {tolerance * 0.1f, 1e-4f}, Isas::WithoutByteDot);
   }
 }
 
