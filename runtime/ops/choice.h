@@ -30,6 +30,8 @@ struct Cpu {
 
 // Why products are in blocks (block_product.h).
 constexpr const char* kInBlocks = "Blocks of rows and of depth stay in this CPU's second-level cache.";
+constexpr const char* kInt8Blocks =
+    "Blocks of pixels or rows stay in this CPU's second-level cache, and it adds up four products of 8 bits at once.";
 
 struct ChoiceOptions {
   bool xnnpack = true; // false: operands may be empty, which XNNPACK does not take

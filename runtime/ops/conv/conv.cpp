@@ -204,9 +204,7 @@ Choice choose_int8_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnnpac
     return has ? Choice::kernel(make_int8_depthwise_conv2d, kFourProducts) : xnnpack;
   }
   if (cpu.int8_blocks && attributes.groups() == 1) {
-    return Choice::kernel(
-        make_int8_block_conv2d,
-        "Blocks of pixels stay in this CPU's second-level cache, and it adds up four products of 8 bits at once.");
+    return Choice::kernel(make_int8_block_conv2d, kInt8Blocks);
   }
   return Int8PixelConv::has(int8_conv2d_parameters(node)) ? Choice::kernel(make_int8_pixel_conv2d, kFourProducts)
                                                           : xnnpack;

@@ -5,7 +5,7 @@
 
 #include "runtime/ops/choice.h"
 #include "runtime/ops/common/common.h"
-#include "runtime/ops/common/xnnpack_format.h"
+#include "runtime/ops/common/int8_parameters.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -81,21 +81,12 @@ ConvParameters bfloat16_conv_transpose2d_parameters(const NodeContext& node) {
 
 Int8ConvParameters int8_conv2d_parameters(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Conv2d>();
-  const ProductParameters product = product_parameters(node, attributes.clamp());
-  const auto& weight_scale = *node.input(1).quantization->scale();
-  Int8ConvParameters parameters;
+  Int8ConvParameters parameters = int8_parameters(node, attributes.clamp());
   parameters.input = node.input(0).shape;
   parameters.weight = node.input(1).shape;
   parameters.output = node.output().shape;
   parameters.height = {attributes.stride()->height(), attributes.padding()->top()};
   parameters.width = {attributes.stride()->width(), attributes.padding()->left()};
-  parameters.input_scale = product.x_scale;
-  parameters.output_scale = product.y_scale;
-  parameters.input_zero_point = product.x_zero_point;
-  parameters.output_zero_point = product.y_zero_point;
-  parameters.weight_scale = {weight_scale.data(), weight_scale.size()};
-  parameters.min = product.min;
-  parameters.max = product.max;
   return parameters;
 }
 

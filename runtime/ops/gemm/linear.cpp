@@ -103,7 +103,9 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);
   if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
-    return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_linear, make_linear);
+    const Choice choice = choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_linear, make_linear);
+    return choice.kind == Choice::Kind::Xnnpack && cpu.int8_blocks ? Choice::kernel(make_int8_block_linear, kInt8Blocks)
+                                                                   : choice;
   }
   return Choice::kernel(
       [](const NodeContext& quantized) { return make_dequantized_but_weight(make_low_precision_linear, quantized); },

@@ -4,6 +4,7 @@
 #include "low_precision_weight.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/common/dequantized.h"
+#include "runtime/ops/common/int8_parameters.h"
 
 namespace executorch::backends::et_xnnpack {
 MatrixProduct linear_parameters(const NodeContext& node) {
@@ -51,6 +52,16 @@ LowPrecisionMatMulParameters block_linear_parameters(const NodeContext& node) {
   LowPrecisionMatMulParameters parameters = constant_linear_parameters(node);
   parameters.precision = {DType::Float32};
   parameters.precision.in_blocks = true;
+  return parameters;
+}
+
+Int8ConvParameters int8_linear_parameters(const NodeContext& node) {
+  const Shape& x = node.input(0).shape;
+  const size_t rows = x.numel(0, x.rank - 1), columns = node.input(1).shape[0];
+  Int8ConvParameters parameters = int8_parameters(node, node.attributes<schema::Linear>().clamp());
+  parameters.input = {1, 1, rows, x.last()};
+  parameters.weight = {columns, 1, 1, x.last()};
+  parameters.output = {1, 1, rows, columns};
   return parameters;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/kernels/conv/bfloat16_conv.h"
+#include "runtime/kernels/conv/int8_block_conv.h"
 #include "runtime/kernels/gemm/float64_matmul.h"
 #include "runtime/kernels/gemm/matmul.h"
 #include "runtime/ops/common/kernel_of.h"
@@ -15,6 +16,7 @@ MatrixProduct linear_parameters(const NodeContext& node);
 MatrixProduct batch_matmul_parameters(const NodeContext& node);
 Float64MatMulParameters float64_linear_parameters(const NodeContext& node);
 Float64MatMulParameters float64_batch_matmul_parameters(const NodeContext& node);
+Int8ConvParameters int8_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters block_linear_parameters(const NodeContext& node);
 LowPrecisionMatMulParameters low_precision_batch_matmul_parameters(const NodeContext& node);
@@ -27,6 +29,9 @@ inline constexpr auto make_batch_matmul = make_kernel_of<MatMul, batch_matmul_pa
 
 // With a constant weight, in blocks (block_product.h).
 inline constexpr auto make_block_linear = make_kernel_of<LowPrecisionMatMul, block_linear_parameters>;
+
+// Between integers of 8 bits, each row as a pixel. REQUIRES: integer_product_limit() is null
+inline constexpr auto make_int8_block_linear = make_kernel_of<Int8BlockConv, int8_linear_parameters>;
 
 // With operands of Float64.
 inline constexpr auto make_float64_linear = make_kernel_of<Float64MatMul, float64_linear_parameters>;

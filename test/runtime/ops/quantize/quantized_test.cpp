@@ -2,8 +2,6 @@
 
 // Which nodes of integers XNNPACK gets: it takes more than it computes rightly.
 
-#include <gmock/gmock.h>
-
 #include "ops/quantized_tensor.h"
 #include "ops/op_test.h"
 
@@ -59,6 +57,15 @@ TEST_F(QuantizedLinearOfIntegers, NeedsWeightsAroundZero) {
   EXPECT_FALSE(takes(by_channel(DType::Int8, {1, 1, 1, 1}, 0, /*axis=*/1)));
   const Operand runtime = operand(weight_, {3, 4});
   EXPECT_FALSE(linear_of({operand(x_, {2, 4}), runtime}).in_xnnpack(y_.type({2, 3})));
+}
+
+TEST_F(QuantizedLinearOfIntegers, IsInBlocksWhereThatIsFaster) {
+  const OpCase op = linear_of({operand(x_, {2, 4}), operand(weight_, {3, 4}, true)});
+  const auto reason = [&](bool has_blocks) {
+    return op.choose(y_.type({2, 3}), ChoiceOptions(), cpu_with_blocks(has_blocks)).reason;
+  };
+  EXPECT_EQ(reason(true), kInt8Blocks);
+  EXPECT_NE(reason(false), kInt8Blocks);
 }
 
 TEST_F(QuantizedLinearOfIntegers, NeedsABiasWithTheScalesOfTheProduct) {
@@ -124,12 +131,11 @@ TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
     cpu.int8_sums = true;
     return op.choose(int8(0.25f, -4).type(result), ChoiceOptions(), cpu).reason;
   };
-  const auto in_blocks = ::testing::StartsWith("Blocks of pixels");
-  EXPECT_THAT(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, true), in_blocks);
-  EXPECT_THAT(reason({1, 9, 9, 3}, {32, 1, 1, 3}, 1, true), in_blocks);
-  EXPECT_THAT(reason({1, 9, 9, 16}, {32, 3, 3, 8}, 2, true), ::testing::Not(in_blocks));
-  EXPECT_THAT(reason({1, 9, 9, 16}, {16, 3, 3, 1}, 16, true), ::testing::Not(in_blocks));
-  EXPECT_THAT(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, false), ::testing::Not(in_blocks));
+  EXPECT_EQ(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, true), kInt8Blocks);
+  EXPECT_EQ(reason({1, 9, 9, 3}, {32, 1, 1, 3}, 1, true), kInt8Blocks);
+  EXPECT_NE(reason({1, 9, 9, 16}, {32, 3, 3, 8}, 2, true), kInt8Blocks);
+  EXPECT_NE(reason({1, 9, 9, 16}, {16, 3, 3, 1}, 16, true), kInt8Blocks);
+  EXPECT_NE(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, false), kInt8Blocks);
 }
 
 TEST(QuantizedConcat, NeedsOneScaleAndZeroPoint) {
