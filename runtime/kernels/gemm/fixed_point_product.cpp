@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "block_product.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -254,6 +255,10 @@ bool convert(const PanelProduct& p, const FixedPointRows& rows, pthreadpool_t po
 
 bool has_fixed_point_product() {
   return has_byte_dot();
+}
+
+bool fixed_point_pays(size_t rows, size_t few) {
+  return has_fixed_point_product() && (rows <= few || !has_fast_block_product());
 }
 
 size_t fixed_point_product_scratch(const PanelProduct& p) {

@@ -15,6 +15,10 @@ namespace executorch::backends::et_xnnpack {
 // Whether the CPU has instructions that multiply bytes and sum up in 32 bits: AVX512-VNNI, or SDOT of ARM.
 bool has_fixed_point_product();
 
+// Whether it does and products of floats are slower. Those of more than `few` rows are faster on CPUs that
+// has_fast_block_product().
+bool fixed_point_pays(size_t rows, size_t few);
+
 // Bytes of scratch memory that multiply_fixed_point() needs for these sizes.
 size_t fixed_point_product_scratch(const PanelProduct& product);
 

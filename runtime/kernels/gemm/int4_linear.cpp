@@ -347,7 +347,7 @@ size_t Int4Linear::reshape(const Int4LinearParameters& parameters, size_t num_th
       ? 0
       : low_precision_product_scratch(
             product_in_floats(parameters, ETX_DISPATCH(write_int4_panel)), std::max<size_t>(num_threads, 1));
-  fixed_point_ = has_fixed_point_product();
+  fixed_point_ = fixed_point_pays(parameters.rows, /*few=*/1);
   if (fixed_point_) {
     product_bytes_ = std::max(product_bytes_, fixed_point_product_scratch(product_));
   }

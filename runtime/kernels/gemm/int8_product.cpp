@@ -6,8 +6,74 @@
 
 #include "fixed_point_product.h"
 #include "low_precision_product.h"
+#include "runtime/kernels/simd/isa.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "runtime/kernels/gemm/int8_product.cpp"
+#include <hwy/foreach_target.h> // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "runtime/kernels/simd/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
+namespace HWY_NAMESPACE {
+
+static_assert(ColumnPanels::kColumns % kLanes == 0, "a panel is made of whole vectors");
+
+// Columns [column, column + width) of a PanelProduct, as LowPrecisionProduct has it.
+void write_int8_panel(const void* product, size_t column, size_t width, float* to) {
+  using Integers = hn::RebindToSigned<Floats>;
+  constexpr Integers kIntegers{};
+  const auto offset =
+      hn::Set(kIntegers, static_cast<int32_t>(PanelProduct::kInt8Offset * 0x01010101u)); // bit 7, or none
+  const auto& p = *static_cast<const PanelProduct*>(product);
+  const size_t depth = p.depth.group_size, count = p.columns.count;
+  for (size_t c = 0; c < width; c += kLanes, column += kLanes) {
+    float* y = to + c;
+    if (column >= count) {
+      for (size_t k = 0; k < depth; ++k, y += width) {
+        hn::StoreU(hn::Zero(kFloats), kFloats, y);
+      }
+      continue;
+    }
+    const size_t panel = column / ColumnPanels::kPanel, step = p.columns.width(panel);
+    const auto* words = reinterpret_cast<const int32_t*>(p.panel(panel)) + column % ColumnPanels::kPanel;
+    Vector zero = hn::Zero(kFloats);
+    if (p.zero_point != nullptr) {
+      zero = hn::LoadN(kFloats, p.zero_point + column, count - column);
+    }
+    for (size_t first = 0; first < depth; first += FixedPointDepth::kEight, words += 2 * step) {
+      auto even = hn::Xor(hn::LoadU(kIntegers, words), offset),
+           odd = hn::Xor(hn::LoadU(kIntegers, words + step), offset);
+      const size_t some = std::min(depth - first, FixedPointDepth::kEight);
+      HWY_UNROLL(4)
+      for (size_t k = 0; k < FixedPointDepth::kEight; k += 2) {
+        const Vector first_of_two = hn::ConvertTo(kFloats, hn::ShiftRight<24>(hn::ShiftLeft<24>(even)));
+        const Vector second = hn::ConvertTo(kFloats, hn::ShiftRight<24>(hn::ShiftLeft<24>(odd)));
+        if (k < some) {
+          hn::StoreU(hn::Sub(first_of_two, zero), kFloats, y + k * width);
+        }
+        if (k + 1 < some) {
+          hn::StoreU(hn::Sub(second, zero), kFloats, y + (k + 1) * width);
+        }
+        even = hn::ShiftRight<8>(even);
+        odd = hn::ShiftRight<8>(odd);
+      }
+      y += some * width;
+    }
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace executorch::backends::et_xnnpack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace executorch::backends::et_xnnpack {
+
+HWY_EXPORT(write_int8_panel);
+
 namespace {
 
 PanelProduct in_fixed_point(const LowPrecisionProduct& p) {
@@ -27,32 +93,10 @@ PanelProduct in_fixed_point(const LowPrecisionProduct& p) {
   return product;
 }
 
-// Columns [column, column + width) of a PanelProduct, as LowPrecisionProduct has it.
-void write_panel(const void* product, size_t column, size_t width, float* to) {
-  const auto& p = *static_cast<const PanelProduct*>(product);
-  const size_t depth = p.depth.group_size;
-  for (size_t c = 0; c < width; ++c, ++column) {
-    if (column >= p.columns.count) {
-      for (size_t k = 0; k < depth; ++k) {
-        to[k * width + c] = 0;
-      }
-      continue;
-    }
-    const size_t panel = column / ColumnPanels::kPanel, step = p.columns.width(panel) * sizeof(uint32_t);
-    const uint8_t* const from = p.panel(panel) + column % ColumnPanels::kPanel * sizeof(uint32_t);
-    const float zero = p.zero_point == nullptr ? 0 : p.zero_point[column];
-    for (size_t k = 0; k < depth; ++k) {
-      const size_t eight = k / FixedPointDepth::kEight, i = k % FixedPointDepth::kEight;
-      const auto weight = static_cast<int8_t>(from[(2 * eight + i % 2) * step + i / 2] - PanelProduct::kInt8Offset);
-      to[k * width + c] = static_cast<float>(weight) - zero;
-    }
-  }
-}
-
 LowPrecisionProduct in_floats(LowPrecisionProduct p, const PanelProduct& panels) {
   p.precision = {DType::Float32};
   p.panels = &panels;
-  p.write_panel = write_panel;
+  p.write_panel = ETX_DISPATCH(write_int8_panel);
   return p;
 }
 
@@ -106,9 +150,11 @@ size_t int8_product_scratch(const LowPrecisionProduct& p, size_t num_threads) {
 
 void multiply_int8(const LowPrecisionProduct& p, void* scratch, pthreadpool_t pool) {
   const PanelProduct product = in_fixed_point(p);
-  if (!multiply_fixed_point(product, scratch, pool)) {
+  constexpr size_t kFew = 32; // for which converting the weights would take long
+  if (!fixed_point_pays(p.rows, kFew) || !multiply_fixed_point(product, scratch, pool)) {
     multiply_low_precision(in_floats(p, product), scratch, pool);
   }
 }
 
 } // namespace executorch::backends::et_xnnpack
+#endif // HWY_ONCE
