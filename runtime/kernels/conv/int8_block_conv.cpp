@@ -8,6 +8,7 @@
 #include <cpuinfo.h>
 
 #include "int8_panels.h"
+#include "int8_stage.h"
 #include "runtime/base/caches.h"
 #include "runtime/base/memory.h"
 #include "runtime/kernels/common/parallel.h"
@@ -240,7 +241,6 @@ HWY_EXPORT(multiply_int8_block);
 namespace {
 
 constexpr size_t kMaxPixels = 240, kPixelStep = 12; // of a part: whole tiles
-constexpr size_t kSlack = 64; // bytes that the last quad of the last window may reach into
 
 size_t row_depth(const Shape& weight) {
   return round_up(weight[2] * weight[3], kQuad);
@@ -272,58 +272,6 @@ Int8ConvParameters in_a_row(Int8ConvParameters p) {
   }
   return p;
 }
-
-// Pixels of rows and columns that windows see which begin at `first`, beside an image of `size`.
-struct Seen {
-  Seen(size_t first_window, size_t windows, size_t kernel, const Int8ConvParameters::Axis& axis, size_t size)
-      : count((windows - 1) * axis.stride + kernel) {
-    const size_t begin = first_window * axis.stride; // with the padding before the image
-    before = std::min(count, axis.padding > begin ? axis.padding - begin : 0);
-    const size_t from = begin + before - axis.padding; // wraps if all is outside
-    inside = from >= size ? 0 : std::min(size - from, count - before);
-    first = inside == 0 ? 0 : from;
-  }
-
-  size_t count;
-  size_t before; // outside the image
-  size_t first, inside; // of the image
-};
-
-// Writes what windows see of an image, with `outside` for the padding.
-class Stage {
- public:
-  Stage(const Int8ConvParameters& p, const int8_t* image, const Seen& rows, const Seen& columns)
-      : image_(image),
-        channels_(p.input[3]),
-        image_row_(p.input[2] * channels_),
-        outside_(static_cast<uint8_t>(p.input_zero_point + 128)),
-        rows_(rows),
-        columns_(columns) {}
-
-  void write(uint8_t* to) const {
-    const auto copy = ETX_DISPATCH(copy_shifted);
-    const size_t left = columns_.before * channels_, inside = columns_.inside * channels_;
-    const size_t row = columns_.count * channels_;
-    const int8_t* from = image_ + rows_.first * image_row_ + columns_.first * channels_;
-    for (size_t i = 0; i < rows_.count; ++i, to += row) {
-      if (i - rows_.before >= rows_.inside) { // wraps below 0
-        std::memset(to, outside_, row);
-        continue;
-      }
-      std::memset(to, outside_, left);
-      copy(from, inside, to + left);
-      std::memset(to + left + inside, outside_, row - left - inside);
-      from += image_row_;
-    }
-    std::memset(to, outside_, kSlack);
-  }
-
- private:
-  const int8_t* image_;
-  size_t channels_, image_row_;
-  uint8_t outside_;
-  Seen rows_, columns_;
-};
 
 } // namespace
 
@@ -414,9 +362,9 @@ size_t Int8BlockConv::staged_bytes() const {
   if (parts_.pixels == 0) {
     return 0;
   }
-  const Seen rows(0, parts_.rows, p.weight[1], p.height, p.input[1]);
-  const Seen columns(0, parts_.columns, p.weight[2], p.width, p.input[2]);
-  return rows.count * columns.count * p.input[3] + kSlack;
+  const SeenPixels rows(0, parts_.rows, p.weight[1], p.height, p.input[1]);
+  const SeenPixels columns(0, parts_.columns, p.weight[2], p.width, p.input[2]);
+  return Int8Stage::bytes(p, rows, columns);
 }
 
 size_t Int8BlockConv::reshape(const Int8ConvParameters& p, size_t num_threads) {
@@ -453,6 +401,7 @@ void Int8BlockConv::run(const KernelArguments& arguments) {
       offsets);
   common.offsets = offsets;
   const auto multiply = ETX_DISPATCH(multiply_int8_block);
+  const Int8Stage stage(p, ETX_DISPATCH(copy_shifted));
   const auto* const images = arguments.input<int8_t>(0);
   auto* const output = arguments.output<int8_t>(0);
   const size_t count = p.output[0] * parts.row_parts * parts.column_parts * parts.panel_parts;
@@ -465,12 +414,12 @@ void Int8BlockConv::run(const KernelArguments& arguments) {
     const size_t row = i % parts.row_parts * parts.rows, image = i / parts.row_parts;
     const size_t rows = std::min(parts.rows, p.output[1] - row),
                  columns = std::min(parts.columns, p.output[2] - column);
-    const Seen seen_rows(row, rows, p.weight[1], p.height, p.input[1]);
-    const Seen seen_columns(column, columns, p.weight[2], p.width, p.input[2]);
+    const SeenPixels seen_rows(row, rows, p.weight[1], p.height, p.input[1]);
+    const SeenPixels seen_columns(column, columns, p.weight[2], p.width, p.input[2]);
     uint8_t* const of_thread = scratch + offsets_bytes_ + thread * thread_bytes_;
     auto* const pixel_offsets = reinterpret_cast<uint32_t*>(of_thread);
     uint8_t* const staged = of_thread + round_up_to_alignment(parts.pixels * sizeof(uint32_t));
-    Stage(p, images + image * p.input.numel(1, 4), seen_rows, seen_columns).write(staged);
+    stage.write(images + image * p.input.numel(1, 4), seen_rows, seen_columns, staged);
     block.row_bytes = seen_columns.count * p.input[3];
     for (size_t r = 0; r < rows; ++r) {
       for (size_t c = 0; c < columns; ++c) {

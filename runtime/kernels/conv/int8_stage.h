@@ -1,0 +1,67 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "int8_conv.h"
+
+namespace executorch::backends::et_xnnpack {
+
+// What so many windows from `first_window` on see of an axis of an image that has `size` rows or columns.
+struct SeenPixels {
+  SeenPixels(size_t first_window, size_t windows, size_t kernel, const Int8ConvParameters::Axis& axis, size_t size)
+      : count((windows - 1) * axis.stride + kernel) {
+    const size_t begin = first_window * axis.stride; // with the padding before the image
+    before = std::min(count, axis.padding > begin ? axis.padding - begin : 0);
+    const size_t from = begin + before - axis.padding; // wraps if all is outside
+    inside = from >= size ? 0 : std::min(size - from, count - before);
+    first = inside == 0 ? 0 : from;
+  }
+
+  size_t count;
+  size_t before; // outside the image
+  size_t first, inside; // of the image
+};
+
+// Writes what windows see of an image, row by row, with the bytes of copy() and what stands for 0 as padding.
+class Int8Stage {
+ public:
+  using Copy = void (*)(const int8_t* from, size_t count, uint8_t* to); // 128 more each
+
+  Int8Stage(const Int8ConvParameters& p, Copy copy)
+      : copy_(copy),
+        channels_(p.input[3]),
+        image_row_(p.input[2] * channels_),
+        outside_(static_cast<uint8_t>(p.input_zero_point + 128)) {}
+
+  static size_t bytes(const Int8ConvParameters& p, const SeenPixels& rows, const SeenPixels& columns) {
+    return rows.count * columns.count * p.input[3] + kSlack;
+  }
+
+  void write(const int8_t* image, const SeenPixels& rows, const SeenPixels& columns, uint8_t* to) const {
+    const size_t left = columns.before * channels_, inside = columns.inside * channels_;
+    const size_t row = columns.count * channels_;
+    const int8_t* from = image + rows.first * image_row_ + columns.first * channels_;
+    for (size_t i = 0; i < rows.count; ++i, to += row) {
+      if (i - rows.before >= rows.inside) { // wraps below 0
+        std::memset(to, outside_, row);
+        continue;
+      }
+      std::memset(to, outside_, left);
+      copy_(from, inside, to + left);
+      std::memset(to + left + inside, outside_, row - left - inside);
+      from += image_row_;
+    }
+    std::memset(to, outside_, kSlack);
+  }
+
+ private:
+  static constexpr size_t kSlack = 64; // bytes that the last quad of the last window may reach into
+
+  Copy copy_;
+  size_t channels_, image_row_;
+  uint8_t outside_;
+};
+
+} // namespace executorch::backends::et_xnnpack
