@@ -37,11 +37,20 @@ using Bytes = hn::Rebind<int8_t, Floats>; // a quarter of a vector
 using Shorts = hn::Repartition<int16_t, Floats>;
 using AllBytes = hn::Repartition<int8_t, Floats>;
 
+// Of numbers that 32 bits hold.
+HWY_INLINE hn::Vec<Integers> nearest(Vector x) {
+#if HWY_ARCH_X86
+  return hn::NearestIntInRange(Integers(), x);
+#else
+  return hn::NearestInt(x);
+#endif
+}
+
 // kLanes numbers each.
 HWY_INLINE hn::Vec<Integers> add(const QuantizedSum& p, hn::Vec<Bytes> a, hn::Vec<Bytes> b) {
   const auto number = [](hn::Vec<Bytes> x) HWY_ATTR { return hn::ConvertTo(kFloats, hn::PromoteTo(Integers(), x)); };
   const Vector rest = hn::MulAdd(number(b), hn::Set(kFloats, p.of_b), hn::Set(kFloats, p.offset));
-  return hn::NearestIntInRange(Integers(), hn::MulAdd(number(a), hn::Set(kFloats, p.of_a), rest));
+  return nearest(hn::MulAdd(number(a), hn::Set(kFloats, p.of_a), rest));
 }
 
 template <bool kMoves>
