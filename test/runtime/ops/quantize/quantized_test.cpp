@@ -108,9 +108,10 @@ TEST(QuantizedBinary, NeedsScalesInRange) {
 }
 
 TEST(QuantizedBinary, SumsAreInRowsWhereThatIsFaster) {
-  const auto kind_of = [](BinaryKind kind, bool has_blocks, float scale = 1) {
-    const OpCase op = binary_of(kind, {operand(int8(scale, 1), {4}), operand(int8(1, 2), {4})});
-    return op.choose(int8(1, 3).type({4}), ChoiceOptions(), cpu_with_blocks(has_blocks)).kind;
+  const auto kind_of = [](BinaryKind kind, bool has_blocks) {
+    const Quantized first = int8(1, 1), second = int8(1, 2), result = int8(1, 3);
+    const OpCase op = binary_of(kind, {operand(first, {4}), operand(second, {4})});
+    return op.choose(result.type({4}), ChoiceOptions(), cpu_with_blocks(has_blocks)).kind;
   };
   EXPECT_EQ(kind_of(BinaryKind::Add, true), Choice::Kind::Row);
   EXPECT_EQ(kind_of(BinaryKind::Sub, true), Choice::Kind::Row);
@@ -120,16 +121,17 @@ TEST(QuantizedBinary, SumsAreInRowsWhereThatIsFaster) {
 
 TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
   const auto reason = [](const Shape& image, const Shape& weight, uint32_t groups, bool has_blocks) {
+    const Quantized of_image = int8(0.5f, 3), of_weight = int8(0.5f), of_result = int8(0.25f, -4);
     const auto attributes = [=](Builder& builder) {
       const schema::Size2D one(1, 1);
       const schema::Padding2D none(0, 0, 0, 0);
       return schema::CreateConv2d(builder, &one, &none, &one, groups);
     };
-    const OpCase op(attributes, {operand(int8(0.5f, 3), image), operand(int8(0.5f), weight, true)});
+    const OpCase op(attributes, {operand(of_image, image), operand(of_weight, weight, true)});
     const Shape result{image[0], image[1] - weight[1] + 1, image[2] - weight[2] + 1, weight[0]};
     Cpu cpu = cpu_with_blocks(has_blocks);
     cpu.int8_sums = true;
-    return op.choose(int8(0.25f, -4).type(result), ChoiceOptions(), cpu).reason;
+    return op.choose(of_result.type(result), ChoiceOptions(), cpu).reason;
   };
   EXPECT_EQ(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, true), kInt8Blocks);
   EXPECT_EQ(reason({1, 9, 9, 3}, {32, 1, 1, 3}, 1, true), kInt8Blocks);
