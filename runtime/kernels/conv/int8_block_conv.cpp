@@ -5,13 +5,12 @@
 #include <cstring>
 #include <utility>
 
-#include <cpuinfo.h>
-
 #include "int8_panels.h"
 #include "int8_stage.h"
 #include "runtime/base/caches.h"
 #include "runtime/base/memory.h"
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/simd/intel.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -276,7 +275,7 @@ Int8ConvParameters in_a_row(Int8ConvParameters p) {
 } // namespace
 
 bool Int8BlockConv::is_fast() {
-  return HWY_ARCH_X86 && has_byte_dot() && cpuinfo_initialize() && cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
+  return has_byte_dot() && is_avx512_of_intel();
 }
 
 std::optional<std::string> Int8BlockConv::packed_layout(const Int8ConvParameters& p, size_t i) {
@@ -296,27 +295,15 @@ size_t Int8BlockConv::packed_bytes(const Int8ConvParameters& p, size_t i) {
 
 Status Int8BlockConv::pack(const Int8ConvParameters& p, size_t i, const void* original, void* packed) {
   std::memset(packed, 0, packed_bytes(p, i));
-  const size_t channels = p.weight[0], rows = p.weight[1], columns = p.weight[2] * p.weight[3];
+  const size_t widest = widest_panel(p.weight);
   if (i == 2) {
-    const auto* bias = static_cast<const int32_t*>(original);
-    for_each_channel_of_panels(channels, widest_panel(p.weight), [&](size_t panel, size_t /*width*/, size_t place) {
-      static_cast<int32_t*>(packed)[panel + place] = *bias++;
-    });
+    pack_into_panels(static_cast<const int32_t*>(original), p.weight[0], widest, static_cast<int32_t*>(packed));
     return {};
   }
-  const size_t depth = row_depth(p.weight);
-  const auto* from = static_cast<const int8_t*>(original);
   auto* const panels = static_cast<int8_t*>(packed);
   auto* const sums = reinterpret_cast<int32_t*>(panels + panels_bytes(p.weight));
-  for_each_channel_of_panels(channels, widest_panel(p.weight), [&](size_t panel, size_t width, size_t place) {
-    for (size_t row = 0; row < rows; ++row) {
-      int8_t* const to = panels + panel * rows * depth + row * depth * width + place * kQuad;
-      for (size_t k = 0; k < columns; ++k, ++from) {
-        to[k / kQuad * kQuad * width + k % kQuad] = *from;
-        sums[panel + place] += *from;
-      }
-    }
-  });
+  const size_t columns = p.weight[2] * p.weight[3];
+  pack_into_panels(static_cast<const int8_t*>(original), p.weight[0], p.weight[1], columns, widest, panels, sums);
   return {};
 }
 

@@ -39,6 +39,28 @@ void for_each_channel_of_panels(size_t channels, size_t widest, const Function& 
   }
 }
 
+// Numbers of channels, into memory of zeros.
+inline void pack_into_panels(const int32_t* from, size_t channels, size_t widest, int32_t* to) {
+  for_each_channel_of_panels(
+      channels, widest, [&](size_t panel, size_t /*width*/, size_t place) { to[panel + place] = *from++; });
+}
+
+// A weight [channels, rows, columns], each row of which is filled up to whole quads, and the sum of each channel, into
+// memory of zeros.
+inline void pack_into_panels(
+    const int8_t* from, size_t channels, size_t rows, size_t columns, size_t widest, int8_t* panels, int32_t* sums) {
+  const size_t depth = round_up(columns, kQuad);
+  for_each_channel_of_panels(channels, widest, [&](size_t panel, size_t width, size_t place) {
+    for (size_t row = 0; row < rows; ++row) {
+      int8_t* const to = panels + panel * rows * depth + row * depth * width + place * kQuad;
+      for (size_t k = 0; k < columns; ++k, ++from) {
+        to[k / kQuad * kQuad * width + k % kQuad] = *from;
+        sums[panel + place] += *from;
+      }
+    }
+  });
+}
+
 // Of results.
 struct Int8Range {
   int8_t zero_point, min, max;

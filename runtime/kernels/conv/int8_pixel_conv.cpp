@@ -194,23 +194,14 @@ size_t Int8PixelConv::packed_bytes(const Int8ConvParameters& p, size_t i) {
 
 Status Int8PixelConv::pack(const Int8ConvParameters& p, size_t i, const void* original, void* packed) {
   std::memset(packed, 0, packed_bytes(p, i));
-  const size_t channels = p.weight[0], depth = p.weight[3];
+  const size_t channels = p.weight[0];
   if (i == 2) {
-    const auto* bias = static_cast<const int32_t*>(original);
-    for_each_channel_of_panels(channels, kWidestPanel, [&](size_t panel, size_t /*width*/, size_t place) {
-      static_cast<int32_t*>(packed)[panel + place] = *bias++;
-    });
+    pack_into_panels(static_cast<const int32_t*>(original), channels, kWidestPanel, static_cast<int32_t*>(packed));
     return {};
   }
-  const auto* from = static_cast<const int8_t*>(original);
   auto* const panels = static_cast<int8_t*>(packed);
   auto* const sums = reinterpret_cast<int32_t*>(panels + panels_bytes(p.weight));
-  for_each_channel_of_panels(channels, kWidestPanel, [&](size_t panel, size_t width, size_t place) {
-    for (size_t k = 0; k < depth; ++k, ++from) {
-      panels[panel * depth + k / kQuad * kQuad * width + place * kQuad + k % kQuad] = *from;
-      sums[panel + place] += *from;
-    }
-  });
+  pack_into_panels(static_cast<const int8_t*>(original), channels, /*rows=*/1, p.weight[3], kWidestPanel, panels, sums);
   return {};
 }
 

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <cpuinfo.h>
-
+#include "runtime/kernels/simd/intel.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -99,10 +98,6 @@ void quantized_sum(const QuantizedSum& p, const RowOperand* operands, int8_t* y,
                       : sum_up<false, false>)(p, a, b, y, count);
 }
 
-bool has_wide_sums() {
-  return HWY_TARGET == HWY_AVX3;
-}
-
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
@@ -111,7 +106,6 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(quantized_sum);
-HWY_EXPORT(has_wide_sums);
 
 namespace {
 
@@ -143,7 +137,7 @@ std::unique_ptr<Row> quantized_sum_row(
 }
 
 bool has_fast_quantized_sum() {
-  return ETX_DISPATCH(has_wide_sums)() && cpuinfo_initialize() && cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
+  return is_avx512_of_intel();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include <cpuinfo.h>
-
 #include "low_precision_product.h"
 #include "runtime/base/caches.h"
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/simd/intel.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -202,9 +201,6 @@ void multiply_block(const LowPrecisionProduct& p, const ProductBlock& block) {
   }
 }
 
-bool has_avx512() {
-  return HWY_TARGET == HWY_AVX3;
-}
 size_t block_tile_rows() {
   return kRows;
 }
@@ -221,7 +217,6 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 HWY_EXPORT(multiply_block);
-HWY_EXPORT(has_avx512);
 HWY_EXPORT(block_tile_rows);
 HWY_EXPORT(block_tile_columns);
 
@@ -266,7 +261,7 @@ BlockSizes block_sizes(const LowPrecisionProduct& p, size_t num_threads) {
 } // namespace
 
 bool has_fast_block_product() {
-  return ETX_DISPATCH(has_avx512)() && cpuinfo_initialize() && cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
+  return is_avx512_of_intel();
 }
 
 size_t block_product_scratch(const LowPrecisionProduct& p) {

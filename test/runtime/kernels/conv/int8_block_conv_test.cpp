@@ -1,40 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/conv/int8_block_conv.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "int8_conv_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
-
-Tensor reference(const Int8ConvParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
-  Tensor y(DType::Int8, p.output);
-  Index at(p.output);
-  const size_t depth = p.input[3];
-  for (size_t i = 0; i < y.numel(); ++i, at.next()) {
-    const size_t channel = at[3];
-    int64_t sum = bias == nullptr ? 0 : bias->data<int32_t>()[channel];
-    for (size_t r = 0; r < p.weight[1]; ++r) {
-      for (size_t c = 0; c < p.weight[2]; ++c) {
-        const size_t row = at[1] * p.height.stride + r - p.height.padding; // these wrap below 0
-        const size_t column = at[2] * p.width.stride + c - p.width.padding;
-        if (row >= p.input[1] || column >= p.input[2]) {
-          continue;
-        }
-        const int8_t* const pixel = x.data<int8_t>() + ((at[0] * p.input[1] + row) * p.input[2] + column) * depth;
-        const int8_t* const tap = w.data<int8_t>() + ((channel * p.weight[1] + r) * p.weight[2] + c) * depth;
-        for (size_t k = 0; k < depth; ++k) {
-          sum += (pixel[k] - p.input_zero_point) * tap[k];
-        }
-      }
-    }
-    const float q = std::nearbyint(static_cast<float>(sum) * p.scale_of(channel)) + p.output_zero_point;
-    y.data<int8_t>()[i] = static_cast<int8_t>(std::clamp<float>(q, p.min, p.max));
-  }
-  return y;
-}
 
 struct Window {
   size_t kernel = 1, stride = 1, padding = 0, padding_behind = 0;
@@ -60,7 +30,7 @@ void check(const Case& c) {
   p.width = {c.width.stride, c.width.padding};
   const std::vector<float> scale = some_scales(c.by_channel ? c.channels : 1);
   set_quantization(p, scale);
-  check_int8_conv<Int8BlockConv>(p, c.has_bias, reference);
+  check_int8_conv<Int8BlockConv>(p, c.has_bias, dense_int8_conv);
 }
 
 void check(const Shape& input, size_t channels, const Window& window) {
@@ -131,7 +101,7 @@ TEST(Int8BlockConv, SumsAtBothEndsOfTheRange) {
   p.input = {1, 5, 6, 256};
   p.output = {1, 3, 4, 40};
   p.weight = {40, 3, 3, 256};
-  check_ends_of_range<Int8BlockConv>(p, reference);
+  check_ends_of_range<Int8BlockConv>(p, dense_int8_conv);
 }
 
 } // namespace

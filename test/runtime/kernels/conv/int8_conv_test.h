@@ -4,6 +4,7 @@
 // What tests of convolutions between integers share.
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <random>
 #include <vector>
@@ -45,6 +46,34 @@ inline void set_quantization(Int8ConvParameters& p, const std::vector<float>& we
   p.weight_scale = {weight_scales.data(), weight_scales.size()};
   p.min = -100;
   p.max = 90;
+}
+
+// Of one group; `bias` may be null.
+inline Tensor dense_int8_conv(const Int8ConvParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
+  Tensor y(DType::Int8, p.output);
+  Index at(p.output);
+  const size_t depth = p.input[3];
+  for (size_t i = 0; i < y.numel(); ++i, at.next()) {
+    const size_t channel = at[3];
+    int64_t sum = bias == nullptr ? 0 : bias->data<int32_t>()[channel];
+    for (size_t r = 0; r < p.weight[1]; ++r) {
+      for (size_t c = 0; c < p.weight[2]; ++c) {
+        const size_t row = at[1] * p.height.stride + r - p.height.padding; // these wrap below 0
+        const size_t column = at[2] * p.width.stride + c - p.width.padding;
+        if (row >= p.input[1] || column >= p.input[2]) {
+          continue;
+        }
+        const int8_t* const pixel = x.data<int8_t>() + ((at[0] * p.input[1] + row) * p.input[2] + column) * depth;
+        const int8_t* const tap = w.data<int8_t>() + ((channel * p.weight[1] + r) * p.weight[2] + c) * depth;
+        for (size_t k = 0; k < depth; ++k) {
+          sum += (pixel[k] - p.input_zero_point) * tap[k];
+        }
+      }
+    }
+    const float q = std::nearbyint(static_cast<float>(sum) * p.scale_of(channel)) + p.output_zero_point;
+    y.data<int8_t>()[i] = static_cast<int8_t>(std::clamp<float>(q, p.min, p.max));
+  }
+  return y;
 }
 
 // reference(p, x, w, bias) is the result, without a bias if that is null.

@@ -1,30 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/conv/int8_pixel_conv.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "int8_conv_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
-
-Tensor reference(const Int8ConvParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
-  Tensor y(DType::Int8, p.output);
-  Index at(p.output);
-  const size_t depth = p.input[3];
-  for (size_t i = 0; i < y.numel(); ++i, at.next()) {
-    const size_t channel = at[3];
-    int64_t sum = bias == nullptr ? 0 : bias->data<int32_t>()[channel];
-    for (size_t k = 0; k < depth; ++k) {
-      sum +=
-          (x.data<int8_t>()[i / p.output[3] * depth + k] - p.input_zero_point) * w.data<int8_t>()[channel * depth + k];
-    }
-    const float q = std::nearbyint(static_cast<float>(sum) * p.scale_of(channel)) + p.output_zero_point;
-    y.data<int8_t>()[i] = static_cast<int8_t>(std::clamp<float>(q, p.min, p.max));
-  }
-  return y;
-}
 
 // An image [N, H, W, IC] to `channels` ones.
 void check(const Shape& input, size_t channels, bool by_channel = true, bool has_bias = true) {
@@ -35,7 +15,7 @@ void check(const Shape& input, size_t channels, bool by_channel = true, bool has
   const std::vector<float> scale = some_scales(by_channel ? channels : 1);
   set_quantization(p, scale);
   ASSERT_TRUE(Int8PixelConv::has(p));
-  check_int8_conv<Int8PixelConv>(p, has_bias, reference);
+  check_int8_conv<Int8PixelConv>(p, has_bias, dense_int8_conv);
 }
 
 TEST(Int8PixelConv, Channels) {
@@ -60,7 +40,7 @@ TEST(Int8PixelConv, SumsAtBothEndsOfTheRange) {
   p.input = {1, 2, 3, 256};
   p.output = {1, 2, 3, 40};
   p.weight = {40, 1, 1, 256};
-  check_ends_of_range<Int8PixelConv>(p, reference);
+  check_ends_of_range<Int8PixelConv>(p, dense_int8_conv);
 }
 
 TEST(Int8PixelConv, TakesPixelsByThemselvesOnly) {
