@@ -1,7 +1,9 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,9 +22,21 @@ struct Cpu {
   bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
   bool bfloat16 = false; // our kernels multiply BFloat16 faster than Float32
   bool int8_sums = false; // our kernels have instructions that add up products of Int8
-  bool int8_blocks = false; // and our convolutions of Int8 in blocks are faster than XNNPACK's
-  bool int8_sums_in_rows = false; // and our sums of two tensors of Int8 are faster than XNNPACK's
-  bool float32_blocks = false; // our products of Float32 in blocks are faster than XNNPACK's
+  bool int8_sums_in_rows = false; // our sums of two tensors of Int8 are faster than XNNPACK's
+  bool float32_windows = false; // our convolutions of Float32 of few channels are faster than XNNPACK's
+
+  // From how many bytes of weights on our products in blocks are faster than XNNPACK's tiles, each of which goes through all
+  // of the weight.
+  struct Blocks {
+    static constexpr size_t kNever = std::numeric_limits<size_t>::max();
+
+    size_t float32_linear = kNever, float32_conv = kNever;
+    size_t int8_linear = kNever; // and convolutions that see one pixel
+    size_t int8_conv = kNever; // that see more
+
+    static Blocks of_this_process();
+  };
+  Blocks blocks;
 
   // Of this process.
   static const Cpu& get();

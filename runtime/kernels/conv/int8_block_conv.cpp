@@ -9,8 +9,8 @@
 #include "int8_stage.h"
 #include "runtime/base/caches.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
-#include "runtime/kernels/simd/intel.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -257,10 +257,6 @@ size_t widest_panel(const Shape& weight) {
   return depth <= kShallow || (depth <= kMaxWide && panels_bytes(weight) <= kSmallBytes) ? 64 : 32;
 }
 
-size_t divide_up(size_t count, size_t largest) {
-  return (count + largest - 1) / largest;
-}
-
 // The same with all pixels in a row, if each is convolved by itself.
 Int8ConvParameters in_a_row(Int8ConvParameters p) {
   const bool by_itself = p.weight[1] * p.weight[2] == 1 && p.height.stride == 1 && p.width.stride == 1 &&
@@ -273,10 +269,6 @@ Int8ConvParameters in_a_row(Int8ConvParameters p) {
 }
 
 } // namespace
-
-bool Int8BlockConv::is_fast() {
-  return has_byte_dot() && is_avx512_of_intel();
-}
 
 std::optional<std::string> Int8BlockConv::packed_layout(const Int8ConvParameters& p, size_t i) {
   switch (i) {
@@ -315,14 +307,18 @@ Int8BlockConv::Parts Int8BlockConv::divide(size_t num_threads) const {
   const auto bytes = [&](size_t rows, size_t columns) {
     return ((rows - 1) * p.height.stride + p.weight[1]) * ((columns - 1) * p.width.stride + p.weight[2]) * p.input[3];
   };
-  const size_t room = Caches::get().l2 / 2;
-  parts.rows = std::clamp<size_t>(kMaxPixels / std::max<size_t>(width, 1), 1, std::max<size_t>(height, 1));
+  const size_t room = Caches::get().l2 / 2, wanted = num_threads > 1 ? 4 * num_threads : 1;
+  // Parts of the same pixels copy what they see each for itself; those of the same panels read weights again.
+  const bool reads_weights_again = panels_bytes(p.weight) <= room;
+  const size_t share = round_up(divide_up(p.output.numel(0, 3), wanted), kPixelStep);
+  const size_t most = reads_weights_again ? std::clamp(share, 2 * kPixelStep, kMaxPixels) : kMaxPixels;
+  parts.rows = std::clamp<size_t>(most / std::max<size_t>(width, 1), 1, std::max<size_t>(height, 1));
   parts.columns = width;
   while (parts.rows > 1 && bytes(parts.rows, width) > room) {
     --parts.rows;
   }
   if (parts.rows == 1) {
-    parts.columns = std::min(width, kMaxPixels);
+    parts.columns = std::min(width, most);
     while (parts.columns > kPixelStep && bytes(1, parts.columns) > room) {
       parts.columns -= kPixelStep;
     }
@@ -338,7 +334,6 @@ Int8BlockConv::Parts Int8BlockConv::divide(size_t num_threads) const {
   parts.pixels = parts.rows * parts.columns;
   const size_t panels = divide_up(p.weight[0], widest_panel(p.weight));
   const size_t blocks = p.output[0] * parts.row_parts * parts.column_parts;
-  const size_t wanted = num_threads > 1 ? 4 * num_threads : 1;
   parts.panels = divide_up(panels, divide_up(wanted, std::max<size_t>(blocks, 1)));
   divide_evenly(panels, parts.panels, parts.panel_parts);
   return parts;

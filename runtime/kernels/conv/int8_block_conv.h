@@ -14,9 +14,6 @@ namespace executorch::backends::et_xnnpack {
 // products. Any convolution of one group whose dilation is 1.
 class Int8BlockConv {
  public:
-  // Whether it was measured to be faster than XNNPACK's and Int8PixelConv on this CPU: on Intel's with AVX512-VNNI.
-  static bool is_fast();
-
   static std::optional<std::string> packed_layout(const Int8ConvParameters& parameters, size_t i);
   static size_t packed_bytes(const Int8ConvParameters& parameters, size_t i);
   static Status pack(const Int8ConvParameters& parameters, size_t i, const void* original, void* packed);

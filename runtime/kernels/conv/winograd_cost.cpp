@@ -9,7 +9,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 // Cycles of a core that begins two vector operations in each, as an estimate: what counts is how the ways compare.
-// docs/performance.md has what was measured, on one CPU so far.
+// docs/performance.md has what was measured.
 
 constexpr double kOperations = 2; // in a cycle
 constexpr double kTileOverhead = 8; // multiplications of a vector that storing it costs
@@ -18,7 +18,7 @@ constexpr double kTileOverhead = 8; // multiplications of a vector that storing 
 double cycles_for_weights(double floats, const Caches& caches) {
   constexpr double kSharedCacheBytes = 8, kMemoryBytes = 3; // in a cycle
   const double bytes = floats * sizeof(float);
-  return bytes / (bytes <= static_cast<double>(caches.l3) / 4 ? kSharedCacheBytes : kMemoryBytes);
+  return bytes / (bytes <= caches.l3_share * static_cast<double>(caches.l3) ? kSharedCacheBytes : kMemoryBytes);
 }
 
 // Reading goes on while numbers are multiplied, but not all the time.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/kernels/simd/intel.h"
+#include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -137,7 +137,7 @@ std::unique_ptr<Row> quantized_sum_row(
 }
 
 bool has_fast_quantized_sum() {
-  return is_avx512_of_intel();
+  return has_avx512();
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -12,7 +12,7 @@ namespace executorch::backends::et_xnnpack {
 std::unique_ptr<Row> quantized_sum_row(
     const ByteQuantization& a, const ByteQuantization& b, const ByteQuantization& y, bool subtracts);
 
-// Whether that was measured to be faster than XNNPACK's operator on this CPU: on Intel's with AVX-512.
+// Whether that was measured to be faster than XNNPACK's operator on CPUs like this one: with AVX-512.
 bool has_fast_quantized_sum();
 
 } // namespace executorch::backends::et_xnnpack

@@ -6,8 +6,9 @@
 
 #include "low_precision_product.h"
 #include "runtime/base/caches.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
-#include "runtime/kernels/simd/intel.h"
+#include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -25,6 +26,7 @@ namespace executorch::backends::et_xnnpack {
 struct ProductBlock {
   const float* x; // of the first row, at the first number of the depth
   size_t x_stride; // floats from one row to the next
+  size_t lines = 1, line_stride = 0; // as in multiply_lines()
   size_t row, end_row;
   size_t depth, end_depth;
   size_t panel, end_panel;
@@ -41,14 +43,8 @@ namespace HWY_NAMESPACE {
 // The rows of a tile and where they go.
 struct TileRows {
   const float* x;
-  size_t x_stride;
-  float* first_y;
-  size_t y_stride;
-  const size_t* offsets; // as LowPrecisionProduct::row_offsets, from the first row on
-
-  HWY_INLINE float* y(size_t r) const {
-    return first_y + (offsets == nullptr ? r * y_stride : offsets[r]);
-  }
+  size_t x_stride, lines, line_stride;
+  float* y[kRows];
 };
 
 // What is fetched meanwhile.
@@ -69,33 +65,38 @@ struct TileSums {
 
 template <size_t R, size_t N, bool kFetchesWeights>
 HWY_NOINLINE void multiply_tile(
-    const TileRows& rows, const float* HWY_RESTRICT w, size_t depth, const TileSums& sums, const Fetch& fetch) {
+    const TileRows& rows, const float* HWY_RESTRICT w, size_t line_depth, const TileSums& sums, const Fetch& fetch) {
+  // All loops over `sum` are unrolled, so that it stays in registers.
   Vector sum[R][N];
-  const auto width = [&](size_t n) HWY_ATTR { return std::min(kLanes, sums.columns - n * kLanes); };
-  const auto load = [&](const float* from, size_t n)
-                        HWY_ATTR { return hn::LoadN(kFloats, from + n * kLanes, width(n)); };
+  size_t columns[N]; // of each vector
   HWY_UNROLL(2)
   for (size_t n = 0; n < N; ++n) {
-    const Vector bias = sums.bias == nullptr ? hn::Zero(kFloats) : load(sums.bias, n);
-    HWY_UNROLL(16)
-    for (size_t r = 0; r < R; ++r) {
-      sum[r][n] = bias;
-    }
+    columns[n] = std::min(kLanes, sums.columns - n * kLanes);
   }
   if (sums.continues) {
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
       HWY_UNROLL(2)
       for (size_t n = 0; n < N; ++n) {
-        sum[r][n] = load(rows.y(r), n);
+        sum[r][n] = hn::LoadN(kFloats, rows.y[r] + n * kLanes, columns[n]);
+      }
+    }
+  } else {
+    HWY_UNROLL(2)
+    for (size_t n = 0; n < N; ++n) {
+      const Vector bias =
+          sums.bias == nullptr ? hn::Zero(kFloats) : hn::LoadN(kFloats, sums.bias + n * kLanes, columns[n]);
+      HWY_UNROLL(16)
+      for (size_t r = 0; r < R; ++r) {
+        sum[r][n] = bias;
       }
     }
   }
   if (fetch.next_columns) {
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
-      __builtin_prefetch(rows.y(r) + N * kLanes, 1, 3);
-      __builtin_prefetch(rows.y(r) + (2 * N - 1) * kLanes, 1, 3);
+      __builtin_prefetch(rows.y[r] + N * kLanes, 1, 3);
+      __builtin_prefetch(rows.y[r] + (2 * N - 1) * kLanes, 1, 3);
     }
   }
   const float* HWY_RESTRICT x = rows.x;
@@ -110,18 +111,21 @@ HWY_NOINLINE void multiply_tile(
     add_products(x, x_stride, weights, sum);
     ++x;
   };
-  size_t k = 0;
-  if constexpr (kFetchesWeights) {
-    const char* next = fetch.weights;
-    for (; k + 2 <= depth; k += 2) {
-      __builtin_prefetch(next, 0, 2);
-      next += fetch.stride;
-      add();
+  const char* next = fetch.weights;
+  for (size_t line = rows.lines; line > 0; --line) {
+    size_t k = 0;
+    if constexpr (kFetchesWeights) {
+      for (; k + 2 <= line_depth; k += 2) {
+        __builtin_prefetch(next, 0, 2);
+        next += fetch.stride;
+        add();
+        add();
+      }
+    }
+    for (; k < line_depth; ++k) {
       add();
     }
-  }
-  for (; k < depth; ++k) {
-    add();
+    x += rows.line_stride - line_depth;
   }
   if (sums.ends) {
     HWY_UNROLL(16)
@@ -137,14 +141,16 @@ HWY_NOINLINE void multiply_tile(
     for (size_t r = 0; r < R; ++r) {
       HWY_UNROLL(2)
       for (size_t n = 0; n < N; ++n) {
-        hn::StoreU(sum[r][n], kFloats, rows.y(r) + n * kLanes);
+        hn::StoreU(sum[r][n], kFloats, rows.y[r] + n * kLanes);
       }
     }
     return;
   }
+  HWY_UNROLL(16)
   for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(2)
     for (size_t n = 0; n < N; ++n) {
-      hn::StoreN(sum[r][n], kFloats, rows.y(r) + n * kLanes, width(n));
+      hn::StoreN(sum[r][n], kFloats, rows.y[r] + n * kLanes, columns[n]);
     }
   }
 }
@@ -168,7 +174,7 @@ HWY_INLINE const MultiplyTile* tiles_table(bool is_wide, bool fetches_weights) {
 
 void multiply_block(const LowPrecisionProduct& p, const ProductBlock& block) {
   const size_t rows = block.end_row - block.row, depth = block.end_depth - block.depth;
-  const size_t num_tiles = (rows + kRows - 1) / kRows;
+  const size_t num_tiles = divide_up(rows, kRows);
   TileSums sums;
   sums.continues = p.adds || block.depth > 0;
   sums.ends = block.end_depth == p.depth;
@@ -189,13 +195,12 @@ void multiply_block(const LowPrecisionProduct& p, const ProductBlock& block) {
     const MultiplyTile* const multiply = tiles_table(is_wide, fetches_weights);
     for (size_t i = 0; i < num_tiles; ++i) {
       const size_t begin = rows * i / num_tiles, end = rows * (i + 1) / num_tiles;
-      TileRows tile{block.x + begin * block.x_stride, block.x_stride, p.y + column, p.y_stride, nullptr};
-      if (p.row_offsets == nullptr) {
-        tile.first_y += (block.row + begin) * p.y_stride;
-      } else {
-        tile.offsets = p.row_offsets + block.row + begin;
+      TileRows tile{block.x + begin * block.x_stride, block.x_stride, block.lines, block.line_stride, {}};
+      for (size_t row = begin; row < end; ++row) {
+        const size_t place = block.row + row;
+        tile.y[row - begin] = p.y + column + (p.row_offsets == nullptr ? place * p.y_stride : p.row_offsets[place]);
       }
-      multiply[end - begin - 1](tile, w, depth, sums, fetch);
+      multiply[end - begin - 1](tile, w, depth / block.lines, sums, fetch);
       fetch.weights += depth / 2 * fetch.stride;
     }
   }
@@ -240,20 +245,19 @@ struct BlockSizes {
 
 BlockSizes block_sizes(const LowPrecisionProduct& p, size_t num_threads) {
   const size_t tile_rows = ETX_DISPATCH(block_tile_rows)(), tile_columns = ETX_DISPATCH(block_tile_columns)();
-  const auto divide = [](size_t count, size_t largest) { return (count + largest - 1) / largest; };
   BlockSizes sizes;
-  const size_t depth_blocks = divide(p.depth, kMaxDepth);
-  sizes.depth = round_up(divide(p.depth, std::max<size_t>(depth_blocks, 1)), kDepthStep);
+  const size_t depth_blocks = divide_up(p.depth, kMaxDepth);
+  sizes.depth = round_up(divide_up(p.depth, std::max<size_t>(depth_blocks, 1)), kDepthStep);
   const size_t room = Caches::get().l2 / 8 * 5 / (std::max<size_t>(sizes.depth, 1) * sizeof(float));
   const size_t largest = std::min(kMaxTiles, std::max<size_t>(room / tile_rows, 1)) * tile_rows;
-  const size_t row_blocks = divide(p.rows, largest);
-  sizes.rows = divide(p.rows, row_blocks);
-  sizes.panels = divide(p.columns, tile_columns);
+  const size_t row_blocks = divide_up(p.rows, largest);
+  sizes.rows = divide_up(p.rows, row_blocks);
+  sizes.panels = divide_up(p.columns, tile_columns);
   if (num_threads > 1) {
     // Where sums go to memory and back, few panels would not be worth bringing rows into the cache again.
     const size_t wanted = (depth_blocks > 1 ? 2 : 4) * num_threads;
-    const size_t groups = std::min(sizes.panels, divide(wanted, row_blocks));
-    sizes.panels = divide(sizes.panels, groups);
+    const size_t groups = std::min(sizes.panels, divide_up(wanted, row_blocks));
+    sizes.panels = divide_up(sizes.panels, groups);
   }
   return sizes;
 }
@@ -262,6 +266,19 @@ BlockSizes block_sizes(const LowPrecisionProduct& p, size_t num_threads) {
 
 bool has_fast_block_product() {
   return is_avx512_of_intel();
+}
+
+void multiply_lines(const LowPrecisionProduct& p, size_t lines, size_t line_stride) {
+  ProductBlock block{};
+  block.x = p.x;
+  block.x_stride = p.x_stride;
+  block.lines = lines;
+  block.line_stride = line_stride;
+  block.end_row = p.rows;
+  block.end_depth = p.depth;
+  const size_t tile = ETX_DISPATCH(block_tile_columns)();
+  block.end_panel = divide_up(p.columns, tile);
+  ETX_DISPATCH(multiply_block)(p, block);
 }
 
 size_t block_product_scratch(const LowPrecisionProduct& p) {
@@ -285,7 +302,7 @@ void multiply_in_blocks(const LowPrecisionProduct& p, void* scratch, pthreadpool
   }
   const BlockSizes sizes = block_sizes(p, pool == nullptr ? 1 : pthreadpool_get_threads_count(pool));
   const size_t tile = ETX_DISPATCH(block_tile_columns)();
-  const size_t panels = (p.columns + tile - 1) / tile, groups = (panels + sizes.panels - 1) / sizes.panels;
+  const size_t panels = divide_up(p.columns, tile), groups = divide_up(panels, sizes.panels);
   const bool fetches_weights = p.depth * p.columns * sizeof(float) > Caches::get().l2 / 4;
   const auto multiply = ETX_DISPATCH(multiply_block);
   const auto run = [&](size_t i) {
@@ -304,7 +321,7 @@ void multiply_in_blocks(const LowPrecisionProduct& p, void* scratch, pthreadpool
       block.depth = block.end_depth;
     } while (block.depth < p.depth);
   };
-  const size_t count = (p.rows + sizes.rows - 1) / sizes.rows * groups;
+  const size_t count = divide_up(p.rows, sizes.rows) * groups;
   const size_t work = sizes.rows * sizes.panels * tile * p.depth; // of one
   parallel_for(pool, count, kMinWork / (work + 1) + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

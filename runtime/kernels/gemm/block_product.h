@@ -25,4 +25,8 @@ constexpr size_t kMinBlockDepth = 192;
 size_t block_product_scratch(const LowPrecisionProduct& product);
 void multiply_in_blocks(const LowPrecisionProduct& product, void* scratch, pthreadpool_t pool);
 
+// The same on the calling thread, all at once. The numbers of a row are in `lines` runs of as many each, which begin
+// `line_stride` floats from each other; rows may overlap.
+void multiply_lines(const LowPrecisionProduct& product, size_t lines, size_t line_stride);
+
 } // namespace executorch::backends::et_xnnpack

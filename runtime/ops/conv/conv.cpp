@@ -203,7 +203,8 @@ Choice choose_int8_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnnpac
     const bool has = Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
     return has ? Choice::kernel(make_int8_depthwise_conv2d, kFourProducts) : xnnpack;
   }
-  if (cpu.int8_blocks && attributes.groups() == 1) {
+  const bool sees_one_pixel = weight[1] * weight[2] == 1;
+  if (attributes.groups() == 1 && weight.numel() >= (sees_one_pixel ? cpu.blocks.int8_linear : cpu.blocks.int8_conv)) {
     return Choice::kernel(make_int8_block_conv2d, kInt8Blocks);
   }
   return Int8PixelConv::has(int8_conv2d_parameters(node)) ? Choice::kernel(make_int8_pixel_conv2d, kFourProducts)
@@ -232,15 +233,32 @@ bool sees_much_padding(const NodeContext& node) {
       seen_share(conv2d_parameters(node)) <= kMostSeen && fits_packed<schema::Conv2d>(node);
 }
 
+constexpr size_t kFewChannels = 16;
+
+// Whether no window overlaps another.
+bool is_patch(const NodeContext& node) {
+  const schema::Size2D& stride = *node.attributes<schema::Conv2d>().stride();
+  const Shape& weight = node.input(1).shape;
+  return stride.height() >= weight[1] && stride.width() >= weight[2];
+}
+
+// XNNPACK finds few channels by each pointer. Where windows are small as well, storing the sums takes the time.
+bool has_few_channels(const NodeContext& node) {
+  constexpr size_t kMinDepth = 96;
+  const Shape& weight = node.input(1).shape;
+  return weight[3] < kFewChannels && weight[0] >= kFewChannels && weight.numel(1, 4) >= kMinDepth && !is_patch(node) &&
+      WindowConv::has(conv2d_parameters(node)) && fits_packed<schema::Conv2d>(node);
+}
+
 // XNNPACK is as fast where there are so few rows that they read the weight once, whatever the blocks; where windows overlap
 // and pixels have few channels gathering them takes too long.
-bool pays_in_blocks(const NodeContext& node) {
-  constexpr size_t kMinChannels = 16, kMinPixels = 16;
+bool pays_in_blocks(const NodeContext& node, const Cpu& cpu) {
+  constexpr size_t kMinPixels = 16;
   const auto& attributes = node.attributes<schema::Conv2d>();
   const Shape& weight = node.input(1).shape;
-  const bool is_patch = attributes.stride()->height() >= weight[1] && attributes.stride()->width() >= weight[2];
-  return attributes.groups() == 1 && weight.numel(1, 4) >= kMinBlockDepth && (is_patch || weight[3] >= kMinChannels) &&
-      weight[0] >= kMinChannels && node.output().shape.numel(0, 3) >= kMinPixels && fits_packed<schema::Conv2d>(node);
+  return attributes.groups() == 1 && weight.numel() * sizeof(float) >= cpu.blocks.float32_conv &&
+      weight.numel(1, 4) >= kMinBlockDepth && (is_patch(node) || weight[3] >= kFewChannels) &&
+      weight[0] >= kFewChannels && node.output().shape.numel(0, 3) >= kMinPixels && fits_packed<schema::Conv2d>(node);
 }
 
 // What XNNPACK would compute in Float32.
@@ -257,8 +275,12 @@ Choice choose_float32_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnn
   if (GroupedConv::has(conv2d_parameters(node))) {
     return Choice::kernel(make_grouped_conv2d, "XNNPACK's vectors have more columns than a group has channels.");
   }
+  if (cpu.float32_windows && has_few_channels(node)) {
+    return Choice::kernel(
+        make_window_conv2d, "It reads windows of few channels where they lie, in rows with their padding.");
+  }
   const MakeKernel make = xnnpack.make;
-  Choice choice = cpu.float32_blocks && pays_in_blocks(node) ? Choice::kernel(make_packed_conv2d, kInBlocks) : xnnpack;
+  Choice choice = pays_in_blocks(node, cpu) ? Choice::kernel(make_packed_conv2d, kInBlocks) : xnnpack;
   return is_pixel_product(node) ? std::move(choice).in_strips(make, /*with_window=*/false) : choice;
 }
 

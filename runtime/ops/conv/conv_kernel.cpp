@@ -28,7 +28,7 @@ ConvParameters conv_parameters(const NodeContext& node) {
   parameters.min = clamp_min(attributes.clamp());
   parameters.max = clamp_max(attributes.clamp());
   parameters.packs_weight = node.is_constant(1);
-  parameters.precision.in_blocks = Cpu::get().float32_blocks;
+  parameters.precision.in_blocks = Cpu::get().blocks.float32_conv != Cpu::Blocks::kNever;
   return parameters;
 }
 

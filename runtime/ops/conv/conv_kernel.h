@@ -9,6 +9,7 @@
 #include "runtime/kernels/conv/int8_depthwise.h"
 #include "runtime/kernels/conv/int8_pixel_conv.h"
 #include "runtime/kernels/conv/packed_conv.h"
+#include "runtime/kernels/conv/window_conv.h"
 #include "runtime/kernels/conv/winograd.h"
 #include "runtime/ops/common/kernel_of.h"
 
@@ -39,6 +40,9 @@ inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpos
 inline constexpr auto make_conv2d_by_tap = make_kernel_of<PackedConv, conv2d_parameters_by_tap>;
 inline constexpr auto make_packed_conv2d = make_kernel_of<PackedConv, conv2d_parameters>;
 inline constexpr auto make_packed_conv_transpose2d = make_kernel_of<PackedConv, conv_transpose2d_parameters>;
+
+// REQUIRES: WindowConv::has() the parameters; the weight is a constant
+inline constexpr auto make_window_conv2d = make_kernel_of<WindowConv, conv2d_parameters>;
 
 // REQUIRES: GroupedConv::has() the parameters
 inline constexpr auto make_grouped_conv2d = make_kernel_of<GroupedConv, conv2d_parameters>;

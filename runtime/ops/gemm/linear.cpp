@@ -96,16 +96,18 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
       return Choice::kernel(make_low_precision_linear, kLowPrecision);
     }
     // Whatever the rows, so that methods of one and of many rows share a packed weight.
-    const bool in_blocks = cpu.float32_blocks && choice.kind == Choice::Kind::Xnnpack && !choice.float16 &&
-        is_constant(node) && node.input(1).shape[1] >= kMinBlockDepth;
+    const bool in_blocks = choice.kind == Choice::Kind::Xnnpack && !choice.float16 && is_constant(node) &&
+        node.input(1).shape.numel() * sizeof(float) >= cpu.blocks.float32_linear &&
+        node.input(1).shape[1] >= kMinBlockDepth;
     return in_blocks ? Choice::kernel(make_block_linear, kInBlocks) : choice;
   }
   Limit limit = integer_product_limit(node, node.attributes<schema::Linear>().clamp());
   limit = limit != nullptr ? limit : operand_limit(node);
   if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
     const Choice choice = choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_linear, make_linear);
-    return choice.kind == Choice::Kind::Xnnpack && cpu.int8_blocks ? Choice::kernel(make_int8_block_linear, kInt8Blocks)
-                                                                   : choice;
+    const bool in_blocks =
+        choice.kind == Choice::Kind::Xnnpack && node.input(1).shape.numel() >= cpu.blocks.int8_linear;
+    return in_blocks ? Choice::kernel(make_int8_block_linear, kInt8Blocks) : choice;
   }
   return Choice::kernel(
       [](const NodeContext& quantized) { return make_dequantized_but_weight(make_low_precision_linear, quantized); },

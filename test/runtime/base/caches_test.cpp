@@ -12,6 +12,8 @@ TEST(Caches, AreOfThisMachine) {
   EXPECT_LE(caches.l1, size_t{1} << 20);
   EXPECT_GE(caches.l2, size_t{32} << 10);
   EXPECT_LE(caches.l2, size_t{64} << 20);
+  EXPECT_GT(caches.l3_share, 0);
+  EXPECT_LE(caches.l3_share, 1);
   EXPECT_EQ(&caches, &Caches::get());
 }
 

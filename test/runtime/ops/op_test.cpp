@@ -139,7 +139,9 @@ StatusOr<std::vector<TensorType>> OpCase::infer_all() const {
 
 Cpu cpu_with_blocks(bool has_blocks) {
   Cpu cpu = Cpu::get();
-  cpu.float32_blocks = cpu.int8_blocks = cpu.int8_sums_in_rows = has_blocks;
+  const size_t from = has_blocks ? 0 : Cpu::Blocks::kNever;
+  cpu.blocks = {from, from, from, from};
+  cpu.int8_sums_in_rows = cpu.float32_windows = has_blocks;
   return cpu;
 }
 

@@ -154,7 +154,13 @@ std::vector<Packing> packings() {
   const bool in_xnnpack = xnnpack_keeps_nan(Limited::Depthwise, /*float16=*/false, 0);
   return {
       {"Linear", linear(), {2, 12}, {20, 12}, {2, 20}},
-      {"Deep Linear", linear(), {2, 192}, {20, 192}, {2, 20}, Cpu::get().float32_blocks, /*has_float16=*/true},
+      {"Deep Linear",
+       linear(),
+       {2, 192},
+       {20, 192},
+       {2, 20},
+       Cpu::get().blocks.float32_linear == 0,
+       /*has_float16=*/true},
       {"Conv2d", conv2d({1, 1}, {1, 1, 1, 1}), {1, 5, 5, 3}, {4, 3, 3, 3}, {1, 5, 5, 4}},
       {"Pointwise", conv2d(), {1, 5, 5, 3}, {4, 1, 1, 3}, {1, 5, 5, 4}},
       {"Depthwise", conv2d({1, 1}, {2, 2, 2, 2}, {2, 2}, 4), {1, 5, 5, 4}, {4, 3, 3, 1}, {1, 5, 5, 4}},

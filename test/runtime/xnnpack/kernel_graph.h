@@ -114,7 +114,8 @@ class KernelGraph {
       const OpImpl& op = op_impl(blob_.node(i).attributes_type());
       Step step;
       Cpu cpu = Cpu::get();
-      cpu.float32_blocks = cpu.int8_blocks = cpu.int8_sums_in_rows = false; // XNNPACK's are tested here
+      cpu.blocks = Cpu::Blocks(); // XNNPACK's are tested here
+      cpu.int8_sums_in_rows = cpu.float32_windows = false;
       const Choice choice = op.choose(node, cpu, {});
       if (choice.kind != Choice::Kind::View) {
         const bool in_xnnpack = choice.kind == Choice::Kind::Xnnpack;

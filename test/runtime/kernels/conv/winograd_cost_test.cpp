@@ -27,6 +27,7 @@ TEST(WinogradCost, LayersOfNetworks) {
   EXPECT_EQ(tile_of(layer(28, 128, 128)), 4u);
   EXPECT_EQ(tile_of(layer(14, 256, 256)), 2u) << "the weights of tiles of 4 x 4 take as long to read";
   EXPECT_EQ(tile_of(layer(7, 512, 512), 4, 16, {48 * kKiB, 2 * kMiB, 256 * kMiB}), 2u);
+  EXPECT_EQ(tile_of(layer(7, 512, 512), 4, 16, {48 * kKiB, kMiB, 32 * kMiB, /*l3_share=*/0.6}), 2u);
   EXPECT_EQ(tile_of(layer(224, 64, 64)), 4u);
   EXPECT_EQ(tile_of(layer(56, 64, 64), 4, 4, kPhone), 4u);
 }
@@ -34,7 +35,9 @@ TEST(WinogradCost, LayersOfNetworks) {
 TEST(WinogradCost, WhereThereIsNothingToGain) {
   EXPECT_EQ(tile_of(layer(224, 3, 8)), 0u) << "most of the time would go into transforms";
   EXPECT_EQ(tile_of(layer(1, 256, 256)), 0u) << "one pixel of four";
-  EXPECT_EQ(tile_of(layer(7, 512, 512), 4, 16, {48 * kKiB, kMiB, 8 * kMiB}), 0u) << "more weights come from memory";
+  EXPECT_EQ(tile_of(layer(7, 512, 512), 4, 16, {48 * kKiB, kMiB, 32 * kMiB, /*l3_share=*/0.25}), 0u)
+      << "more weights come from memory";
+  EXPECT_EQ(tile_of(layer(7, 1024, 1024), 4, 16, {48 * kKiB, kMiB, 32 * kMiB, /*l3_share=*/0.6}), 0u);
   EXPECT_EQ(tile_of(layer(56, 64, 64), 0), 0u);
   EXPECT_EQ(tile_of(layer(56, 64, 64), 1), 0u);
   EXPECT_EQ(tile_of(layer(56, 64, 64), 3), 2u);

@@ -292,6 +292,31 @@ TEST(Conv2d, IsInBlocksWhereThatPays) {
   }
 }
 
+TEST(Conv2d, IsInBlocksFromSoManyWeightsOn) {
+  const OpCase op = conv({}, {tensor({1, 28, 28, 192}), weight({64, 1, 1, 192})});
+  const auto reason = [&](size_t bytes) {
+    Cpu cpu = cpu_with_blocks(true);
+    cpu.blocks.float32_conv = bytes;
+    return op.choose(*op.infer(), ChoiceOptions(), cpu).reason;
+  };
+  EXPECT_EQ(reason(64 * 192 * sizeof(float)), kInBlocks);
+  EXPECT_NE(reason(64 * 192 * sizeof(float) + 1), kInBlocks);
+}
+
+TEST(Conv2d, ReadsWindowsOfFewChannelsWhereTheyLie) {
+  const auto reads = [](const OpCase& op) {
+    return reason_with_blocks(op).find("windows of few channels") != std::string::npos;
+  };
+  const Operand image = tensor({1, 28, 28, 3});
+  EXPECT_TRUE(reads(conv(stride(2, 2), {image, weight({64, 7, 7, 3}), weight({64})})));
+  EXPECT_FALSE(reads(conv(stride(2, 2), {image, weight({64, 3, 3, 3})}))) << "small windows";
+  EXPECT_FALSE(reads(conv(stride(2, 2), {image, weight({8, 7, 7, 3})}))) << "few columns";
+  EXPECT_FALSE(reads(conv(stride(7, 7), {image, weight({64, 7, 7, 3})}))) << "windows do not overlap";
+  EXPECT_FALSE(reads(conv(dilation(2, 2), {image, weight({64, 7, 7, 3})})));
+  EXPECT_FALSE(reads(conv({}, {tensor({1, 28, 28, 16}), weight({64, 7, 7, 16})})));
+  EXPECT_FALSE(reads(conv({}, {image, tensor({64, 7, 7, 3})})));
+}
+
 bool in_xnnpack(const OpCase& op, bool float16) {
   ChoiceOptions options;
   options.float16 = float16;

@@ -1,12 +1,12 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "intel.h"
+#include "avx512.h"
 
 #include <cpuinfo.h>
 
 #include "isa.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/simd/intel.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/simd/avx512.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-bool has_avx512() {
+bool is_avx512() {
   return HWY_TARGET == HWY_AVX3;
 }
 
@@ -25,10 +25,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace executorch::backends::et_xnnpack {
 
-HWY_EXPORT(has_avx512);
+HWY_EXPORT(is_avx512);
+
+bool has_avx512() {
+  return ETX_DISPATCH(is_avx512)();
+}
 
 bool is_avx512_of_intel() {
-  return ETX_DISPATCH(has_avx512)() && cpuinfo_initialize() && cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
+  return has_avx512() && cpuinfo_initialize() && cpuinfo_get_core(0)->vendor == cpuinfo_vendor_intel;
 }
 
 } // namespace executorch::backends::et_xnnpack

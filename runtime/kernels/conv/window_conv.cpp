@@ -1,0 +1,119 @@
+// Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "window_conv.h"
+
+#include <algorithm>
+
+#include "runtime/base/caches.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
+#include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/gemm/block_product.h"
+#include "runtime/kernels/simd/avx512.h"
+#include "seen_pixels.h"
+
+namespace executorch::backends::et_xnnpack {
+namespace {
+
+constexpr LowPrecision kPanels{DType::Float32, /*rounds_x=*/false, /*fixed_point=*/false, /*in_blocks=*/true};
+
+SeenPixels seen_rows(const ConvParameters& p, size_t row, size_t rows) {
+  return {row, rows, p.weight[1], p.height, p.input[1]};
+}
+
+SeenPixels seen_columns(const ConvParameters& p) {
+  return {0, p.output[2], p.weight[2], p.width, p.input[2]};
+}
+
+size_t staged_floats(const ConvParameters& p, size_t rows) {
+  return seen_rows(p, 0, rows).count * seen_columns(p).count * p.input[3];
+}
+
+} // namespace
+
+bool WindowConv::has(const ConvParameters& p) {
+  return !p.transposed && p.groups == 1 && p.height.dilation == 1 && p.width.dilation == 1;
+}
+
+bool WindowConv::is_fast() {
+  return has_avx512();
+}
+
+std::optional<std::string> WindowConv::packed_layout(const ConvParameters& /*p*/, size_t i) {
+  return i == 1 ? std::optional(low_precision_layout(kPanels)) : std::nullopt;
+}
+
+size_t WindowConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
+  return low_precision_panels_bytes(kPanels, p.weight[0], p.weight.numel(1, 4));
+}
+
+Status WindowConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
+  constexpr size_t kWholeWindow[] = {0};
+  const size_t depth = p.weight.numel(1, 4);
+  pack_low_precision(kPanels, original, p.weight[0], depth, {kWholeWindow, 1}, depth, packed);
+  return {};
+}
+
+size_t WindowConv::reshape(const ConvParameters& p, size_t num_threads) {
+  parameters_ = p;
+  rows_ = parts_ = thread_bytes_ = 0;
+  if (p.output.numel() == 0) {
+    return 0;
+  }
+  constexpr size_t kPartsOfThread = 4;
+  const size_t room = Caches::get().l2 / (4 * sizeof(float));
+  const size_t wanted = num_threads > 1 ? divide_up(kPartsOfThread * num_threads, p.output[0]) : 1;
+  rows_ = divide_up(p.output[1], wanted);
+  while (rows_ > 1 && staged_floats(p, rows_) > room) {
+    rows_ = divide_up(rows_, 2);
+  }
+  parts_ = divide_up(p.output[1], rows_);
+  thread_bytes_ = round_up_to_alignment(staged_floats(p, rows_) * sizeof(float));
+  return std::max<size_t>(num_threads, 1) * thread_bytes_;
+}
+
+// Writes what so many rows of windows see of an image, with zeros for the padding.
+void WindowConv::stage(const float* image, size_t row, size_t rows, float* to) const {
+  const SeenPixels seen = seen_rows(parameters_, row, rows), columns = seen_columns(parameters_);
+  const size_t channels = parameters_.input[3], line = columns.count * channels;
+  const size_t before = columns.before * channels, inside = columns.inside * channels;
+  const float* from = image + (seen.first * parameters_.input[2] + columns.first) * channels;
+  for (size_t i = 0; i < seen.count; ++i, to += line) {
+    if (i - seen.before >= seen.inside) { // wraps below 0
+      std::fill_n(to, line, 0.0f);
+      continue;
+    }
+    std::fill_n(to, before, 0.0f);
+    std::copy_n(from, inside, to + before);
+    std::fill_n(to + before + inside, line - before - inside, 0.0f);
+    from += parameters_.input[2] * channels;
+  }
+}
+
+void WindowConv::run(const KernelArguments& arguments) {
+  const ConvParameters& p = parameters_;
+  const size_t line = seen_columns(p).count * p.input[3];
+  LowPrecisionProduct common;
+  common.precision = kPanels;
+  common.panels = arguments.input<void>(1);
+  common.bias = arguments.input<float>(2);
+  common.x_stride = p.width.stride * p.input[3];
+  common.y_stride = common.columns = p.weight[0];
+  common.rows = p.output[2];
+  common.depth = p.weight.numel(1, 4);
+  common.min = p.min;
+  common.max = p.max;
+  parallel_for_with_thread(arguments.pool, p.output[0] * parts_, [&](size_t thread, size_t i) {
+    const size_t image = i / parts_, row = i % parts_ * rows_, rows = std::min(rows_, p.output[1] - row);
+    auto* const staged = reinterpret_cast<float*>(static_cast<char*>(arguments.scratch) + thread * thread_bytes_);
+    stage(arguments.input<float>(0) + image * p.input.numel(1, 4), row, rows, staged);
+    LowPrecisionProduct product = common;
+    product.y = arguments.output<float>(0) + (image * p.output[1] + row) * p.output[2] * p.weight[0];
+    for (size_t r = 0; r < rows; ++r) {
+      product.x = staged + r * p.height.stride * line;
+      multiply_lines(product, p.weight[1], line);
+      product.y += p.output[2] * p.weight[0];
+    }
+  });
+}
+
+} // namespace executorch::backends::et_xnnpack
