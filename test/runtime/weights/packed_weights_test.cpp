@@ -115,9 +115,7 @@ struct Loaded {
     settings.force_fp16 = force_fp16;
     StatusOr<std::unique_ptr<Executable>> created = Executable::create(std::move(*blob), &data, settings);
     status = created.status();
-    if (created.ok()) {
-      executable = std::move(*created);
-    }
+    executable = created.ok() ? std::move(*created) : nullptr;
   }
 
   std::vector<float> operator()(const std::vector<float>& x) {
@@ -152,15 +150,11 @@ struct Packing {
 
 std::vector<Packing> packings() {
   const bool in_xnnpack = xnnpack_keeps_nan(Limited::Depthwise, /*float16=*/false, 0);
+  const Cpu& cpu = Cpu::get();
   return {
       {"Linear", linear(), {2, 12}, {20, 12}, {2, 20}},
-      {"Deep Linear",
-       linear(),
-       {2, 192},
-       {20, 192},
-       {2, 20},
-       Cpu::get().blocks.float32_linear == 0,
-       /*has_float16=*/true},
+      {"Deep Linear", linear(), {2, 192}, {20, 192}, {2, 20}, cpu.blocks.float32_linear == 0, /*has_float16=*/true},
+      {"Windows", conv2d(), {1, 9, 9, 3}, {16, 6, 6, 3}, {1, 4, 4, 16}, cpu.float32_windows, /*has_float16=*/true},
       {"Conv2d", conv2d({1, 1}, {1, 1, 1, 1}), {1, 5, 5, 3}, {4, 3, 3, 3}, {1, 5, 5, 4}},
       {"Pointwise", conv2d(), {1, 5, 5, 3}, {4, 1, 1, 3}, {1, 5, 5, 4}},
       {"Depthwise", conv2d({1, 1}, {2, 2, 2, 2}, {2, 2}, 4), {1, 5, 5, 4}, {4, 3, 3, 1}, {1, 5, 5, 4}},
