@@ -340,7 +340,8 @@ def _cost(op: str, attributes, inputs, outputs, values: tuple[Value, ...]) -> Co
     elif kind is schema.ConvTranspose2d:
         flop = 2 * math.prod(shape(0)) * math.prod(shape(1)[:-1]) // attributes.groups
     elif kind is schema.Attention:
-        flop = 2 * math.prod(shape(0)[:-1]) * shape(1)[-2] * (shape(0)[-1] + shape(2)[-1])
+        positions = shape(1)[-3 if attributes.byToken else -2]
+        flop = 2 * math.prod(shape(0)[:-1]) * positions * (shape(0)[-1] + shape(2)[-1])
     elif kind is schema.Recurrent:
         flop = 2 * math.prod(shape(0)[:2]) * math.prod(shape(1))
     elif TRAITS[kind].moves is True:

@@ -240,3 +240,30 @@ def test_costs_are_those_of_the_sizes_of_a_call(tmp_path):
     assert cost("Index", *smaller).bytes == 3 * 8 + 2 * (3 * 8 * 4), "of a table only the rows that are looked up"
     by_default = method.delegates[0].blob
     assert by_default.values == method.blobs_of_calls(largest)[0].values
+
+
+class Heads(torch.nn.Module):
+    """Attention over heads as they lie in the result of a product, or apart."""
+
+    def __init__(self, by_token):
+        super().__init__()
+        self.by_token = by_token
+
+    def forward(self, q, k, v):
+        if self.by_token:
+            q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        return y.transpose(1, 2) if self.by_token else y
+
+
+@pytest.mark.parametrize("by_token", [False, True])
+def test_attention_costs_what_its_positions_do(tmp_path, by_token):
+    heads, queries, keys = 2, 6, 7
+    shapes = [
+        (1, n, heads, size) if by_token else (1, heads, n, size) for n, size in ((queries, 8), (keys, 8), (keys, 4))
+    ]
+    exported = torch.export.export(Heads(by_token).eval(), tuple(torch.rand(shape) for shape in shapes))
+    (tmp_path / "heads.pte").write_bytes(harness.lower_exported(exported).buffer)
+    (blob,) = programs.read(tmp_path / "heads.pte").methods[0].blobs_of_calls([None] * 3)
+    (attention,) = (node for node in blob.nodes if node.op == "Attention")
+    assert attention.cost.flop == 2 * heads * queries * keys * (8 + 4)
