@@ -99,7 +99,7 @@ HWY_NOINLINE void multiply_tile(
       __builtin_prefetch(rows.y[r] + (2 * N - 1) * kLanes, 1, 3);
     }
   }
-  const float* HWY_RESTRICT x = rows.x;
+  const float* HWY_RESTRICT x = nullptr;
   const size_t x_stride = rows.x_stride;
   const auto add = [&]() HWY_ATTR {
     Vector weights[N];
@@ -112,7 +112,8 @@ HWY_NOINLINE void multiply_tile(
     ++x;
   };
   const char* next = fetch.weights;
-  for (size_t line = rows.lines; line > 0; --line) {
+  for (size_t line = 0; line < rows.lines; ++line) {
+    x = rows.x + line * rows.line_stride;
     size_t k = 0;
     if constexpr (kFetchesWeights) {
       for (; k + 2 <= line_depth; k += 2) {
@@ -125,7 +126,6 @@ HWY_NOINLINE void multiply_tile(
     for (; k < line_depth; ++k) {
       add();
     }
-    x += rows.line_stride - line_depth;
   }
   if (sums.ends) {
     HWY_UNROLL(16)
