@@ -28,8 +28,8 @@ const Caches& Caches::get() {
       set_if_known(result.l1, smallest(cpuinfo_get_l1d_caches(), cpuinfo_get_l1d_caches_count()));
       set_if_known(result.l2, smallest(cpuinfo_get_l2_caches(), cpuinfo_get_l2_caches_count()));
       result.l3 = smallest(cpuinfo_get_l3_caches(), cpuinfo_get_l3_caches_count(), /*is_divided=*/false);
-      if (cpuinfo_get_core(0)->vendor ==
-          cpuinfo_vendor_amd) { // whose third-level caches serve 8 cores or fewer, not all
+      // Third-level caches of AMD serve 8 cores or 16, others all of a socket.
+      if (cpuinfo_get_core(0)->vendor == cpuinfo_vendor_amd) {
         result.l3_share = 0.6;
       }
     }

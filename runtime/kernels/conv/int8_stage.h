@@ -16,7 +16,7 @@ class Int8Stage {
   Int8Stage(const Int8ConvParameters& p, Copy copy)
       : copy_(copy),
         channels_(p.input[3]),
-        image_row_(p.input[2] * channels_),
+        image_width_(p.input[2]),
         outside_(static_cast<uint8_t>(p.input_zero_point + 128)) {}
 
   static size_t bytes(const Int8ConvParameters& p, const SeenPixels& rows, const SeenPixels& columns) {
@@ -24,19 +24,7 @@ class Int8Stage {
   }
 
   void write(const int8_t* image, const SeenPixels& rows, const SeenPixels& columns, uint8_t* to) const {
-    const size_t left = columns.before * channels_, inside = columns.inside * channels_;
-    const size_t row = columns.count * channels_;
-    const int8_t* from = image + rows.first * image_row_ + columns.first * channels_;
-    for (size_t i = 0; i < rows.count; ++i, to += row) {
-      if (i - rows.before >= rows.inside) { // wraps below 0
-        std::memset(to, outside_, row);
-        continue;
-      }
-      std::memset(to, outside_, left);
-      copy_(from, inside, to + left);
-      std::memset(to + left + inside, outside_, row - left - inside);
-      from += image_row_;
-    }
+    to = copy_seen_pixels(image, image_width_, channels_, rows, columns, outside_, copy_, to);
     std::memset(to, outside_, kSlack);
   }
 
@@ -44,7 +32,7 @@ class Int8Stage {
   static constexpr size_t kSlack = 64; // bytes that the last quad of the last window may reach into
 
   Copy copy_;
-  size_t channels_, image_row_;
+  size_t channels_, image_width_;
   uint8_t outside_;
 };
 

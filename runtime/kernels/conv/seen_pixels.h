@@ -23,4 +23,32 @@ struct SeenPixels {
   size_t first, inside; // of the image
 };
 
+// Writes what windows see of an image [rows, `image_width`, channels], row by row, with `outside` as padding, and returns where
+// it ends. copy(from, count, to) copies numbers of the image.
+template <typename From, typename To, typename Copy>
+To* copy_seen_pixels(
+    const From* image,
+    size_t image_width,
+    size_t channels,
+    const SeenPixels& rows,
+    const SeenPixels& columns,
+    To outside,
+    const Copy& copy,
+    To* to) {
+  const size_t before = columns.before * channels, inside = columns.inside * channels;
+  const size_t row = columns.count * channels;
+  const From* from = image + (rows.first * image_width + columns.first) * channels;
+  for (size_t i = 0; i < rows.count; ++i, to += row) {
+    if (i - rows.before >= rows.inside) { // wraps below 0
+      std::fill_n(to, row, outside);
+      continue;
+    }
+    std::fill_n(to, before, outside);
+    copy(from, inside, to + before);
+    std::fill_n(to + before + inside, row - before - inside, outside);
+    from += image_width * channels;
+  }
+  return to;
+}
+
 } // namespace executorch::backends::et_xnnpack

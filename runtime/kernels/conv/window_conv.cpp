@@ -71,27 +71,11 @@ size_t WindowConv::reshape(const ConvParameters& p, size_t num_threads) {
   return std::max<size_t>(num_threads, 1) * thread_bytes_;
 }
 
-// Writes what so many rows of windows see of an image, with zeros for the padding.
-void WindowConv::stage(const float* image, size_t row, size_t rows, float* to) const {
-  const SeenPixels seen = seen_rows(parameters_, row, rows), columns = seen_columns(parameters_);
-  const size_t channels = parameters_.input[3], line = columns.count * channels;
-  const size_t before = columns.before * channels, inside = columns.inside * channels;
-  const float* from = image + (seen.first * parameters_.input[2] + columns.first) * channels;
-  for (size_t i = 0; i < seen.count; ++i, to += line) {
-    if (i - seen.before >= seen.inside) { // wraps below 0
-      std::fill_n(to, line, 0.0f);
-      continue;
-    }
-    std::fill_n(to, before, 0.0f);
-    std::copy_n(from, inside, to + before);
-    std::fill_n(to + before + inside, line - before - inside, 0.0f);
-    from += parameters_.input[2] * channels;
-  }
-}
-
 void WindowConv::run(const KernelArguments& arguments) {
   const ConvParameters& p = parameters_;
-  const size_t line = seen_columns(p).count * p.input[3];
+  const SeenPixels columns = seen_columns(p);
+  const size_t line = columns.count * p.input[3];
+  const auto copy = [](const float* from, size_t count, float* to) { std::copy_n(from, count, to); };
   LowPrecisionProduct common;
   common.precision = kPanels;
   common.panels = arguments.input<void>(1);
@@ -105,7 +89,8 @@ void WindowConv::run(const KernelArguments& arguments) {
   parallel_for_with_thread(arguments.pool, p.output[0] * parts_, [&](size_t thread, size_t i) {
     const size_t image = i / parts_, row = i % parts_ * rows_, rows = std::min(rows_, p.output[1] - row);
     auto* const staged = reinterpret_cast<float*>(static_cast<char*>(arguments.scratch) + thread * thread_bytes_);
-    stage(arguments.input<float>(0) + image * p.input.numel(1, 4), row, rows, staged);
+    const float* const x = arguments.input<float>(0) + image * p.input.numel(1, 4);
+    copy_seen_pixels(x, p.input[2], p.input[3], seen_rows(p, row, rows), columns, 0.0f, copy, staged);
     LowPrecisionProduct product = common;
     product.y = arguments.output<float>(0) + (image * p.output[1] + row) * p.output[2] * p.weight[0];
     for (size_t r = 0; r < rows; ++r) {

@@ -28,8 +28,6 @@ class WindowConv {
   void run(const KernelArguments& arguments);
 
  private:
-  void stage(const float* image, size_t row, size_t rows, float* to) const;
-
   ConvParameters parameters_;
   size_t rows_ = 0, parts_ = 0; // of the output that are computed at a time, and how many times for an image
   size_t thread_bytes_ = 0; // of a copy

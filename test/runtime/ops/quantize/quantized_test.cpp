@@ -120,7 +120,7 @@ TEST(QuantizedBinary, SumsAreInRowsWhereThatIsFaster) {
 }
 
 TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
-  const auto reason = [](const Shape& image, const Shape& weight, uint32_t groups, bool has_blocks) {
+  const auto reason_with = [](const Shape& image, const Shape& weight, uint32_t groups, Cpu cpu) {
     const Quantized of_image = int8(0.5f, 3), of_weight = int8(0.5f), of_result = int8(0.25f, -4);
     const auto attributes = [=](Builder& builder) {
       const schema::Size2D one(1, 1);
@@ -129,15 +129,29 @@ TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
     };
     const OpCase op(attributes, {operand(of_image, image), operand(of_weight, weight, true)});
     const Shape result{image[0], image[1] - weight[1] + 1, image[2] - weight[2] + 1, weight[0]};
-    Cpu cpu = cpu_with_blocks(has_blocks);
     cpu.int8_sums = true;
     return op.choose(of_result.type(result), ChoiceOptions(), cpu).reason;
+  };
+  const auto reason = [&](const Shape& image, const Shape& weight, uint32_t groups, bool has_blocks) {
+    return reason_with(image, weight, groups, cpu_with_blocks(has_blocks));
   };
   EXPECT_EQ(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, true), kInt8Blocks);
   EXPECT_EQ(reason({1, 9, 9, 3}, {32, 1, 1, 3}, 1, true), kInt8Blocks);
   EXPECT_NE(reason({1, 9, 9, 16}, {32, 3, 3, 8}, 2, true), kInt8Blocks);
   EXPECT_NE(reason({1, 9, 9, 16}, {16, 3, 3, 1}, 16, true), kInt8Blocks);
   EXPECT_NE(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, false), kInt8Blocks);
+
+  const auto from = [&](const Shape& weight, size_t one_pixel, size_t more) {
+    Cpu cpu = cpu_with_blocks(false);
+    cpu.blocks.int8_linear = one_pixel;
+    cpu.blocks.int8_conv = more;
+    return reason_with({1, 9, 9, 16}, weight, 1, cpu);
+  };
+  const Shape one_pixel{32, 1, 1, 16}, more{32, 3, 3, 16};
+  EXPECT_EQ(from(one_pixel, one_pixel.numel(), Cpu::Blocks::kNever), kInt8Blocks);
+  EXPECT_NE(from(one_pixel, one_pixel.numel() + 1, 0), kInt8Blocks);
+  EXPECT_EQ(from(more, Cpu::Blocks::kNever, more.numel()), kInt8Blocks);
+  EXPECT_NE(from(more, 0, more.numel() + 1), kInt8Blocks);
 }
 
 TEST(QuantizedConcat, NeedsOneScaleAndZeroPoint) {
