@@ -9,7 +9,9 @@ inputs each time, from those of the checkout alone.
 """
 
 import argparse
+import base64
 import dataclasses
+import itertools
 import os
 import re
 import shutil
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 from rich.console import Console
@@ -31,6 +34,7 @@ FUZZER = ROOT / "build" / "asan-clang" / "test" / "fuzz" / "targets" / "et_xnnpa
 
 #: A run may take 20 seconds: tensors are small. Functions are not looked up, which would take longer than most runs.
 OPTIONS = ["-timeout=20", "-rss_limit_mb=4096", "-malloc_limit_mb=4096", "-print_funcs=0"]
+MOST_FRAMES = 12  #: of the calls that led to what failed
 STATUS = re.compile(r"#(\d+)\s.*cov: (\d+) ft: \d+ corp: (\d+)/")
 
 
@@ -106,6 +110,25 @@ def merge(target: str, corpus: Path, console: Console) -> None:
     console.print(f"  {len(list(corpus.iterdir()))} of {before} inputs kept in {corpus.relative_to(ROOT)}")
 
 
+def what_failed(output: str) -> list[str]:
+    """What a sanitizer says, and where: of its output, the lines that matter first."""
+    lines = output.splitlines()
+    first = next((i for i, line in enumerate(lines) if re.match(r"\s+#0 ", line)), len(lines))
+    frames = itertools.takewhile(lambda line: re.match(r"\s+#\d+ ", line), lines[first:])
+    ours = [line for line in frames if "fuzz/targets/" not in line and "libFuzzer" not in line]
+    said = re.compile(r"(==\d+==)?\s*(ERROR|SUMMARY|BROKEN PROMISE): |.*: runtime error: ")
+    return [line for line in lines if said.match(line)] + ours[:MOST_FRAMES]
+
+
+def as_text(data: bytes) -> str:
+    """One line without quotes, from which ``restored`` makes the same bytes."""
+    return base64.b64encode(zlib.compress(data, level=9)).decode()
+
+
+def restored(text: str) -> bytes:
+    return zlib.decompress(base64.b64decode(text, validate=True))
+
+
 def hunt(target: str, seconds: float, seed: int, check: bool, console: Console) -> int:
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
@@ -131,9 +154,18 @@ def hunt(target: str, seconds: float, seed: int, check: bool, console: Console) 
             console.print(run.tail, markup=False, highlight=False, soft_wrap=True)
             found = re.search(r"Test unit written to (\S+)", run.tail)
             if found:
-                again = f"{FUZZER.relative_to(ROOT)} --target={target} {Path(found[1]).relative_to(ROOT)}"
-                console.print("[red]failed[/red]. Once more, and smaller:")
-                console.print(f"  {again}\n  {again} -minimize_crash=1 -runs=20000", markup=False, soft_wrap=True)
+                path = Path(found[1])
+                again = f"{FUZZER.relative_to(ROOT)} --target={target} {path.relative_to(ROOT)}"
+                lines = [
+                    *what_failed(run.tail),
+                    "Once more, and smaller:",
+                    f"  {again}",
+                    f"  {again} -minimize_crash=1 -runs=20000",
+                    "On another machine, first:",
+                    f"  echo '{as_text(path.read_bytes())}' | python test/fuzz/native.py --restore {path.name}",
+                ]
+                console.print("[red]failed[/red]")
+                console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
             else:
                 console.print(f"[red]failed[/red]: the fuzzer ended with code {run.code}")
         elif not check:
@@ -149,11 +181,20 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--check", action="store_true", help="always the same inputs: no corpus of earlier runs, seed 1"
     )
+    parser.add_argument(
+        "--restore", metavar="NAME", help="write the input that CI printed, read from stdin, to build/fuzz"
+    )
     return parser.parse_args()
 
 
 def main() -> int:
     arguments = parse_arguments()
+    if arguments.restore:
+        FOLDER.mkdir(exist_ok=True)
+        path = FOLDER / Path(arguments.restore).name
+        path.write_bytes(restored(sys.stdin.read().strip()))
+        print(path.relative_to(ROOT))
+        return 0
     if not FUZZER.exists():
         print(f"{FUZZER.relative_to(ROOT)} does not exist: make fuzz-native builds it", file=sys.stderr)
         return 2
