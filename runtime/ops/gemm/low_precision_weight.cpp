@@ -17,7 +17,8 @@ bool keeps_weight(const Choice& choice, const TensorType& weight) {
 
 bool is_in_bfloat16(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   const TensorType& weight = node.input(1);
-  if (!cpu.bfloat16 || !node.is_constant(1) || weight.quantization != nullptr || node.is_quantized()) {
+  if (!cpu.bfloat16 || !node.is_constant(1) || weight.shape.numel() == 0 || weight.quantization != nullptr ||
+      node.is_quantized()) {
     return false;
   }
   return options.bfloat16 || (weight.constant_dtype == DType::BFloat16 && precision_of(node).rounds_x);

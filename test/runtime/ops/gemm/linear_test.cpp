@@ -110,6 +110,17 @@ TEST(Linear, KernelTakesEmptyOperands) {
   EXPECT_EQ(no_inputs.run_kernel(), (std::vector<float>{1, 2, 3, 1, 2, 3}));
 }
 
+TEST(Linear, IsInBFloat16OnlyIfThereIsAWeight) {
+  ChoiceOptions options;
+  options.bfloat16 = true;
+  Cpu cpu = Cpu::get();
+  cpu.bfloat16 = true;
+  const auto is_in_bfloat16 = [&](const OpCase& op) { return op.choose(*op.infer(), options, cpu).bfloat16; };
+  EXPECT_TRUE(is_in_bfloat16(linear({tensor({2, 1}), weight({3, 1})})));
+  EXPECT_FALSE(is_in_bfloat16(linear({tensor({2, 0}), weight({3, 0})})));
+  EXPECT_FALSE(is_in_bfloat16(linear({tensor({2, 1}), weight({0, 1})})));
+}
+
 TEST(BatchMatMul, MultipliesTheLastTwoAxes) {
   expect_shape(batch_matmul(tensor({2, 3}), tensor({3, 4})), {2, 4});
   expect_shape(batch_matmul(tensor({2, 3}), tensor({4, 3}), true), {2, 4});
