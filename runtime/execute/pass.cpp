@@ -76,12 +76,12 @@ class PassMaker {
     return n != kNobody && node(n).attributes_type() == schema::Attributes::Cast &&
         types_[input(n, 0)].storage() == from && types_[result(n)].storage() == to;
   }
-  // Whether node `n` is this operation of Float32, with the result of node `before` as its first operand.
+  // Whether node `n` is this operation between numbers of Float32, with the result of node `before` as its first operand.
   bool is_binary(size_t n, schema::BinaryKind kind, size_t before) const {
     const auto is_float = [this](uint32_t id) { return types_[id].storage() == DType::Float32; };
     return n != kNobody && node(n).attributes_type() == schema::Attributes::Binary &&
         node(n).attributes_as_Binary()->kind() == kind && input(n, 0) == result(before) && is_float(input(n, 0)) &&
-        is_float(input(n, 1));
+        is_float(input(n, 1)) && is_float(result(n));
   }
 
   // Makes one row of the nodes from `n` on if they are a RoundedAffine.
@@ -92,7 +92,7 @@ class PassMaker {
     const DType from = types_[input(n, 0)].storage(), to = types_[result(n)].storage();
     const bool reduced_x = is_reduced_float(from);
     const DType type = reduced_x ? from : to;
-    if (!is_reduced_float(type)) {
+    if (!is_reduced_float(type) || (!reduced_x && from != DType::Float32)) {
       return;
     }
     std::vector<size_t> chain{n};
@@ -100,7 +100,7 @@ class PassMaker {
       chain.push_back(next(n));
     }
     const size_t widened = chain.back();
-    if (!is_cast(widened, type, DType::Float32) || !is_cast(n, from, to)) {
+    if (!is_cast(widened, type, DType::Float32)) {
       return;
     }
     const size_t scaled = next(widened);

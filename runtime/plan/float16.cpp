@@ -111,13 +111,28 @@ Float16Steps::Float16Steps(
 void Float16Steps::find_casts(const Float16Problem& problem) {
   const std::vector<bool> unshared = find_unshared(plan_.root, content_);
   std::vector<bool> is_made(blob_.num_values()); // by content, in Float16
-  for (const std::vector<uint32_t>& unit : problem.units) {
+  std::vector<size_t> unit_of(blob_.num_nodes());
+  for (size_t u = 0; u < problem.units.size(); ++u) {
+    const std::vector<uint32_t>& unit = problem.units[u];
+    for (const uint32_t node : unit) {
+      unit_of[node] = u;
+    }
     if (is_in_float16(unit, plan_.choices)) {
       for (const uint32_t id : *blob_.node(unit.front()).outputs()) {
         is_made[id] = true;
       }
     }
   }
+  // Whether the unit of an idle Cast would still need its operand, and so read more tensors than before.
+  const auto is_read_beside = [&](uint32_t cast) {
+    const std::vector<uint32_t>& unit = problem.units[unit_of[cast]];
+    return std::any_of(unit.begin(), unit.end(), [&](uint32_t node) {
+      const auto* inputs = blob_.node(node).inputs();
+      return node != cast &&
+          std::find(inputs->begin(), inputs->end(), blob_.node(cast).inputs()->Get(0)) != inputs->end();
+    });
+  };
+  const Waves& waves = blob_.waves();
   for (uint32_t i = 0; i < blob_.num_nodes(); ++i) {
     if (is_cast(problem, i, DType::Float16, DType::Float32)) {
       const uint32_t from = blob_.node(i).inputs()->Get(0), to = blob_.node(i).outputs()->Get(0);
@@ -126,7 +141,8 @@ void Float16Steps::find_casts(const Float16Problem& problem) {
       }
     } else if (is_cast(problem, i, DType::Float32, DType::Float16)) {
       const uint32_t from = content_[blob_.node(i).inputs()->Get(0)], to = blob_.node(i).outputs()->Get(0);
-      if (unshared[to] && is_made[from] && narrowed_to_[from] == kNone) {
+      if (unshared[to] && is_made[from] && narrowed_to_[from] == kNone && !is_read_beside(i) &&
+          waves.of_value(from) == waves.of_value(to)) { // before, `to` has no memory
         narrowed_to_[from] = to;
         is_idle_[i] = true;
       }

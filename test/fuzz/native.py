@@ -115,9 +115,19 @@ def what_failed(output: str) -> list[str]:
     lines = output.splitlines()
     first = next((i for i, line in enumerate(lines) if re.match(r"\s+#0 ", line)), len(lines))
     frames = itertools.takewhile(lambda line: re.match(r"\s+#\d+ ", line), lines[first:])
-    ours = [line for line in frames if "fuzz/targets/" not in line and "libFuzzer" not in line]
+    ours = [line for line in map(named, frames) if "fuzz/targets/" not in line and "libFuzzer" not in line]
     said = re.compile(r"(==\d+==)?\s*(ERROR|SUMMARY|BROKEN PROMISE): |.*: runtime error: ")
     return [line for line in lines if said.match(line)] + ours[:MOST_FRAMES]
+
+
+def named(frame: str) -> str:
+    """A frame with function, file and line, where the sanitizer had no symbolizer and gives a program and an offset."""
+    place = re.match(r"(\s+#\d+ )0x[0-9a-f]+\s+\((\S+)\+(0x[0-9a-f]+)\)", frame)
+    if place is None or shutil.which("addr2line") is None:
+        return frame
+    command = ["addr2line", "--demangle", "--functions", "--pretty-print", "--exe", place[2], place[3]]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    return place[1] + answer.stdout.strip() if answer.returncode == 0 else frame
 
 
 def as_text(data: bytes) -> str:

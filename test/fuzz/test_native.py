@@ -1,6 +1,11 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What a fuzzer of the runtime found on one machine can be read there, and tried on another."""
 
+import shutil
+import subprocess
+
+import pytest
+
 from fuzz import native
 
 OUTPUT = """\
@@ -30,6 +35,17 @@ def test_says_what_failed_and_where():
     ]
     assert native.what_failed("BROKEN PROMISE: it wrote to an input\n") == ["BROKEN PROMISE: it wrote to an input"]
     assert native.what_failed("runtime/a.cpp:1:2: runtime error: shift of 40\n") != []
+
+
+@pytest.mark.skipif(not shutil.which("cc") or not shutil.which("addr2line"), reason="there is no C compiler")
+def test_names_what_the_sanitizer_gives_as_offsets(tmp_path):
+    source, program = tmp_path / "a.c", tmp_path / "a.out"
+    source.write_text("int add(int a, int b) {\n  return a + b;\n}\nint main(void) { return add(1, -1); }\n")
+    subprocess.run(["cc", "-g", "-no-pie", source, "-o", program], check=True)
+    symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    offset = next(line.split()[0] for line in symbols.splitlines() if line.endswith(" add"))
+    frame = native.named(f"    #3 0x55858a187770  ({program}+0x{offset}) (BuildId: 3027)")
+    assert frame.startswith("    #3 add at ") and frame.endswith("a.c:1")
 
 
 def test_an_input_goes_to_another_machine_as_text():

@@ -98,6 +98,13 @@ def test_casts(dtype):
 
 
 @BOTH
+@pytest.mark.parametrize("numbers", (torch.float32, torch.int32, torch.int64, torch.uint8, torch.bool), ids=str)
+def test_rounds_scales_and_shifts(dtype, numbers):
+    x = Argument((3, 40), lambda s, g: torch.randint(0, 200, s, generator=g).to(numbers))
+    check(Sample(f"rounds_{dtype}_{numbers}", lambda x, s, t: x.to(dtype).float() * s + t, x, rand(40), rand(40)))
+
+
+@BOTH
 def test_mixed_with_float32(dtype):
     arguments = float_tensor(3, 4, dtype=dtype), rand(3, 4)
     check(Sample(f"mixed_{dtype}", lambda x, y: (x + y, torch.where(x > 0, x, y), y * x), *arguments))

@@ -8,7 +8,6 @@
 
 #include "move_kernel.h"
 #include "runtime/kernels/common/with_type.h"
-#include "runtime/program/quantization.h"
 #include "xnnpack_move.h"
 #include "runtime/ops/common/choose.h"
 
@@ -249,7 +248,7 @@ Choice choose_moving_in_xnnpack(
 }
 
 Choice choose_reshape(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
-  if (options.views && is_same(node.input(0).quantization, node.output().quantization)) {
+  if (options.views && is_moved_as_it_is(node)) {
     return Choice::view("The result has the elements of the operand in the same order.");
   }
   return choose_moving(node, make_copy, "The result needs memory of its own.");

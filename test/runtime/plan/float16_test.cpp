@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <runtime/kernels/elementwise/fused_elementwise.h>
+
 #include "executable_call.h"
 #include "plan_of.h"
 #include "xnnpack_parts.h"
@@ -151,6 +153,45 @@ TEST(Float16PlanTest, ConvertsWhatIsNeededInFloat32) {
   EXPECT_THAT(plan.steps, Contains(makes(a)));
   EXPECT_THAT(plan.steps, Contains(makes(wide))) << "an output";
   EXPECT_THAT(plan.steps, Contains(makes(again))) << "of two casts one is what the product makes";
+}
+
+// The product would make what a Cast of the pass narrows to, and the pass read both: with that it may read too many.
+TEST(Float16PlanTest, MakesFloat32OfWhatAPassNarrowsAndReads) {
+  ETX_NEEDS_FLOAT16();
+  for (size_t others = 1; others <= FusedElementwise::kMaxInputs; ++others) {
+    HalfGraph g;
+    const uint32_t y = g.product(g.input({4, 4}));
+    uint32_t sum = g.node(binary(BinaryKind::Add), {y, g.widen(g.narrow(y))}, {4, 4});
+    for (size_t i = 0; i < others; ++i) {
+      sum = g.node(binary(BinaryKind::Add), {sum, g.input({4, 4})}, {4, 4});
+    }
+    g.output(sum);
+    size_t passes = 0;
+    for (const Step& step : float16_plan_of(g, /*fuse_elementwise=*/true).steps) {
+      passes += step.kind == Step::Kind::Fused;
+      if (step.kind == Step::Kind::Fused) {
+        EXPECT_LE(step.inputs.size(), FusedElementwise::kMaxInputs);
+      }
+    }
+    EXPECT_GT(passes, 0u);
+  }
+}
+
+// What has the size found has no memory when the product runs.
+TEST(Float16PlanTest, MakesNothingOfALaterSize) {
+  ETX_NEEDS_FLOAT16();
+  HalfGraph g;
+  const uint32_t y = g.product(g.input({4, 4}));
+  const uint32_t mask = g.input({4}, DType::Bool);
+  const int64_t found = g.ranged(schema::DimOp::FoundSize, static_cast<int64_t>(g.nodes.size()), 0, 0, 4, 4);
+  g.output(g.node(nonzero(found), {mask}, {found, 1}, DType::Int64));
+  const uint32_t view = g.node(reshape({found, 4}), {y}, {found, 4});
+  const uint32_t narrow = g.node(cast(DType::Float16), {view}, {found, 4}, DType::Float16);
+  g.output(narrow);
+  const Plan plan = float16_plan_of(g);
+  ASSERT_EQ(kinds(plan).front(), 'C');
+  EXPECT_THAT(plan.steps[1].nodes, ElementsAre(0u));
+  EXPECT_THAT(plan.steps[1].outputs, Not(Contains(narrow)));
 }
 
 // A later node writes where the state is: a product has to have read it before, so it reads what was cast then.

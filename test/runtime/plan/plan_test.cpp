@@ -78,6 +78,28 @@ TEST(PlanTest, GivesViewsTheMemoryOfTheirOperand) {
   EXPECT_THAT(plan.steps[1].inputs, ElementsAre(w));
 }
 
+TEST(PlanTest, HasNoViewOfIntegersThatMeanSomethingElse) {
+  const auto steps = [](const ValueDef& before, const ValueDef& after) {
+    GraphDef g;
+    const uint32_t x = g.integers(before.dims, *before.quantization, before.dtype);
+    g.output(g.node(softmax(1), {x}, before.dims));
+    const uint32_t y = g.node(reshape(after.dims), {x}, after.dims);
+    g.quantized(y, 0, 0, after.dtype);
+    g.values[y].quantization = after.quantization;
+    g.output(g.node(softmax(1), {y}, after.dims));
+    return plan_of(g).steps.size();
+  };
+  const auto integers = [](const std::vector<int64_t>& dims, const QuantizationDef& quantization, DType dtype) {
+    return ValueDef{dtype, dims, std::nullopt, quantization};
+  };
+  const QuantizationDef one{{0.5f}, {3}}, other{{0.5f}, {4}}, of_rows{{0.5f, 0.25f}, {0, 0}, 0};
+  const ValueDef x = integers({2, 6}, one, DType::Int8);
+  EXPECT_EQ(steps(x, integers({3, 4}, one, DType::Int8)), 2u);
+  EXPECT_EQ(steps(x, integers({3, 4}, other, DType::Int8)), 3u);
+  EXPECT_EQ(steps(x, integers({3, 4}, one, DType::UInt8)), 3u);
+  EXPECT_EQ(steps(integers({2, 6}, of_rows, DType::Int8), integers({3, 4}, one, DType::Int8)), 3u);
+}
+
 TEST(PlanTest, ExportsOperandsOfViews) {
   ETX_NEEDS_ELEMENTWISE_IN_XNNPACK();
   PlanGraph g;
