@@ -281,6 +281,18 @@ void DepthwiseConv::run_strip(const KernelArguments& arguments, const Strip& str
   }
 }
 
+StatusOr<size_t> RuntimeConv::reshape(const ConvParameters& p, size_t num_threads) {
+  is_depthwise_ = p.weight[3] == 1 && p.weight[0] == p.input[3];
+  if (is_depthwise_) {
+    return depthwise_.reshape(p, num_threads);
+  }
+  return conv_.reshape(p, num_threads);
+}
+
+void RuntimeConv::run(const KernelArguments& arguments) {
+  is_depthwise_ ? depthwise_.run(arguments) : conv_.run(arguments);
+}
+
 bool GroupedConv::has(const ConvParameters& p) {
   return !p.transposed && p.packs_weight && p.groups * p.weight[3] == p.output[3] && has_grouped_row(depthwise_of(p));
 }

@@ -94,6 +94,18 @@ class DepthwiseConv {
   size_t multiplier_ = 1; // channels out of each group
 };
 
+// Either of the two, for a weight that is no constant: it may have more channels in each group in one call than in another.
+class RuntimeConv {
+ public:
+  StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);
+  void run(const KernelArguments& arguments);
+
+ private:
+  Conv conv_;
+  DepthwiseConv depthwise_;
+  bool is_depthwise_ = false;
+};
+
 // In groups of few channels, as many out as in, with a constant weight of Float32, not transposed.
 class GroupedConv {
  public:

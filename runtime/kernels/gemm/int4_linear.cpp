@@ -308,7 +308,7 @@ void pack_groups(const PanelProduct& p, const T* from, float* to) {
 } // namespace
 
 std::optional<std::string> Int4Linear::packed_layout(const Int4LinearParameters& p, size_t i) {
-  if (i == 1) {
+  if (i == 1 && !p.packs_weight) {
     return "Int4 panels of " + std::to_string(ColumnPanels::kPanel) + ", groups of " +
         std::to_string(p.depth / p.groups);
   }

@@ -13,7 +13,8 @@
 namespace executorch::backends::et_xnnpack {
 
 struct Int4LinearParameters : QuantizedLinearParameters {
-  bool packs_weight = false, packs_scale = false, packs_zero_point = false; // in each run(): they are no constants
+  // In each run(): they are no constants, or the groups of the weight are those of a scale that is none.
+  bool packs_weight = false, packs_scale = false, packs_zero_point = false;
 };
 
 // The product of Float32 with weights of 4 bits, packed so that a vector holds the same weights of neighbouring columns. It

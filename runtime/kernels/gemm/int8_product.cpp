@@ -29,6 +29,9 @@ void write_int8_panel(const void* product, size_t column, size_t width, float* t
       hn::Set(kIntegers, static_cast<int32_t>(PanelProduct::kInt8Offset * 0x01010101u)); // bit 7, or none
   const auto& p = *static_cast<const PanelProduct*>(product);
   const size_t depth = p.depth.group_size, count = p.columns.count;
+  if (depth == 0) {
+    return;
+  }
   for (size_t c = 0; c < width; c += kLanes, column += kLanes) {
     float* y = to + c;
     if (column >= count) {

@@ -219,9 +219,10 @@ bool is_fast_depthwise(const NodeContext& node) {
       loads_pixels_once({0, 0, kernel, attributes.stride()->width(), 0, attributes.dilation()->width()});
 }
 
-Choice choose_depthwise(const NodeContext& node, std::string reason) {
-  Choice choice = Choice::kernel(make_depthwise_conv2d, std::move(reason)).leading();
-  return node.is_constant(1) ? std::move(choice).in_strips(make_depthwise_conv2d, /*with_window=*/true) : choice;
+Choice choose_depthwise(std::string reason) {
+  return Choice::kernel(make_depthwise_conv2d, std::move(reason))
+      .leading()
+      .in_strips(make_depthwise_conv2d, /*with_window=*/true);
 }
 
 // Whether much of what the taps see is padding, as where windows are dilated as far as the image is wide.
@@ -267,7 +268,7 @@ Choice choose_float32_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnn
     return Choice::kernel(make_conv2d_by_tap, "It leaves out what the taps of the window see of the padding.");
   }
   if (is_fast_depthwise(node)) {
-    return choose_depthwise(node, "It loads each pixel once for all windows of a row that see it.");
+    return choose_depthwise("It loads each pixel once for all windows of a row that see it.");
   }
   if (is_multiplied_depthwise(node)) {
     return Choice::kernel(make_depthwise_conv2d, "XNNPACK multiplies one channel of the image at a time.").leading();
@@ -303,7 +304,9 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
        depthwise ? make_low_precision_depthwise_conv2d : make_low_precision_conv2d,
        direct ? make_bfloat16_conv2d : make_gathering_bfloat16_conv2d,
        direct,
-       depthwise ? make_depthwise_conv2d : make_conv2d});
+       !node.is_constant(1) ? make_runtime_conv2d
+           : depthwise      ? make_depthwise_conv2d
+                            : make_conv2d});
   if (choice.kind == Choice::Kind::Xnnpack && cpu.int8_sums) {
     choice = choose_int8_conv2d(node, cpu, std::move(choice));
   }
@@ -318,7 +321,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
     return direct && is_pixel_product(node) ? std::move(choice).in_strips(make_bfloat16_conv2d, /*with_window=*/false)
                                             : choice;
   }
-  if (!depthwise) {
+  if (!depthwise || !node.is_constant(1)) {
     return choice;
   }
   if (has_low_precision_weight<schema::Conv2d>(node)) { // not quantized, so of 16 bits
@@ -327,7 +330,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
         .reading({0}, {node.input(1).constant_dtype})
         .in_strips(make_low_precision_depthwise_conv2d, /*with_window=*/true);
   }
-  return choose_depthwise(node, std::move(choice.reason));
+  return choose_depthwise(std::move(choice.reason));
 }
 
 // Whether pixels of the output see different taps, those of a phase the same ones, and PackedConv is faster than XNNPACK: it

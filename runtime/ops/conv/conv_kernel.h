@@ -32,8 +32,9 @@ bool is_multiplied_depthwise(const NodeContext& node);
 
 // With a weight of Float32.
 inline constexpr auto make_conv2d = make_kernel_of<Conv, conv2d_parameters>;
-inline constexpr auto make_depthwise_conv2d =
-    make_kernel_of<DepthwiseConv, conv2d_parameters>; // REQUIRES: is_depthwise or is_multiplied_depthwise
+inline constexpr auto make_runtime_conv2d = make_kernel_of<RuntimeConv, conv2d_parameters>;
+// REQUIRES: is_depthwise or is_multiplied_depthwise; the weight is a constant
+inline constexpr auto make_depthwise_conv2d = make_kernel_of<DepthwiseConv, conv2d_parameters>;
 inline constexpr auto make_conv_transpose2d = make_kernel_of<Conv, conv_transpose2d_parameters>;
 
 // REQUIRES: the weight is a constant; no 32-bit sum or product of window sizes overflows

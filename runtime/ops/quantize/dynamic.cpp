@@ -71,6 +71,9 @@ Limit dynamic_linear_limit(const NodeContext& node, const Cpu& cpu) {
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   const Shape& x = node.input(0).shape;
   const size_t groups = node.input(2).shape[1];
+  if (node.is_quantized()) {
+    return "XNNPACK rounds and makes rows of Float32.";
+  }
   if (node.has_input(4)) {
     return "XNNPACK takes weights without zero points.";
   }
@@ -127,10 +130,10 @@ Status infer_choose_qparams(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, DType::Float32, y);
 }
 
-// Whether a constant weight has 8 bits, one scale for each column and no zero points.
+// Whether a constant weight has 8 bits, one constant scale for each column and no zero points.
 bool has_int8_columns(const NodeContext& node) {
   return node.attributes<schema::QuantizedLinear>().bits() == 8 && node.input(2).shape[1] == 1 && !node.has_input(4) &&
-      node.is_constant(1);
+      node.is_constant(1) && node.is_constant(2);
 }
 
 // XNNPACK, too, multiplies floats by integers, but widens those anew for every few rows.
@@ -140,7 +143,7 @@ Choice choose_quantized_linear(const NodeContext& node, const Cpu& cpu, const Ch
   const auto& attributes = node.attributes<schema::QuantizedLinear>();
   const auto make = attributes.bits() == 4 ? make_int4_linear : make_quantized_linear;
   if (!attributes.dynamic_quantization()) {
-    return Choice::kernel(has_int8_columns(node) ? make_weight_only_linear : make, kWeightOnly);
+    return choose_kernel(node, has_int8_columns(node) ? make_weight_only_linear : make, kWeightOnly);
   }
   return choose_xnnpack_or_kernel(
       node,

@@ -36,7 +36,8 @@ QuantizedLinearParameters quantized_linear_parameters(const NodeContext& node) {
 
 Int4LinearParameters int4_linear_parameters(const NodeContext& node) {
   const auto packs = [&node](size_t i) { return node.has_input(i) && !node.is_constant(i); };
-  return {quantized_linear_parameters(node), packs(1), packs(2), packs(4)};
+  // A constant weight, too, if its groups are those of a scale that may have other sizes in each call.
+  return {quantized_linear_parameters(node), packs(1) || packs(2), packs(2), packs(4)};
 }
 
 LowPrecisionMatMulParameters weight_only_linear_parameters(const NodeContext& node) {
