@@ -57,8 +57,9 @@ def _take_tensors(graph: Graph, node: FxNode) -> None:
         if number is not None:
             value = node.meta["val"]
             size = node.args[0] if len(node.args) > 1 else []
-            node.target, node.args = _aten.expand.default, (_cast(graph, number, value.dtype), size)
-            node.kwargs = {}
+            expanded = add_call(graph, _aten.expand.default, value, _cast(graph, number, value.dtype), size)
+            node.target, node.args = _aten.clone.default, (expanded,)  # the program may write to it
+            node.kwargs = {"memory_format": torch.contiguous_format}
         return
     target = _COMPARISONS.get(node.target, node.target)
     operands = [n.meta["val"] for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]

@@ -143,8 +143,13 @@ class RowContext(Builder):
         if x.name in self._unrounded:
             self._unrounded[y.name] = self._unrounded[x.name]
         elif x.dtype == DType.Float32 and y.dtype in REDUCED_FLOATS and x.rank == 0 and y.constant is not None:
-            self._unrounded[y.name] = x
+            if not self._is_cast_of_program():
+                self._unrounded[y.name] = x
         return y
+
+    def _is_cast_of_program(self) -> bool:
+        """Whether the program itself asks for this type. A cast that ExecuTorch adds bears the name of an operator."""
+        return self.fx_node is not None and str(self.fx_node.meta.get("original_aten")) == "aten._to_copy.default"
 
     def widened(self, x: Value) -> Value:
         """``x``, as Float32 if it is a 16-bit float."""

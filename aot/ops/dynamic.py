@@ -4,6 +4,7 @@
 import functools
 
 import numpy as np
+import torch
 
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, QParamsKind
@@ -71,7 +72,9 @@ def choose_qparams_affine(c, input, mapping_type, block_size, target_dtype, quan
     c.require(mapping_type in kinds, f"the mapping type {mapping_type} is not supported")
     low, high = _range(c, target_dtype, quant_min, quant_max)
     axes = _axes_of_blocks(c, input, block_size)
-    chosen = _choose(c, input, kinds[mapping_type], axes, low, high, _EPSILON if eps is None else eps)
+    if eps is None:
+        eps = float(torch.finfo(c.fx_node.args[0].meta["val"].dtype).smallest_normal)
+    chosen = _choose(c, input, kinds[mapping_type], axes, low, high, eps)
     return _results(c, *chosen, c.outs[0].shape)
 
 

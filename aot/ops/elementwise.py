@@ -197,12 +197,11 @@ def binary(c, kind: BinaryKind, a, b, dtype: DType | None = None):
     if dtype == DType.Bool:
         kind = _OF_BOOLS.get(kind, kind)
         c.require(kind in _BITS, "there is no such arithmetic on Bool")
-    exact = kind in _EXACT_NUMBERS
-    a, b = c.operand(a, dtype, exact), c.operand(b, dtype, exact)
+    a, b = c.operand(a, dtype), c.operand(b, dtype, exact=kind in _EXACT_NUMBERS)
     return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
 
 
-#: With these PyTorch does not round a number to a 16-bit type first.
+#: With these PyTorch does not round a number to a 16-bit type first, if it is the second operand.
 _EXACT_NUMBERS = (BinaryKind.Mul, BinaryKind.Div)
 _OF_BOOLS = {
     BinaryKind.Add: BinaryKind.BitOr,
@@ -296,7 +295,7 @@ def prelu(c, self, weight):
 
 def _scaled(c, kind: BinaryKind, a, b, alpha):
     if alpha != 1:
-        b, factor = c.operand(b, c.out.dtype), c.operand(alpha, c.out.dtype, True)
+        b, factor = c.operand(b, c.out.dtype), c.operand(alpha, c.out.dtype)
         product = BinaryKind.BitAnd if b.dtype == DType.Bool else BinaryKind.Mul
         b = c.node(schema.Binary(kind=product), b, factor, shape=b.shape)
     return binary(c, kind, a, b)

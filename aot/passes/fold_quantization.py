@@ -9,12 +9,24 @@ from ...serialization.schema import DType, ReduceKind, UnaryKind
 from ..ir import Graph, Node, Quantization, Rewriter, Value
 from ..traits import traits_of
 
-#: Integers of the result. A bias is rounded to a multiple of the product of the scales of operand and weight, the unit
-#: of the sums that it is added to. If that unit spans all integers of the result, only the bias lies between them, and
-#: is kept as it is. (What XNNPACK can compute is no business of this pass, but of runtime/ops/common/choose.cpp.)
-_STEPS_OF_RESULT = 256
+#: A bias is rounded to a multiple of the product of the scales of operand and weight, the unit of the sums that it is
+#: added to. It is kept as it is if that moves it by more than so many integers of the result. (What XNNPACK can compute
+#: is no business of this pass, but of runtime/ops/common/choose.cpp.)
+_MOST_MOVED = 0.5
+_LARGEST_PRODUCT = 255 * 128
 
 _LIMITS = {DType.Int8: (-128, 127), DType.UInt8: (0, 255), DType.Int32: (0, 0)}
+
+
+#: That take no quantized operand; others with one result do (`takes_quantized` of the runtime).
+_TAKE_FLOATS = (
+    schema.IndexPut,
+    schema.NonMaxSuppression,
+    schema.Nonzero,
+    schema.RepeatIndices,
+    schema.Scatter,
+    schema.SliceScatter,
+)
 
 
 class _Refused(Exception):
@@ -104,6 +116,10 @@ def _passes(node: Node) -> bool:
     return len(node.inputs) == 1 and traits_of(node.attributes).passes is not None
 
 
+def _takes_quantized(node: Node) -> bool:
+    return len(node.outputs) == 1 and not node.is_a(*_TAKE_FLOATS)
+
+
 def _quantizes_itself(node: Node) -> bool:
     """Whether it is a convolution that may quantize its images when it runs, and multiply integers."""
     return node.is_a(schema.Conv2d, schema.ConvTranspose2d) and node.attributes.dynamic_quantization
@@ -164,7 +180,9 @@ class _Folder:
         return self.r.node(schema.Dequantize(), q, scale, zero_point, shape=x.shape, dtype=DType.Float32)
 
     def _stored(self, x: Value, quantization: Quantization) -> Value:
-        return x if x.quantization == quantization else self._copy(x, quantization)
+        if x.quantization == quantization:
+            return x
+        return self._copy(self._as_float(x) if x.constant is not None else x, quantization)
 
     # Nodes -------------------------------------------------------------------
 
@@ -225,7 +243,10 @@ class _Folder:
     def _keep(self, node: Node, inputs: list[Value | None]) -> None:
         for name, x in zip(node.inputs, inputs, strict=True):
             if x is not None:
-                self.r.replace(name, self._as_float(x))
+                value = self._as_float(x)
+                if value.quantization is not None and not _takes_quantized(node):
+                    value = self._copy(value, None)
+                self.r.replace(name, value)
         self.r.copy(node)
         for name, x in zip(node.inputs, inputs, strict=True):
             if x is not None:
@@ -307,21 +328,23 @@ class _Folder:
         _require_possible(weight.quantization, weight.shape)
         operands = [x, weight]
         if bias is not None:
-            operands.append(self._bias(bias, x.quantization, weight.quantization, target))
+            depth = math.prod(weight.shape[1:])
+            operands.append(self._bias(bias, x.quantization, weight.quantization, target, depth))
         return self._node(node, operands, target)
 
-    def _bias(self, bias: Value, x: Quantization, weight: Quantization, target: Quantization) -> Value:
+    def _bias(self, bias: Value, x: Quantization, weight: Quantization, target: Quantization, depth: int) -> Value:
         """The bias in Int32 with the scale of the products of x and weight; as it is where that is no sensible scale
-        for the result, or has no room for it."""
+        for the result, or has no room for it and for the sum of ``depth`` products."""
         by_output = all(count == 1 for count in weight.scale.shape[1:])
         scale = weight.scale.ravel() * np.float32(x.scale.item())
-        fine = scale / np.float32(target.scale.item()) < _STEPS_OF_RESULT
-        if bias.constant is None or not by_output or not fine.all() or not all(_is_normal(float(s)) for s in scale):
+        if bias.constant is None or not by_output or not all(_is_normal(float(s)) for s in scale):
             return self._as_float(bias)
         with np.errstate(over="ignore", invalid="ignore"):
             q = np.round(bias.array.astype(np.float64) / scale)
-        if not (np.abs(q) < 2**31).all():  # also for NaN
-            return bias
+            moved = np.abs(q * scale - bias.array) / target.scale.item()
+        has_room = (np.abs(q) < 2**31 - depth * _LARGEST_PRODUCT).all()
+        if not has_room or not (moved <= _MOST_MOVED).all():  # also for NaN
+            return self._as_float(bias)
         quantization = Quantization(DType.Int32, scale, np.zeros(scale.shape, np.int32))
         return self.r.constant(q.astype(np.int32), bias.name, quantization)
 

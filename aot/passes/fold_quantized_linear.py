@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.schema import BinaryKind, DType, ReduceKind
+from ...serialization.arrays import convert
+from ...serialization.schema import BinaryKind, DType, QParamsKind, ReduceKind
 from ..ir import Graph, Node, Rewriter, Value
 from .fold_quantization import has_blocks
 
@@ -147,6 +148,8 @@ def _node(r, x, integers, scales, zeros, bias, dynamic_quantization, clamp) -> V
     if not np.all(np.isfinite(scales)) or depth == 0:
         return None
     is_4bit = depth // groups % 2 == 0 and integers.size and integers.min() >= -8 and integers.max() <= 7
+    if dynamic_quantization and groups > 1 and not _are_scales_of_groups(scales):
+        is_4bit = False
     if is_4bit:
         nibbles = (integers + 8).astype(np.uint8)
         weight = r.constant(nibbles[:, ::2] | nibbles[:, 1::2] << 4)
@@ -163,6 +166,12 @@ def _node(r, x, integers, scales, zeros, bias, dynamic_quantization, clamp) -> V
     shape = (*x.shape[:-1], integers.shape[0])
     y = r.node(attributes, *operands, shape=shape)
     return _without_offsets(r, y, x, offsets, clamp) if apart else y
+
+
+def _are_scales_of_groups(scales: np.ndarray) -> bool:
+    """Whether XNNPACK takes them for groups of weights of 4 bits, in bfloat16."""
+    rounded = convert(convert(np.ascontiguousarray(scales, np.float32), DType.BFloat16), DType.Float32)
+    return bool(((rounded >= np.finfo(np.float32).tiny) & np.isfinite(rounded)).all())
 
 
 def _without_offsets(r: Rewriter, y: Value, x: Value, offsets: np.ndarray, clamp) -> Value:
@@ -198,7 +207,10 @@ def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> 
     if (a.dtype, a.min, a.max) != (DType.Int8, -128, 127) or chosen is None:
         return None
     zero = _unreshaped(r, zero_point)
-    is_zero = zero.constant is not None and not zero.array.any()
+    is_symmetric = (
+        chosen.attributes.kind == QParamsKind.Symmetric
+    )  # others need their zero point, or numbers are clipped
+    is_zero = zero.constant is not None and not zero.array.any() and is_symmetric
     if not (is_zero or zero.name == chosen.outputs[1]) or r.values[chosen.inputs[0]].name != source.name:
         return None
     by_part = r.values[chosen.outputs[0]].shape
@@ -295,6 +307,9 @@ def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:
         return None  # other rows
     if _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
         return None
+    chosen = r.producer(_unreshaped(r, scale), schema.ChooseQParams)
+    if chosen is None or chosen.attributes.kind != QParamsKind.Symmetric:
+        return None  # a zero point that the program takes off afterwards
     source = _source_of(r, rounded, _whole_rows)
     return None if source is None else (r.reshape(source, shape), weight)
 

@@ -166,8 +166,8 @@ Status RunnableStep::pack_constants(
     }
     Input& input = inputs_[first_input + k];
     input.consumed = kernel.consumes(context, k);
-    if (kernel.rounds(context, k) && graph.blob.graph().exprs() != nullptr) {
-      // Where values turn out to be empty it is read in Float32.
+    if ((kernel.rounds(context, k) || kernel.loads_always(context, k)) && graph.blob.graph().exprs() != nullptr) {
+      // Where values turn out to be empty it is read in Float32, or by another kernel like this one.
       ETX_RETURN_IF_ERROR(Status(weights.constant(graph.blob.node(node).inputs()->Get(k)).status()));
     }
     if (kernel.packed_layout(context, k).has_value()) {

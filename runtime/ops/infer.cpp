@@ -74,7 +74,8 @@ Status infer_node(
     const Blob& blob, size_t i, const Sizes& sizes, std::vector<TensorType>& types, std::vector<TensorType>& made) {
   ETX_RETURN_IF_ERROR(check_node(blob, i, sizes, types, made));
   for (uint32_t k = 0; k < made.size(); ++k) {
-    types[blob.node(i).outputs()->Get(k)].exact_in = made[k].exact_in;
+    TensorType& type = types[blob.node(i).outputs()->Get(k)];
+    type.exact_in = type.quantization == nullptr ? made[k].exact_in : DType::Float32;
   }
   return {};
 }

@@ -52,6 +52,11 @@ class Kernel {
     return false;
   }
 
+  // Whether load() reads that input even if all is packed.
+  virtual bool loads_always(const NodeContext&, size_t /*i*/) const {
+    return false;
+  }
+
   // The pool that run() will get, null for the calling thread. Called before each reshape().
   virtual void use_pool(pthreadpool_t) {}
 

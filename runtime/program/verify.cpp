@@ -168,6 +168,10 @@ class GraphVerifier {
         value.result_order() == nullptr || is_permutation(value.result_order(), length(value.dims())),
         InvalidProgram,
         "result_order is not a permutation of the axes");
+    ETX_CHECK(
+        value.result_order() == nullptr || value.quantization() == nullptr,
+        InvalidProgram,
+        "it is quantized, so there is no result to compare, but it has a result_order");
     return {};
   }
 

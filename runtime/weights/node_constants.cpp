@@ -18,6 +18,9 @@ std::string NodeConstants::identity(size_t i) const {
 }
 
 StatusOr<ConstantData> NodeConstants::load(size_t i) const {
+  if (const void* const kept = weights_.kept(value(i)); kept != nullptr) {
+    return ConstantData{kept, nullptr};
+  }
   ETX_ASSIGN_OR_RETURN(ConstantReader::Original original, weights_.constants().load(value(i)));
   return ConstantData{original.data, std::move(original.memory)};
 }

@@ -25,10 +25,14 @@ constexpr bool kUsesArena = true;
 
 } // namespace
 
+const void* Weights::kept(uint32_t value) const {
+  const auto found = kept_by_value_.find(value);
+  return found == kept_by_value_.end() ? nullptr : found->second;
+}
+
 StatusOr<const void*> Weights::constant(uint32_t value) {
-  const auto known = kept_by_value_.find(value);
-  if (known != kept_by_value_.end()) {
-    return known->second;
+  if (const void* const known = kept(value); known != nullptr) {
+    return known;
   }
   ETX_CHECK(blob_.is_constant(value), Internal, "value %u is not a constant", value);
   ETX_ASSIGN_OR_RETURN(PackedPtr kept, keep(value));

@@ -32,6 +32,9 @@ class Weights {
   // The data of a constant that is read as it is, kTailBytes readable behind it.
   StatusOr<const void*> constant(uint32_t value);
 
+  // The same if it is kept already; null if not.
+  const void* kept(uint32_t value) const;
+
   // Whether the data of a constant that is kept may be asked for as late as by the first call. So it is with a
   // file of packed weights, which makes a load so short that a large constant would take most of it.
   bool can_wait(uint32_t value) const;

@@ -54,6 +54,21 @@ class Signed(nn.Module):
         return *y, torch.scalar_tensor(n), torch.full((3,), n), torch.full((2,), n, dtype=torch.float32) / 2
 
 
+class WrittenNumbers(nn.Module):
+    """Tensors full of an integer that may be negative, which the program writes to."""
+
+    def forward(self, numbers):
+        n = numbers[0].item()
+        one, several = torch.full((4,), n), torch.full((4,), n)
+        one[1] = 5
+        several[1:3].add_(5)
+        view = several[2:]
+        view.mul_(2)
+        matrix = torch.full((2, 3), n, dtype=torch.float32)
+        matrix.t()[0].add_(5)
+        return one * 2, several, view, matrix, matrix.sum()
+
+
 class WrittenState(nn.Module):
     """The number is that before the write."""
 
@@ -237,6 +252,10 @@ def test_numbers_that_may_be_negative(dtype):
     calls = [(torch.rand(4), torch.tensor([0, i], dtype=dtype)) for i in (5, -7, 0, 3)]
     _, outside, _ = check(Signed(), calls)
     assert outside <= {*READS, "add", "gt"}
+
+
+def test_numbers_that_may_be_negative_in_tensors_that_are_written_to():
+    check(WrittenNumbers(), [(torch.tensor([i]),) for i in (-3, 2, 0)])
 
 
 def test_a_state_that_is_written_after_it_was_read():

@@ -15,6 +15,7 @@ from samples.quantize import dequantize, quantize
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+_q = torch.ops.quantized_decomposed
 needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
@@ -321,3 +322,40 @@ def test_weights_stay_integers():
     (graph,) = case.lowered.optimized.values()
     weights = [v for v in graph.values.values() if v.constant is not None and v.rank > 1]
     assert weights and all(v.constant.array.dtype.itemsize == 1 for v in weights)
+
+
+def in_integers(x, scale, zero_point):
+    range_ = (-128, 127, torch.int8)
+    return _q.dequantize_per_tensor(_q.quantize_per_tensor(x, scale, zero_point, *range_), scale, zero_point, *range_)
+
+
+@needs_runtime
+@pytest.mark.parametrize("zero_point", (0, 1, -3))
+@pytest.mark.parametrize(
+    "layer", (nn.Linear(64, 32, bias=False), nn.Conv2d(8, 16, 3, bias=False)), ids=("linear", "conv")
+)
+def test_a_limit_between_two_integers(layer, zero_point):
+    """It is rounded as results are: first, and then the zero point is added."""
+    generator = torch.Generator().manual_seed(0)
+    integers = torch.randint(-3, 4, layer.weight.shape, generator=generator, dtype=torch.int8)
+    scales, zero_points = torch.full((len(integers),), 0.0625), torch.zeros(len(integers), dtype=torch.int64)
+
+    class Clamped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("weight", integers)
+            self.register_buffer("scales", scales)
+            self.register_buffer("zero_points", zero_points)
+
+        def forward(self, x):
+            per_channel = self.scales, self.zero_points, 0, -127, 127, torch.int8
+            weight = _q.dequantize_per_channel(self.weight, *per_channel)
+            function = F.linear if weight.dim() == 2 else F.conv2d
+            return in_integers(function(in_integers(x, 1.0, 0), weight).clamp(0.5, 3.5), 1.0, zero_point)
+
+    model = Clamped().eval()
+    x = torch.randint(-5, 6, (4, 64) if isinstance(layer, nn.Linear) else (2, 8, 9, 9), generator=generator).float()
+    lowered = harness.lower_exported(torch.export.export(model, (x,)))
+    assert lowered.outside == [], str(lowered.report)
+    (actual,) = harness.load_method(lowered.buffer).execute((x,))
+    torch.testing.assert_close(actual, model(x), rtol=0, atol=0)

@@ -238,3 +238,50 @@ def test_networks(dtype):
 def test_concatenates_different_types(dtype):
     arguments = float_tensor(3, 4, dtype=dtype), rand(3, 4)
     check(Sample(f"cat_{dtype}", lambda x, y: torch.cat([x, y]), *arguments, config=ANY_OPERATOR))
+
+
+class _WithNumber(nn.Module):
+    """A function of x and a number that is a buffer of float32."""
+
+    def __init__(self, function, number):
+        super().__init__()
+        self.function = function
+        self.register_buffer("number", torch.tensor(number))
+
+    def forward(self, x):
+        return self.function(x, self.number)
+
+
+@BOTH
+@pytest.mark.parametrize("number", (2.1, 55.4256))
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda x, s: x * s,
+        lambda x, s: s * x,
+        lambda x, s: x / s,
+        lambda x, s: s / x,
+        lambda x, s: x * s.to(x.dtype),
+        lambda x, s: s.to(x.dtype) * x,
+        lambda x, s: x / s.to(x.dtype),
+        lambda x, s: x.float() * s.to(x.dtype),
+    ),
+    ids=(
+        "product",
+        "product_of_number",
+        "quotient",
+        "quotient_of_number",
+        "rounded",
+        "rounded_first",
+        "by_rounded",
+        "wide",
+    ),
+)
+def test_numbers_are_rounded_where_pytorch_rounds_them(dtype, number, function):
+    check(Sample(f"number_{dtype}_{number}", new(lambda: _WithNumber(function, number)), float_tensor(64, dtype=dtype)))
+
+
+@BOTH
+def test_rounds_alpha(dtype):
+    x = float_tensor(64, dtype=dtype)
+    check(Sample(f"alpha_{dtype}", lambda x, y: (x.add(y, alpha=2.1), x.sub(y * x, alpha=2.1)), x, x))

@@ -214,15 +214,16 @@ void multiply_int8_block(const Int8Block& b) {
       }
       const int8_t* weight = b.panels + panel * b.depth() + place * kQuad;
       const uint8_t* x = b.input + b.pixel_offsets[pixel];
-      int32_t sum = b.offsets[panel + place];
+      auto sum = static_cast<uint32_t>(b.offsets[panel + place]); // wraps around, as in vectors
       for (size_t row = 0; row < b.window_rows; ++row, x += b.row_bytes) {
         for (size_t k = 0; k < b.row_depth; k += kQuad, weight += width * kQuad) {
           for (size_t i = 0; i < kQuad; ++i) {
-            sum += x[k + i] * weight[i];
+            sum += static_cast<uint32_t>(x[k + i] * weight[i]);
           }
         }
       }
-      result = finish_int8(sum, b.scales[panel + place], b.range.zero_point, b.range.min, b.range.max);
+      result =
+          finish_int8(static_cast<int32_t>(sum), b.scales[panel + place], b.range.zero_point, b.range.min, b.range.max);
     });
   }
 }

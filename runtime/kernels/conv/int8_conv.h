@@ -33,7 +33,8 @@ struct Int8ConvParameters {
   // What the sum of products of a channel begins with, if 128 is added to the integers of the image: `sum` is that of its
   // weights. As XNNPACK's, sums of large biases wrap around.
   int32_t first_sum(int32_t bias, int32_t sum) const {
-    return static_cast<int32_t>(static_cast<uint32_t>(bias) - static_cast<uint32_t>((input_zero_point + 128) * sum));
+    return static_cast<int32_t>(
+        static_cast<uint32_t>(bias) - static_cast<uint32_t>(input_zero_point + 128) * static_cast<uint32_t>(sum));
   }
 };
 

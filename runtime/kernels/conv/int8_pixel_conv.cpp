@@ -142,11 +142,12 @@ void int8_pixels(const Int8Pixels& p, size_t begin, size_t end) {
     int8_t* y = p.output + pixel * p.channels;
     for_each_channel_of_panels(p.channels, kWidestPanel, [&](size_t panel, size_t width, size_t place) {
       const int8_t* const weight = p.panels + panel * p.depth + place * kQuad;
-      int32_t sum = p.offsets[panel + place];
+      auto sum = static_cast<uint32_t>(p.offsets[panel + place]); // wraps around, as in vectors
       for (size_t k = 0; k < p.depth; ++k) {
-        sum += (x[k] + 128) * weight[k / kQuad * kQuad * width + k % kQuad];
+        sum += static_cast<uint32_t>((x[k] + 128) * weight[k / kQuad * kQuad * width + k % kQuad]);
       }
-      *y++ = finish_int8(sum, p.scales[panel + place], p.range.zero_point, p.range.min, p.range.max);
+      *y++ =
+          finish_int8(static_cast<int32_t>(sum), p.scales[panel + place], p.range.zero_point, p.range.min, p.range.max);
     });
   }
 }

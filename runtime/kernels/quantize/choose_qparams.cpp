@@ -39,7 +39,7 @@ QParams choose_qparams(const QParamsRange& range, const float* x, size_t count) 
 }
 
 void fake_quantize_to_int8(const float* x, float* y, size_t count) {
-  const QParams p = choose_qparams({-128, 127, QParamsRule::Nearest, 0x1p-23f}, x, count);
+  const QParams p = choose_qparams({-128, 127, QParamsRule::Nearest, std::numeric_limits<float>::min()}, x, count);
   const float inverse = 1 / p.scale;
   for (size_t i = 0; i < count; ++i) {
     const float q = std::nearbyint(x[i] * inverse) + p.zero_point;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include <xnnpack.h>
 
@@ -78,6 +79,11 @@ Limit window_limit(const Window& height, const Window& width) {
       : "XNNPACK takes windows, strides, dilations and paddings below 16384.";
 }
 
+Limit depth_limit(size_t depth) {
+  constexpr size_t kLargestProduct = 255 * 128;
+  return depth > INT32_MAX / kLargestProduct ? "Sums of so many products of integers need more than 32 bits." : nullptr;
+}
+
 Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp) {
   const TensorType& weight = node.input(1);
   const TensorType& y = node.output();
@@ -86,6 +92,9 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
   }
   if (weight.quantization == nullptr || weight.quantized_dtype != DType::Int8 || !node.is_constant(1)) {
     return "XNNPACK multiplies Int8 by a constant weight of Int8.";
+  }
+  if (const Limit limit = depth_limit(weight.shape.numel(1, weight.shape.rank)); limit != nullptr) {
+    return limit;
   }
   const auto& zero_points = *weight.quantization->zero_point();
   if ((weight.quantization->scale()->size() > 1 && weight.quantization->axis() != 0) ||

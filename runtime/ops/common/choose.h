@@ -22,6 +22,9 @@ Limit operand_limit(const NodeContext& node);
 // Why XNNPACK cannot compute these windows: 32-bit sums and products of their sizes would overflow inside it.
 Limit window_limit(const Window& height, const Window& width);
 
+// Why integers of 8 bits are not multiplied by a weight of so many in each sum.
+Limit depth_limit(size_t depth);
+
 // Why XNNPACK does not compute a product of operands 0 and 1, a weight by rows, and an optional bias in
 // integers with this clamp.
 Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp);

@@ -12,10 +12,10 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-// Rounds as XNNPACK does.
+// A limit in between of two integers is rounded as results are.
 int8_t limit(float value, float scale, int8_t zero_point) {
-  const float moved = value / scale + static_cast<float>(zero_point);
-  return static_cast<int8_t>(std::lrintf(std::min(std::max(moved, -128.0f), 127.0f)));
+  const float moved = std::nearbyint(value / scale) + static_cast<float>(zero_point);
+  return static_cast<int8_t>(std::min(std::max(moved, -128.0f), 127.0f));
 }
 
 } // namespace

@@ -98,6 +98,9 @@ Limit dynamic_quantization_limit(const NodeContext& node, uint32_t groups) {
   if (!is_float || weight.quantization == nullptr || weight.quantized_dtype != DType::Int8) {
     return "XNNPACK quantizes images of Float32 for weights of Int8.";
   }
+  if (const Limit limit = depth_limit(weight.shape.numel(1, 4)); limit != nullptr) {
+    return limit;
+  }
   if (!xnnpack_has(Part::Sums)) {
     return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
   }

@@ -172,6 +172,9 @@ class XnnpackConv : public XnnpackKernel {
   bool packs(size_t i) const override {
     return i > 0;
   }
+  bool loads_always(const NodeContext&, size_t i) const override {
+    return i == 2 && is_dynamic() && XnnpackDynamicQuantization::loses_nan();
+  }
 
   Status reshape_operators(const NodeContext& node) override {
     const Shape& x = node.input(0).shape;

@@ -207,6 +207,9 @@ class XnnpackBatchMatMul : public XnnpackKernel {
   bool packs(size_t i) const override {
     return i == 1;
   }
+  bool loads_always(const NodeContext&, size_t i) const override {
+    return i == 1;
+  }
 
   Status reshape_operators(const NodeContext& node) override {
     const Sizes sizes(node);

@@ -74,6 +74,9 @@ Limit dynamic_linear_limit(const NodeContext& node, const Cpu& cpu) {
   if (node.is_quantized()) {
     return "XNNPACK rounds and makes rows of Float32.";
   }
+  if (const Limit limit = depth_limit(x.last() / groups / (attributes.bits() == 4 ? 16 : 1)); limit != nullptr) {
+    return limit;
+  }
   if (node.has_input(4)) {
     return "XNNPACK takes weights without zero points.";
   }

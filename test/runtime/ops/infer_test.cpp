@@ -26,6 +26,23 @@ TEST(InferTest, RefusesDeclaredTypeThatIsNotTheMadeOne) {
   EXPECT_TRUE(refuses(g, {"node 0 Unary", "the program declares Int32[2, 3]"}));
 }
 
+TEST(InferTest, IntegersStandForNumbersThatAreExactInFloat32Alone) {
+  GraphDef g;
+  const uint32_t x = g.input({4}, DType::BFloat16);
+  const uint32_t y = g.node(cast(DType::Float32), {x}, {4}), q = g.quantized(g.node(cast(DType::Float32), {x}, {4}));
+  g.output(y);
+  g.output(g.node(softmax(0), {q}, {4}));
+  const std::vector<uint8_t> bytes = g.build();
+  StatusOr<Blob> blob = open_blob(span(bytes));
+  ASSERT_TRUE(blob.ok()) << blob.status().message();
+  StatusOr<Sizes> sizes = planned_sizes(blob->graph());
+  ASSERT_TRUE(sizes.ok());
+  StatusOr<std::vector<TensorType>> types = infer_types(*blob, *sizes);
+  ASSERT_TRUE(types.ok()) << types.status().message();
+  EXPECT_EQ((*types)[y].exact_in, DType::BFloat16);
+  EXPECT_EQ((*types)[q].exact_in, DType::Float32);
+}
+
 TEST(InferTest, RefusesUnknownSizeExpressionOfAttributes) {
   const GraphDef bad[] = {
       one_node(reshape({-1}), {{2}}, {2}),

@@ -151,6 +151,12 @@ TEST(VerifyTest, RefusesResultOrderThatIsNoPermutation) {
   EXPECT_TRUE(open_blob(span(g.build())).ok());
 }
 
+TEST(VerifyTest, RefusesResultOrderOfIntegersThatStandForNumbers) {
+  GraphDef g = quantized_graph();
+  g.values[kQuantized].result_order = {0, 1};
+  EXPECT_TRUE(refuses(g, {"it is quantized", "result_order"}));
+}
+
 TEST(VerifyTest, RefusesScalesByChannelOfActivations) {
   GraphDef g = quantized_graph();
   g.values[kQuantized].quantization = QuantizationDef{{1, 1, 1}, {0, 0, 0}, 1};
