@@ -38,6 +38,13 @@ BoundNode bound(const PlannedGraph& graph, const Step& step) {
   return BoundNode(graph.blob, step.nodes.front(), inputs, graph.types, graph.sizes);
 }
 
+// Whether a size of an input, or one that is found, may be 0. Others that depend on them seldom are.
+bool may_find_nothing(const Blob& blob) {
+  const auto* const ranges = blob.graph().ranges();
+  return ranges != nullptr &&
+      std::any_of(ranges->begin(), ranges->end(), [](const schema::DimRange* range) { return range->min() <= 0; });
+}
+
 // Where the inputs of the pass begin among those of the step.
 size_t first_of_pass(const Step& step) {
   if (step.kind != Step::Kind::Led) {
@@ -166,7 +173,9 @@ Status RunnableStep::pack_constants(
     }
     Input& input = inputs_[first_input + k];
     input.consumed = kernel.consumes(context, k);
-    if ((kernel.rounds(context, k) || kernel.loads_always(context, k)) && graph.blob.graph().exprs() != nullptr) {
+    const bool is_kept = (kernel.rounds(context, k) && graph.blob.graph().exprs() != nullptr) ||
+        (kernel.loads_always(context, k) && may_find_nothing(graph.blob));
+    if (is_kept) {
       // Where values turn out to be empty it is read in Float32, or by another kernel like this one.
       ETX_RETURN_IF_ERROR(Status(weights.constant(graph.blob.node(node).inputs()->Get(k)).status()));
     }
