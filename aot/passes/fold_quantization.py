@@ -17,8 +17,7 @@ _LARGEST_PRODUCT = 255 * 128
 
 _LIMITS = {DType.Int8: (-128, 127), DType.UInt8: (0, 255), DType.Int32: (0, 0)}
 
-
-#: That take no quantized operand; others with one result do (`takes_quantized` of the runtime).
+#: Operators that take no quantized operand; others with one result do (``takes_quantized`` in runtime/ops/op.h).
 _TAKE_FLOATS = (
     schema.IndexPut,
     schema.NonMaxSuppression,

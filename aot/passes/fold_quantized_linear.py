@@ -148,7 +148,7 @@ def _node(r, x, integers, scales, zeros, bias, dynamic_quantization, clamp) -> V
     if not np.all(np.isfinite(scales)) or depth == 0:
         return None
     is_4bit = depth // groups % 2 == 0 and integers.size and integers.min() >= -8 and integers.max() <= 7
-    if dynamic_quantization and groups > 1 and not _are_scales_of_groups(scales):
+    if is_4bit and dynamic_quantization and groups > 1 and not _are_scales_of_groups(scales):
         is_4bit = False
     if is_4bit:
         nibbles = (integers + 8).astype(np.uint8)
@@ -207,10 +207,7 @@ def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> 
     if (a.dtype, a.min, a.max) != (DType.Int8, -128, 127) or chosen is None:
         return None
     zero = _unreshaped(r, zero_point)
-    is_symmetric = (
-        chosen.attributes.kind == QParamsKind.Symmetric
-    )  # others need their zero point, or numbers are clipped
-    is_zero = zero.constant is not None and not zero.array.any() and is_symmetric
+    is_zero = zero.constant is not None and not zero.array.any() and _is_symmetric(r, scale)
     if not (is_zero or zero.name == chosen.outputs[1]) or r.values[chosen.inputs[0]].name != source.name:
         return None
     by_part = r.values[chosen.outputs[0]].shape
@@ -220,6 +217,12 @@ def _source_of(r: Rewriter, rounded: Node, fits: Callable[[int, int], bool]) -> 
     if not all(p.shape == by_part or _is_one(p) for p in placed):
         return None
     return source if fits(chosen.attributes.axes, source.rank) else None
+
+
+def _is_symmetric(r: Rewriter, scale: Value) -> bool:
+    """Whether the scale was chosen for a zero point of 0; by another one that clips numbers."""
+    chosen = r.producer(_unreshaped(r, scale), schema.ChooseQParams)
+    return chosen is not None and chosen.attributes.kind == QParamsKind.Symmetric
 
 
 # Written out ------------------------------------------------------------------------------
@@ -307,9 +310,8 @@ def _integer_product(r: Rewriter, a: Value) -> tuple[Value, np.ndarray] | None:
         return None  # other rows
     if _unreshaped(r, scale).name != _unreshaped(r, r.values[rounded.inputs[1]]).name:
         return None
-    chosen = r.producer(_unreshaped(r, scale), schema.ChooseQParams)
-    if chosen is None or chosen.attributes.kind != QParamsKind.Symmetric:
-        return None  # a zero point that the program takes off afterwards
+    if not _is_symmetric(r, scale):
+        return None  # there is a zero point, which the program takes off afterwards
     source = _source_of(r, rounded, _whole_rows)
     return None if source is None else (r.reshape(source, shape), weight)
 

@@ -15,6 +15,16 @@
 
 namespace executorch::backends::et_xnnpack::testing {
 
+// Loads a program. `data` is null if it names none.
+inline std::unique_ptr<Executable> load_executable(
+    const std::vector<uint8_t>& bytes, Executable::Settings settings = {}, const NamedDataMap* data = nullptr) {
+  StatusOr<Blob> blob = open_blob({bytes.data(), bytes.size()});
+  EXPECT_TRUE(blob.ok()) << blob.status().message();
+  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), data, std::move(settings));
+  EXPECT_TRUE(executable.ok()) << executable.status().message();
+  return std::move(*executable);
+}
+
 struct Results {
   Status status;
   std::vector<std::vector<uint8_t>> outputs;

@@ -25,13 +25,9 @@ uint32_t rows_behind_input(GraphDef& g, int64_t columns, int64_t* all) {
 
 std::unique_ptr<Executable> load(const GraphDef& g, const DataMap& data, bool force_fp16 = false) {
   const std::vector<uint8_t> bytes = g.build();
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
   Executable::Settings settings;
   settings.force_fp16 = force_fp16;
-  StatusOr<std::unique_ptr<Executable>> loaded = Executable::create(std::move(*blob), &data, settings);
-  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
-  return std::move(*loaded);
+  return load_executable(bytes, settings, &data);
 }
 
 std::vector<float> call(Executable& executable, size_t count) {

@@ -132,14 +132,10 @@ class ExecutableTest : public ::testing::TestWithParam<SampleGraph> {
   }
 
   std::unique_ptr<Executable> load(bool fuse_elementwise = true, bool force_fp16 = false) {
-    StatusOr<Blob> blob = open_blob(span(bytes_));
-    EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.fuse_elementwise = fuse_elementwise;
     settings.force_fp16 = force_fp16;
-    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), &weights_, settings);
-    EXPECT_TRUE(executable.ok()) << executable.status().message();
-    return std::move(*executable);
+    return load_executable(bytes_, settings, &weights_);
   }
 
   std::vector<uint8_t> bytes_;

@@ -88,13 +88,9 @@ struct HalfGraph : GraphDef {
 
 std::unique_ptr<Executable> load(const GraphDef& g, bool force_fp16) {
   const std::vector<uint8_t> bytes = g.build();
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
   Executable::Settings settings;
   settings.force_fp16 = force_fp16;
-  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
-  EXPECT_TRUE(executable.ok()) << executable.status().message();
-  return std::move(*executable);
+  return load_executable(bytes, settings);
 }
 
 std::vector<float> floats_of(const std::vector<uint8_t>& bytes, DType type) {

@@ -47,14 +47,10 @@ struct Led {
   }
 
   std::unique_ptr<Executable> load(const std::vector<uint8_t>& bytes, bool fuse_elementwise) const {
-    StatusOr<Blob> blob = open_blob(span(bytes));
-    EXPECT_TRUE(blob.ok()) << blob.status().message();
     Executable::Settings settings;
     settings.fuse_elementwise = fuse_elementwise;
     settings.force_bf16 = bfloat16;
-    StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
-    EXPECT_TRUE(executable.ok()) << executable.status().message();
-    return std::move(*executable);
+    return load_executable(bytes, settings);
   }
 };
 

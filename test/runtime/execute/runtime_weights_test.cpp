@@ -11,24 +11,19 @@ namespace {
 
 using schema::DimOp;
 
-std::unique_ptr<Executable> load(const GraphDef& g) {
-  const std::vector<uint8_t> bytes = g.build();
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
-  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr);
-  EXPECT_TRUE(executable.ok()) << executable.status().message();
-  return std::move(*executable);
-}
-
 // A call of these sizes gives the same as the program that was planned for them.
 void expect_results_of_planned(Executable& executable, const GraphDef& planned) {
-  const std::unique_ptr<Executable> alone = load(planned);
+  const std::unique_ptr<Executable> alone = load_executable(planned.build());
   std::mt19937 random(5);
   const GraphCall call = make_call(alone->blob(), &random);
-  const Results expected = run(*alone, call), actual = run(executable, call);
+  const Results expected = run(*alone, call);
   ASSERT_TRUE(expected.status.ok()) << expected.status.message();
-  ASSERT_TRUE(actual.status.ok()) << actual.status.message();
-  EXPECT_EQ(actual.outputs, expected.outputs);
+  const std::unique_ptr<pthreadpool, decltype(&pthreadpool_destroy)> pool(pthreadpool_create(2), pthreadpool_destroy);
+  for (const pthreadpool_t threads : {pthreadpool_t{nullptr}, pool.get()}) {
+    const Results actual = run(executable, call, threads);
+    ASSERT_TRUE(actual.status.ok()) << actual.status.message();
+    EXPECT_EQ(actual.outputs, expected.outputs);
+  }
 }
 
 GraphDef conv_of_runtime_weight(uint32_t groups, std::optional<int64_t> in, std::optional<int64_t> out) {
@@ -43,7 +38,8 @@ GraphDef conv_of_runtime_weight(uint32_t groups, std::optional<int64_t> in, std:
 
 TEST(RuntimeWeightsTest, ConvolutionsTakeAnyChannels) {
   for (const uint32_t groups : {1u, 2u, 4u}) {
-    const std::unique_ptr<Executable> executable = load(conv_of_runtime_weight(groups, std::nullopt, std::nullopt));
+    const std::unique_ptr<Executable> executable =
+        load_executable(conv_of_runtime_weight(groups, std::nullopt, std::nullopt).build());
     for (const int64_t in : {1, 4, 1, 3}) {
       for (const int64_t times : {1, 2, 3}) {
         SCOPED_TRACE(std::to_string(groups) + " groups, " + std::to_string(in) + " in, " + std::to_string(times));
@@ -73,7 +69,8 @@ TEST(RuntimeWeightsTest, LinearLayersTakeAnyGroups) {
     for (const int64_t rows : {1, 3, 80}) {
       for (const bool dynamic : {false, true}) {
         SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(rows) + (dynamic ? " rows, dynamic" : " rows"));
-        const std::unique_ptr<Executable> executable = load(linear_of_runtime_scale(bits, dynamic, rows, std::nullopt));
+        const std::unique_ptr<Executable> executable =
+            load_executable(linear_of_runtime_scale(bits, dynamic, rows, std::nullopt).build());
         for (const int64_t groups : {1, 32, 2, 16, 1}) {
           SCOPED_TRACE(groups);
           expect_results_of_planned(*executable, linear_of_runtime_scale(bits, dynamic, rows, groups));
@@ -121,7 +118,8 @@ TEST(RuntimeWeightsTest, LinearLayersTakeAndMakeIntegers) {
               std::to_string(bits) + " bits, " + std::to_string(rows) + (dynamic ? " rows, dynamic, " : " rows, ") +
               std::to_string(integers));
           const bool x = (integers & 1) != 0, bias = (integers & 2) != 0, y = (integers & 4) != 0;
-          const std::unique_ptr<Executable> executable = load(linear_of_integers(bits, dynamic, rows, x, bias, y));
+          const std::unique_ptr<Executable> executable =
+              load_executable(linear_of_integers(bits, dynamic, rows, x, bias, y).build());
           expect_results_of_planned(*executable, linear_of_integers(bits, dynamic, rows, false, false, false));
         }
       }

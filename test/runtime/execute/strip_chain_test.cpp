@@ -128,15 +128,11 @@ struct Chain {
 
 std::unique_ptr<Executable> load(
     const std::vector<uint8_t>& bytes, bool in_strips, bool force_bf16 = false, PackedWeights* shared = nullptr) {
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
   Executable::Settings settings;
   settings.fuse_elementwise = in_strips;
   settings.force_bf16 = force_bf16;
   settings.packed_weights = shared;
-  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
-  EXPECT_TRUE(executable.ok()) << executable.status().message();
-  return std::move(*executable);
+  return load_executable(bytes, settings);
 }
 
 const Chain kChains[] = {

@@ -84,13 +84,9 @@ size_t count_casts(const GraphDef& g) {
 
 std::unique_ptr<Executable> load(const GraphDef& g, bool fuse_elementwise) {
   const std::vector<uint8_t> bytes = g.build();
-  StatusOr<Blob> blob = open_blob(span(bytes));
-  EXPECT_TRUE(blob.ok()) << blob.status().message();
   Executable::Settings settings;
   settings.fuse_elementwise = fuse_elementwise;
-  StatusOr<std::unique_ptr<Executable>> executable = Executable::create(std::move(*blob), nullptr, settings);
-  EXPECT_TRUE(executable.ok()) << executable.status().message();
-  return std::move(*executable);
+  return load_executable(bytes, settings);
 }
 
 // One call after the other, beside a plan that runs all casts.
