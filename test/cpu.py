@@ -13,3 +13,5 @@ def _has(x86: str, aarch64: str) -> bool:
 HAS_FLOAT16 = _has("avx2", "asimdhp")
 #: Whether the CPU has products of bfloat16.
 HAS_BFLOAT16 = _has("avx512_bf16", "bf16")
+#: Whether AVX512-BF16 is the fastest that the CPU has for them.
+MULTIPLIES_BFLOAT16_IN_VECTORS = _has("avx512_bf16", "") and not _has("amx_bf16", "")

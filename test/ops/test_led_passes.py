@@ -7,7 +7,7 @@ import harness
 import pytest
 import torch
 from blocks import Residual, conv
-from cpu import HAS_BFLOAT16
+from cpu import HAS_BFLOAT16, MULTIPLIES_BFLOAT16_IN_VECTORS
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
@@ -66,6 +66,10 @@ NETS = {
         conv6(64, 48, 1),
     ),
     "windows": lambda: nn.Sequential(conv6(24, 40, 3), conv6(40, 33, 3, 2), conv6(33, 16, 3, bias=True)),
+    # 3 x 3 windows that some CPUs compute with fewer multiplications
+    "same": lambda: nn.Sequential(
+        conv6(24, 64, 3), Residual(conv6(64, 64, 3), conv(64, 64, 3, act=None)), conv6(64, 70, 3)
+    ),
     "masked": Masked,
     "tokens": Tokens,
 }
@@ -127,18 +131,29 @@ def test_equals_eager(name):
             torch.testing.assert_close(actual, wanted, rtol=0.02, atol=0.02 * largest)
 
 
+def plan_of(name):
+    (delegate,) = (
+        module
+        for module in lower(name)[1].exported_program().graph_module.children()
+        if isinstance(module, LoweredBackendModule)
+    )
+    return et_xnnpack.inspect(delegate.processed_bytes)
+
+
 @pytest.mark.parametrize("name", ("inverted", "masked"))
 def test_convolutions_lead_the_operators_that_read_them(name):
-    edge = lower(name)[1]
-    (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
-    assert LED in et_xnnpack.inspect(delegate.processed_bytes)
+    assert LED in plan_of(name)
+
+
+@pytest.mark.skipif(not MULTIPLIES_BFLOAT16_IN_VECTORS, reason="for CPUs with AVX512-BF16, without AMX")
+def test_convolutions_with_fewer_multiplications_lead_too():
+    text = plan_of("same")
+    assert "take fewer multiplications" in text and LED in text
 
 
 @pytest.mark.skipif(not HAS_BFLOAT16, reason="the CPU has no products of bfloat16")
 def test_all_products_between_bfloat16_are_of_bfloat16():
-    edge = lower("tokens")[1]
-    (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
-    lines = [line for line in et_xnnpack.inspect(delegate.processed_bytes).splitlines() if " Linear: " in line]
+    lines = [line for line in plan_of("tokens").splitlines() if " Linear: " in line]
     assert len(lines) == 3 and all(" Linear: kernel in BFloat16." in line for line in lines)
 
 

@@ -15,6 +15,8 @@
 
 #include <hwy/highway.h>
 
+#include "runtime/base/dtype.h"
+#include "runtime/kernels/simd/reduced_float-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -145,6 +147,31 @@ struct Winograd {
     factors[kSize - 1][2] = 1;
   }
 };
+
+// Channels of a pixel, which are floats or, in 16 bits, those of BFloat16.
+HWY_INLINE Vector load_channels(const float* from) {
+  return hn::LoadU(kFloats, from);
+}
+HWY_INLINE Vector load_channels(const uint16_t* from) {
+  return widen_bfloat16(hn::LoadU(kReducedFloats, from));
+}
+// The first ones, and zeros.
+HWY_INLINE Vector load_channels(const float* from, size_t count) {
+  return hn::LoadN(kFloats, from, count);
+}
+HWY_INLINE Vector load_channels(const uint16_t* from, size_t count) {
+  return widen_bfloat16(hn::LoadN(kReducedFloats, from, count));
+}
+
+// Calls function with the image, as floats or as the bits of BFloat16.
+template <typename Layer, typename Function>
+HWY_INLINE void with_image(const Layer& layer, const Function& function) {
+  if (layer.input_type == DType::Float32) {
+    function(static_cast<const float*>(layer.input));
+  } else {
+    function(static_cast<const uint16_t*>(layer.input));
+  }
+}
 
 // Calls function with the number of pairs of points for a tile, as a constant.
 template <typename Function>

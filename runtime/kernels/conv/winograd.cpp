@@ -13,6 +13,7 @@ WinogradLayer layer_of(const WinogradParameters& p) {
   WinogradLayer layer;
   layer.tile = p.tile;
   layer.lanes = winograd_lanes();
+  layer.input_type = p.input_type;
   layer.images = p.input[0];
   layer.height = p.input[1];
   layer.width = p.input[2];
@@ -68,42 +69,60 @@ size_t WinogradConv::reshape(const WinogradParameters& p, size_t num_threads) {
                                  : num_threads * scratch.end;
 }
 
-void WinogradConv::run(const KernelArguments& arguments) {
+WinogradLayer WinogradConv::bound_layer(const KernelArguments& arguments) const {
   WinogradLayer layer = layer_;
-  layer.input = arguments.input<float>(0);
+  layer.input = arguments.input<void>(0);
   layer.weight = arguments.input<float>(1);
   layer.bias = arguments.input<float>(2);
-  layer.output = arguments.output<float>(0);
-  const size_t tiles = layer.tiles(), panels = layer.panels();
-  if (tiles == 0) {
+  return layer;
+}
+
+void WinogradConv::run(const KernelArguments& arguments) {
+  if (layer_.tiles() == 0) {
     return;
   }
-  const Scratch parts(layer, schedule_);
-  char* const scratch = static_cast<char*>(arguments.scratch);
-  const size_t strips = (tiles + schedule_.strip - 1) / schedule_.strip;
-  const auto first_of = [&](size_t strip) { return tiles * strip / strips; };
-  if (!schedule_.shares_strips) {
-    parallel_for_with_thread(arguments.pool, strips, [&](size_t thread, size_t strip) {
-      char* const own = scratch + thread * parts.end;
+  WinogradLayer layer = bound_layer(arguments);
+  layer.output = arguments.output<float>(0);
+  if (schedule_.shares_strips) {
+    run_shared_strips(arguments, layer);
+  } else {
+    run_own_strips(arguments, [&](size_t, size_t, size_t, const auto& compute) { compute(layer); });
+  }
+}
+
+// Calls function(thread, first, count, compute) for each strip, whose compute(layer) writes the output of tiles
+// [first, first + count).
+template <typename Function>
+void WinogradConv::run_own_strips(const KernelArguments& arguments, const Function& function) const {
+  const size_t tiles = layer_.tiles(), strips = (tiles + schedule_.strip - 1) / schedule_.strip;
+  const Scratch parts(layer_, schedule_);
+  parallel_for_with_thread(arguments.pool, strips, [&](size_t thread, size_t strip) {
+    const size_t first = tiles * strip / strips, count = tiles * (strip + 1) / strips - first;
+    function(thread, first, count, [&](const WinogradLayer& layer) {
+      char* const own = static_cast<char*>(arguments.scratch) + thread * parts.end;
       float* const inputs = reinterpret_cast<float*>(own);
       bool* const is_direct = reinterpret_cast<bool*>(own + parts.is_direct);
-      const size_t first = first_of(strip), count = first_of(strip + 1) - first;
       transform_(layer, first, count, inputs, is_direct);
-      for (size_t panel = 0; panel < panels; ++panel) {
+      for (size_t panel = 0; panel < layer.panels(); ++panel) {
         multiply_(layer, first, count, panel, inputs, is_direct, reinterpret_cast<float*>(own + parts.products));
       }
     });
-    return;
-  }
+  });
+}
+
+void WinogradConv::run_shared_strips(const KernelArguments& arguments, const WinogradLayer& layer) const {
+  const size_t tiles = layer.tiles(), strips = (tiles + schedule_.strip - 1) / schedule_.strip;
+  const Scratch parts(layer, schedule_);
+  char* const scratch = static_cast<char*>(arguments.scratch);
   float* const inputs = reinterpret_cast<float*>(scratch);
   bool* const is_direct = reinterpret_cast<bool*>(scratch + parts.is_direct);
   for (size_t strip = 0; strip < strips; ++strip) {
-    const size_t first = first_of(strip), count = first_of(strip + 1) - first;
+    const size_t first = tiles * strip / strips, count = tiles * (strip + 1) / strips - first;
     parallel_for(arguments.pool, count, 1, [&](size_t begin, size_t end) {
       transform_(layer, first + begin, end - begin, inputs + begin * layer.input_tile_stride(), is_direct + begin);
     });
     const size_t pieces = std::min(schedule_.parts, count);
-    parallel_for_with_thread(arguments.pool, panels * pieces, [&](size_t thread, size_t i) {
+    parallel_for_with_thread(arguments.pool, layer.panels() * pieces, [&](size_t thread, size_t i) {
       const size_t begin = count * (i % pieces) / pieces, end = count * (i % pieces + 1) / pieces;
       multiply_(
           layer,
@@ -115,6 +134,62 @@ void WinogradConv::run(const KernelArguments& arguments) {
           reinterpret_cast<float*>(scratch + parts.products + thread * (parts.end - parts.products)));
     });
   }
+}
+
+// Of the output, that the tiles of a strip lie in.
+size_t WinogradConv::rows_of_strip() const {
+  const size_t across = layer_.tiles_across();
+  const size_t rows_of_tiles = across == 0 ? 0 : (schedule_.strip + across - 2) / across + 1;
+  return std::min(layer_.images * layer_.output_height, rows_of_tiles * layer_.tile);
+}
+
+size_t WinogradConv::tail_bytes(size_t num_threads) const {
+  const size_t rows = schedule_.shares_strips ? layer_.images * layer_.output_height : num_threads * rows_of_strip();
+  return rows * layer_.output_line() * sizeof(float);
+}
+
+void WinogradConv::run_into(const KernelArguments& arguments, void* scratch, const Tail& tail) {
+  if (layer_.tiles() == 0) {
+    return;
+  }
+  WinogradLayer whole = bound_layer(arguments);
+  float* const rows = static_cast<float*>(scratch);
+  if (schedule_.shares_strips) {
+    whole.output = rows;
+    run_shared_strips(arguments, whole);
+    take_all(
+        tail, rows, layer_.images * layer_.output_height * layer_.output_width, layer_.output_channels, arguments.pool);
+    return;
+  }
+  const size_t across = layer_.tiles_across(), line = layer_.output_line(), of_thread = rows_of_strip() * line;
+  run_own_strips(arguments, [&](size_t thread, size_t first, size_t count, const auto& compute) {
+    WinogradLayer layer = whole;
+    layer.output = rows + thread * of_thread;
+    layer.first_output_row = layer.output_row_of(first / across);
+    compute(layer);
+    for (size_t tile = first, end = first + count; tile < end;) {
+      // Whole rows of tiles at once; what a strip has of others row by row of the output.
+      const size_t row_of_tiles = tile / across;
+      const size_t next = tile % across == 0 && tile + across <= end ? end / across * across
+                                                                     : std::min(end, (row_of_tiles + 1) * across);
+      const size_t begin_row = layer.output_row_of(row_of_tiles);
+      const size_t end_row = layer.output_row_of((next + across - 1) / across);
+      const size_t column = tile % across * layer.tile;
+      const size_t end_column = next % across == 0 ? layer.output_width : next % across * layer.tile;
+      const auto take = [&](size_t row, size_t elements) {
+        const size_t offset = row * line + column * layer.output_channels;
+        tail.take(thread, offset, elements, layer.output + offset - layer.first_output_row * line);
+      };
+      if (end_column - column == layer.output_width) {
+        take(begin_row, (end_row - begin_row) * line);
+      } else {
+        for (size_t row = begin_row; row < end_row; ++row) {
+          take(row, (end_column - column) * layer.output_channels);
+        }
+      }
+      tile = next;
+    }
+  });
 }
 
 } // namespace executorch::backends::et_xnnpack

@@ -9,6 +9,7 @@
 #include "winograd_layer.h"
 #include "winograd_parts.h"
 #include "runtime/base/caches.h"
+#include "runtime/kernels/common/tail.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -20,7 +21,7 @@ struct WinogradParameters : ConvParameters {
 // A convolution by windows of 3 x 3, of stride and dilation 1 and a single group, with fewer multiplications (Winograd):
 // tiles of the image and the weights are transformed, multiplied position by position, and what comes out is
 // transformed to a tile of the output. The weight, input 1, is a constant of Float32, which is packed; a bias, input 2,
-// is optional.
+// is optional. An image of BFloat16 is read as it is.
 //
 // Tiles of 2 x 2 have less error than the sum of products, those of 4 x 4 up to 2.7 times as much (docs/performance.md). A
 // tile whose result is not finite, or, of 4 x 4, whose pixels differ so much in size that small ones would be lost, is
@@ -33,8 +34,16 @@ class WinogradConv {
 
   size_t reshape(const WinogradParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments);
+  size_t tail_bytes(size_t num_threads) const;
+  void run_into(const KernelArguments& arguments, void* scratch, const Tail& tail);
 
  private:
+  WinogradLayer bound_layer(const KernelArguments& arguments) const;
+  void run_shared_strips(const KernelArguments& arguments, const WinogradLayer& layer) const;
+  template <typename Function>
+  void run_own_strips(const KernelArguments& arguments, const Function& function) const;
+  size_t rows_of_strip() const;
+
   const TransformWinogradTiles transform_ = choose_winograd_transform();
   const MultiplyWinogradTiles multiply_ = choose_winograd_product();
   WinogradLayer layer_;

@@ -25,11 +25,11 @@ struct Energy {
 };
 
 // Transforms channels [channel, channel + kLanes) of a tile, of which `count` exist.
-template <size_t kPairs, bool kIsInside>
+template <size_t kPairs, bool kIsInside, typename T>
 HWY_INLINE void transform_channels(
     const WinogradLayer& layer,
     const TilePlace& place,
-    const float* pixels, // of the first channel, where the tile begins, in the image or before it
+    const T* pixels, // of the first channel, where the tile begins, in the image or before it
     size_t count,
     Energy<kPairs>& energy,
     float* HWY_RESTRICT to) {
@@ -43,9 +43,9 @@ HWY_INLINE void transform_channels(
     HWY_UNROLL(6)
     for (size_t i = 0; i < W::kSize; ++i) {
       if (kIsInside) {
-        d[i] = hn::LoadU(kFloats, pixels + i * row_stride + j * layer.channels);
+        d[i] = load_channels(pixels + i * row_stride + j * layer.channels);
       } else if (column_inside && i >= place.first_row && i < place.end_row) {
-        d[i] = hn::LoadN(kFloats, pixels + i * row_stride + j * layer.channels, count);
+        d[i] = load_channels(pixels + i * row_stride + j * layer.channels, count);
       } else {
         d[i] = hn::Zero(kFloats);
       }
@@ -89,8 +89,9 @@ HWY_INLINE bool is_uneven(const Energy<kPairs>& energy, const TilePlace& place) 
 
 // Transforms `count` tiles from `first` on, one behind the other. is_direct: by tile, whether it must be computed as a
 // sum of products.
-template <size_t kPairs>
-void transform_tiles(const WinogradLayer& layer, size_t first, size_t count, float* to, bool* is_direct) {
+template <size_t kPairs, typename T>
+void transform_tiles(
+    const WinogradLayer& layer, const T* image, size_t first, size_t count, float* to, bool* is_direct) {
   using W = Winograd<kPairs>;
   const size_t channels = layer.channels;
   for (size_t i = 0; i < count; ++i) {
@@ -101,7 +102,7 @@ void transform_tiles(const WinogradLayer& layer, size_t first, size_t count, flo
     const ptrdiff_t offset =
         static_cast<ptrdiff_t>(((place.image * layer.height + place.row) * layer.width + place.column) * channels) -
         static_cast<ptrdiff_t>((layer.top * layer.width + layer.left) * channels);
-    const float* const pixels = layer.input + offset;
+    const T* const pixels = image + offset;
     float* const out = to + i * layer.input_tile_stride();
     Energy<kPairs> energy;
     for (auto& row : energy.blocks) {
@@ -122,8 +123,11 @@ void transform_tiles(const WinogradLayer& layer, size_t first, size_t count, flo
 }
 
 void transform_input_tiles(const WinogradLayer& layer, size_t first, size_t count, float* to, bool* is_direct) {
-  with_pairs(
-      layer.tile, [&](auto pairs) { transform_tiles<decltype(pairs)::value>(layer, first, count, to, is_direct); });
+  with_pairs(layer.tile, [&](auto pairs) {
+    with_image(layer, [&](const auto* image) {
+      transform_tiles<decltype(pairs)::value>(layer, image, first, count, to, is_direct);
+    });
+  });
 }
 
 } // namespace HWY_NAMESPACE

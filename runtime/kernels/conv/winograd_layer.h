@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "runtime/base/caches.h"
+#include "runtime/base/dtype.h"
 #include "runtime/base/round_up.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -23,10 +24,12 @@ struct WinogradLayer {
   size_t output_height = 0, output_width = 0, output_channels = 0;
   size_t top = 0, left = 0; // padding
   float min = 0, max = 0;
-  const float* input = nullptr;
+  DType input_type = DType::Float32; // or BFloat16
+  const void* input = nullptr;
   const float* weight = nullptr;
   const float* bias = nullptr; // may be null
   float* output = nullptr;
+  size_t first_output_row = 0; // of those of all images, which is at `output`
 
   size_t tiles_down() const {
     return (output_height + tile - 1) / tile;
@@ -36,6 +39,16 @@ struct WinogradLayer {
   }
   size_t tiles() const {
     return images * tiles_down() * tiles_across();
+  }
+  // Of the rows of the output of all images, the one with which this row of tiles begins, or their number.
+  size_t output_row_of(size_t row_of_tiles) const {
+    return row_of_tiles / tiles_down() * output_height + row_of_tiles % tiles_down() * tile;
+  }
+  size_t output_line() const {
+    return output_width * output_channels;
+  }
+  float* pixel_of_output(size_t image, size_t row, size_t column) const {
+    return output + ((image * output_height + row - first_output_row) * output_width + column) * output_channels;
   }
   size_t positions() const {
     return (tile + 2) * (tile + 2);

@@ -81,8 +81,45 @@ HWY_INLINE const MultiplyRows* rows_table(size_t vectors) {
   return vectors == 1 ? rows_table<1>(Counts()) : rows_table<2>(Counts());
 }
 
+// Adds the products of `count` pixels of the image, one behind the other, by a tap of a panel of the weight.
+HWY_INLINE void add_tap(
+    const MultiplyRows* multiply,
+    const float* pixels,
+    size_t count,
+    size_t channels,
+    const float* weight,
+    size_t columns,
+    float* to) {
+  multiply[count - 1](
+      pixels, channels, weight, channels, /*adds=*/true, to, columns, reinterpret_cast<const char*>(weight), 0);
+}
+
+HWY_INLINE void add_tap(
+    const MultiplyRows* multiply,
+    const uint16_t* pixels,
+    size_t count,
+    size_t channels,
+    const float* weight,
+    size_t columns,
+    float* to) {
+  constexpr size_t kChannels = round_up(64, kLanes);
+  float widened[kRows][kChannels];
+  for (size_t c = 0; c < channels; c += kChannels) {
+    const size_t depth = std::min(kChannels, channels - c);
+    for (size_t r = 0; r < count; ++r) {
+      for (size_t k = 0; k < depth; k += kLanes) {
+        hn::StoreU(load_channels(pixels + r * channels + c + k, std::min(kLanes, depth - k)), kFloats, widened[r] + k);
+      }
+    }
+    const float* const rows = weight + c * columns;
+    multiply[count - 1](
+        widened[0], kChannels, rows, depth, /*adds=*/true, to, columns, reinterpret_cast<const char*>(rows), 0);
+  }
+}
+
 // One panel of channels of a tile as sums of products: up to tile x tile pixels one behind the other.
-void multiply_directly(const WinogradLayer& layer, const TilePlace& place, size_t panel, float* to) {
+template <typename T>
+void multiply_directly(const WinogradLayer& layer, const T* image, const TilePlace& place, size_t panel, float* to) {
   const size_t columns = layer.columns_of(panel), channels = layer.channels;
   const float* const weight =
       layer.weight + layer.transformed_weights() + panel * layer.panel_columns() * kWinogradTaps * channels;
@@ -99,19 +136,14 @@ void multiply_directly(const WinogradLayer& layer, const TilePlace& place, size_
       const size_t row = place.row + i + kh - layer.top;
       for (size_t j = first; j < end; j += kRows) {
         const size_t column = place.column + j + kw - layer.left;
-        const float* const pixels =
-            layer.input + ((place.image * layer.height + row) * layer.width + column) * channels;
-        const size_t count = std::min(kRows, end - j);
-        multiply[count - 1](
-            pixels,
+        add_tap(
+            multiply,
+            image + ((place.image * layer.height + row) * layer.width + column) * channels,
+            std::min(kRows, end - j),
             channels,
             weight + tap * columns * channels,
-            channels,
-            /*adds=*/true,
-            to + (i * layer.tile + j) * columns,
             columns,
-            reinterpret_cast<const char*>(weight),
-            0);
+            to + (i * layer.tile + j) * columns);
       }
     }
   }
@@ -219,9 +251,7 @@ void multiply_tiles(
   for (size_t i = 0; i < count; ++i) {
     const TilePlace place(layer, first + i);
     float* const tile = products + i * stride;
-    float* const to = layer.output +
-        ((place.image * layer.output_height + place.row) * layer.output_width + place.column) * layer.output_channels +
-        column;
+    float* const to = layer.pixel_of_output(place.image, place.row, place.column) + column;
     OutputVector vectors[2];
     const size_t used = std::min(columns, layer.output_channels - column);
     for (size_t c = 0; c < used; c += kLanes) {
@@ -239,7 +269,7 @@ void multiply_tiles(
     if (is_exact) {
       continue;
     }
-    multiply_directly(layer, place, panel, tile);
+    with_image(layer, [&](const auto* image) { multiply_directly(layer, image, place, panel, tile); });
     for (size_t pixel = 0; pixel < place.rows * place.columns; ++pixel) {
       const size_t row = pixel / place.columns, x = pixel % place.columns;
       for (size_t c = 0; c < used; c += kLanes) {

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kBlock = 1024; // elements; some operands of that many fit the cache
 constexpr size_t kGrain = 16384; // elements that one thread takes at least, over all nodes
 constexpr size_t kShortRow = 512; // elements; shorter rows are put together first
-// One node alone has nothing to keep in the cache, and calls are cheaper than copies.
+// One node alone has nothing to keep in the cache, and calls are cheaper than copies of other rows for each block.
 constexpr size_t kShortRowAlone = 32;
 
 // Calls function(T()) with an integer of that many bytes.
@@ -113,7 +113,11 @@ size_t FusedElementwise::reshape(Span<const Shape> inputs, const Shape& result, 
   } else if (size > max_part_) {
     parts_ = Parts::PiecesOfRows;
   } else {
-    parts_ = size < (is_one_row_ ? kShortRowAlone : kShortRow) ? Parts::GatheredRows : Parts::Rows;
+    bool copies = false;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      copies = copies || (!dense_[k] && !repeats_[k]);
+    }
+    parts_ = size < (is_one_row_ && copies ? kShortRowAlone : kShortRow) ? Parts::GatheredRows : Parts::Rows;
   }
   thread_bytes_ = (num_slots_ + (parts_ == Parts::GatheredRows ? inputs.size() : 0)) * kBlock * element_size_;
   return thread_bytes_ * std::max<size_t>(num_threads, 1);

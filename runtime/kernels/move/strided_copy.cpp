@@ -254,7 +254,8 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
       interleaves = choose_interleaving<uint8_t>(piece);
       return interleaves != nullptr ? interleaves : transpose_units<1>;
     case 2:
-      return transpose_units<2>;
+      interleaves = element_size < sizeof(uint16_t) ? nullptr : choose_interleaving<uint16_t>(piece);
+      return interleaves != nullptr ? interleaves : transpose_units<2>; // of elements of a byte: not aligned
     case 8:
       return transpose_units<8>;
     case 16:

@@ -185,11 +185,12 @@ Limit conv_transpose2d_limit(const NodeContext& node) {
 
 // Rows and columns of the tiles in which to compute a Conv2d with fewer multiplications, or 0.
 size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  const bool in_bfloat16 = is_in_bfloat16(node, cpu, options);
   if (options.winograd_tile == 0 || options.float16 || !is_float32(node) || !node.is_constant(1) ||
-      has_low_precision_weight<schema::Conv2d>(node)) {
+      (has_low_precision_weight<schema::Conv2d>(node) && !in_bfloat16)) {
     return 0;
   }
-  const size_t speed = is_in_bfloat16(node, cpu, options) ? bfloat16_tile()->speed : 1;
+  const size_t speed = in_bfloat16 ? bfloat16_tile()->speed : 1;
   return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get(), speed);
 }
 
@@ -288,12 +289,21 @@ Choice choose_float32_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnn
   return is_pixel_product(node) ? std::move(choice).in_strips(make, /*with_window=*/false) : choice;
 }
 
+template <size_t kTile>
+Choice choose_winograd() {
+  const std::string tile = std::to_string(kTile);
+  return Choice::kernel(
+             make_winograd_conv2d<kTile>, "Winograd's tiles of " + tile + " x " + tile + " take fewer multiplications.")
+      .leading()
+      .reading({0}, {DType::BFloat16});
+}
+
 Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   switch (winograd_tile(node, cpu, options)) {
     case 2:
-      return Choice::kernel(make_winograd_conv2d<2>, "Winograd's tiles of 2 x 2 take fewer multiplications.");
+      return choose_winograd<2>();
     case 4:
-      return Choice::kernel(make_winograd_conv2d<4>, "Winograd's tiles of 4 x 4 take fewer multiplications.");
+      return choose_winograd<4>();
     default:
       break;
   }

@@ -2,7 +2,10 @@
 #include <runtime/kernels/conv/winograd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+
+#include <runtime/base/memory.h>
 
 #include "kernels/common/kernel_test.h"
 
@@ -68,8 +71,50 @@ std::vector<T> sums_of_products(const Layer& layer) {
   return y;
 }
 
+// Has a Tail copy the output to where it belongs.
+class WinogradConvIntoTail : public WinogradConv {
+ public:
+  size_t reshape(const WinogradParameters& parameters, size_t num_threads) {
+    elements_ = parameters.output.numel();
+    line_ = parameters.output[3];
+    scratch_ = round_up_to_alignment(WinogradConv::reshape(parameters, num_threads));
+    return scratch_ + tail_bytes(num_threads);
+  }
+  void run(const KernelArguments& arguments) {
+    float* const y = arguments.output<float>(0);
+    KernelArguments without_output = arguments;
+    without_output.outputs = {};
+    const Copy tail(y, line_);
+    run_into(without_output, static_cast<char*>(arguments.scratch) + scratch_, tail);
+    EXPECT_EQ(tail.taken(), elements_);
+  }
+
+ private:
+  class Copy final : public Tail {
+   public:
+    Copy(float* to, size_t line) : to_(to), line_(line) {}
+    void take(size_t /*thread*/, size_t first, size_t count, const float* elements) const override {
+      EXPECT_EQ(first % line_, 0u);
+      EXPECT_EQ(count % line_, 0u);
+      std::copy_n(elements, count, to_ + first);
+      taken_ += count;
+    }
+    size_t taken() const {
+      return taken_;
+    }
+
+   private:
+    float* to_;
+    size_t line_;
+    mutable std::atomic<size_t> taken_{0};
+  };
+
+  size_t elements_ = 0, line_ = 0, scratch_ = 0;
+};
+
+template <typename Conv = WinogradConv>
 PlainCase case_of(const Layer& layer) {
-  return plain_case<WinogradConv>(
+  return plain_case<Conv>(
       layer.parameters,
       {layer.x, layer.weight, layer.bias},
       {TensorSpec{DType::Float32, layer.parameters.output}},
@@ -86,6 +131,7 @@ void check(Layer layer, std::optional<Tolerance> wanted = std::nullopt) {
     SCOPED_TRACE(layer.parameters.input.to_string() + ", tiles of " + std::to_string(tile));
     layer.parameters.tile = tile;
     check_kernel(case_of(layer), expected, tolerance);
+    check_kernel(case_of<WinogradConvIntoTail>(layer), expected, tolerance);
   }
 }
 
@@ -130,6 +176,40 @@ TEST(WinogradConv, Strips) {
   for (const size_t l2 : {4 << 10, 40 << 10, 200 << 10}) {
     layer.parameters.caches.l2 = l2;
     check(layer);
+  }
+}
+
+// A row of tiles in several strips, and strips that begin within one.
+TEST(WinogradConv, TailTakesPartsOfRows) {
+  for (const size_t l2 : {4 << 10, 40 << 10}) {
+    for (const Shape& shape : {Shape{1, 5, 150, 3}, {2, 21, 30, 4}, {3, 4, 61, 2}}) {
+      Layer layer(shape, 5);
+      layer.parameters.caches.l2 = l2;
+      check(layer);
+    }
+  }
+}
+
+// The bits of the same image in Float32, where tiles are computed as sums of products, too.
+TEST(WinogradConv, ImagesOfBFloat16) {
+  for (const float outlier : {1.0f, 1e6f, kNaN, kInfinity}) {
+    for (const size_t channels : {1, 7, 16, 33, 64, 65, 150}) {
+      Layer layer({2, 11, 10, channels}, 20);
+      layer.pixel(1, 4, 5, channels / 2) = outlier;
+      layer.x = rounded(layer.x, DType::BFloat16);
+      for (const size_t tile : {2, 4}) {
+        layer.parameters.tile = tile;
+        Layer other = layer;
+        other.parameters.input_type = DType::BFloat16;
+        other.x = narrowed(layer.x, DType::BFloat16);
+        for_each_isa([&] {
+          for (const size_t num_threads : {0, 3}) {
+            EXPECT_EQ(run_kernel(case_of(other), num_threads).bytes, run_kernel(case_of(layer), num_threads).bytes)
+                << isa_name() << ", " << channels << " channels, tiles of " << tile << ", " << outlier;
+          }
+        });
+      }
+    }
   }
 }
 
