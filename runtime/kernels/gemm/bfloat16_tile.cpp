@@ -42,13 +42,24 @@ ETX_DOT inline __attribute__((always_inline)) void add_runs(
   }
 }
 
+#if defined(__x86_64__) || defined(__aarch64__)
+
+// What is fetched into the cache of the second level while a group is multiplied: the next panel, as far as no other group
+// of the strip fetches it.
+struct Fetched {
+  const char* next;
+  size_t step; // bytes for each pair of numbers of a row
+};
+
+#endif
+
 #if defined(__x86_64__)
 
 // ---- AVX512-BF16: R rows by N vectors of columns, each vector with the two numbers of 16 columns.
 
 template <size_t R, size_t N>
 ETX_DOT void multiply_dot(
-    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t /*width*/, float* sums, size_t stride) {
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, float* sums, size_t stride, Fetched fetched) {
   __m512 sum[R][N];
 #pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
@@ -58,6 +69,8 @@ ETX_DOT void multiply_dot(
     }
   }
   const auto add = [&](const uint16_t* at, auto pair_of) ETX_DOT __attribute__((always_inline)) {
+    __builtin_prefetch(fetched.next, 0, 2);
+    fetched.next += fetched.step;
     __m512bh weights[N];
 #pragma GCC unroll 2
     for (size_t n = 0; n < N; ++n) {
@@ -85,8 +98,14 @@ ETX_DOT void multiply_dot(
 
 template <size_t R>
 void multiply_dot_rows(
-    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums, size_t stride) {
-  (width == kBFloat16Columns ? multiply_dot<R, 2> : multiply_dot<R, 1>)(x, first, panel, width, sums, stride);
+    const BFloat16Rows& x,
+    const uint16_t* first,
+    const uint16_t* panel,
+    size_t width,
+    float* sums,
+    size_t stride,
+    const Fetched& fetched) {
+  (width == kBFloat16Columns ? multiply_dot<R, 2> : multiply_dot<R, 1>)(x, first, panel, sums, stride, fetched);
 }
 
 // ---- AMX: tiles 0 to 3 are sums of two times two tiles of 16 x 16, tiles 4 and 5 rows of x, 6 and 7 columns.
@@ -214,7 +233,13 @@ ETX_DOT void multiply_dot(
 
 template <size_t R>
 void multiply_dot_rows(
-    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums, size_t stride) {
+    const BFloat16Rows& x,
+    const uint16_t* first,
+    const uint16_t* panel,
+    size_t width,
+    float* sums,
+    size_t stride,
+    const Fetched& /*fetched*/) {
   for (size_t column = 0; column < width; column += 8) {
     multiply_dot<R>(x, first, panel + 2 * column, width, sums + column, stride);
   }
@@ -236,8 +261,14 @@ void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t wi
       multiply_dot_rows<6>,
       multiply_dot_rows<7>,
       multiply_dot_rows<8>};
-  for (size_t g = 0; g < kBFloat16Rows / kDotRows && x.counts[g] > 0; ++g) {
-    kMultiply[x.counts[g] - 1](x, x.groups[g], panel, width, sums + g * kDotRows * stride, stride);
+  size_t groups = 0;
+  for (; groups < kBFloat16Rows / kDotRows && x.counts[groups] > 0; ++groups) {
+  }
+  const size_t pairs = x.taps.size() * ((x.run + 1) / 2), bytes_of_pair = 2 * width * sizeof(uint16_t);
+  for (size_t g = 0; g < groups; ++g) {
+    const size_t step = bytes_of_pair / groups;
+    const char* const next = reinterpret_cast<const char*>(panel) + pairs * (bytes_of_pair + g * step);
+    kMultiply[x.counts[g] - 1](x, x.groups[g], panel, width, sums + g * kDotRows * stride, stride, {next, step});
   }
 }
 
