@@ -1,9 +1,11 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """What ExecuTorch calls to compile one partition."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import final
 
+import torch
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
@@ -33,6 +35,17 @@ class ReportedSpecs(list):
 @final
 class EtXnnpackBackend(BackendDetails):
     """The class name is the backend id in the .pte file and in the runtime."""
+
+    @classmethod
+    def copy_exported_program_for_preprocess(
+        cls, edge_program: ExportedProgram, compile_specs: list[CompileSpec]
+    ) -> ExportedProgram:
+        """What ExecuTorch gives ``preprocess``: a program of its own that shares its tensors with ``edge_program``.
+
+        ExecuTorch would copy the weights, which ``preprocess`` only reads.
+        """
+        tensors = (*edge_program.state_dict.values(), *edge_program.constants.values())
+        return copy.deepcopy(edge_program, {id(t): t for t in tensors if isinstance(t, torch.Tensor)})
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

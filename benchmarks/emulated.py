@@ -30,6 +30,7 @@ PROGRAMS = (
     "minilm fp32 force_fp16",
     "minilm fp16",
     "minilm fp16 force_fp16",
+    "minilm bf16",
     "minilm dynamic",
     "minilm 8da4w_32",
     "llama_4l_token 8da4w_32",

@@ -61,8 +61,15 @@ def dtype_reason(dtype: torch.dtype) -> str:
 
 
 def array_of(tensor: torch.Tensor) -> np.ndarray:
-    """The tensor as NumPy has it; a bfloat16 as ``arrays.BFLOAT16``."""
+    """The tensor as NumPy has it, a bfloat16 as ``arrays.BFLOAT16``.
+
+    Read-only: it may be the memory of the tensor, which is the user's.
+    """
     tensor = tensor.detach().cpu()
     if tensor.dtype == torch.bfloat16:
-        return tensor.contiguous().view(torch.int16).numpy().view(BFLOAT16)
-    return tensor.numpy()
+        array = tensor.contiguous().view(torch.int16).numpy().view(BFLOAT16)
+    else:
+        array = tensor.numpy()
+    array = array.view()
+    array.flags.writeable = False
+    return array

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include <pthreadpool.h>
 
@@ -35,22 +34,6 @@ void pack_bfloat16(
     size_t run,
     size_t padded_run,
     void* panels);
-
-// Where a product goes: y[offsets[r] + j] = clamp(sum of row r and column j + bias[j]).
-struct BFloat16Output {
-  float* y = nullptr;
-  size_t columns = 0;
-  const float* bias = nullptr; // may be null
-  float min = -std::numeric_limits<float>::infinity();
-  float max = std::numeric_limits<float>::infinity();
-};
-constexpr size_t kNoRow = std::numeric_limits<size_t>::max(); // the offset of a row that goes nowhere
-using BFloat16Offsets = std::array<size_t, kBFloat16Rows>;
-
-// Writes the sums of `rows` rows and one panel, the columns from `column` on.
-using FinishBFloat16 =
-    void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
-FinishBFloat16 bfloat16_finish();
 
 // Sets strip `i` of `count` rows that lie x->stride apart, and returns where its rows go: row r of all at offset_of(r).
 template <typename OffsetOf>
@@ -83,7 +66,6 @@ void multiply_bfloat16_panels(
     pthreadpool_t pool) {
   constexpr size_t kGrain = 1 << 18; // multiplications
   const BFloat16Tile& tile = *bfloat16_tile();
-  const FinishBFloat16 finish = bfloat16_finish();
   const size_t depth = tile.depth(x);
   const size_t num_panels = (output.columns + kBFloat16Columns - 1) / kBFloat16Columns;
   // Fewer strips in a block if there are too few for the threads.
@@ -92,7 +74,6 @@ void multiply_bfloat16_panels(
   const size_t num_blocks = (count + block - 1) / block;
   const size_t work = kBFloat16Rows * block * (depth + 1) * kBFloat16Columns;
   parallel_for(pool, num_blocks * num_panels, kGrain / work + 1, [&](size_t begin, size_t end) {
-    alignas(64) float sums[kBFloat16Rows * kBFloat16Columns];
     BFloat16Rows strip = x;
     BFloat16Offsets room;
     tile.begin();
@@ -102,8 +83,7 @@ void multiply_bfloat16_panels(
       const size_t last = std::min(count, (i / num_panels + 1) * block);
       for (size_t s = i / num_panels * block; s < last; ++s) {
         const size_t* const offsets = rows(s, &strip, &room);
-        tile.multiply(strip, panel, bfloat16_panel_width(output.columns - column), sums, kBFloat16Columns);
-        finish(output, sums, offsets, tile.rows(strip), column);
+        tile.multiply_into(output, offsets, column, strip, panel);
       }
     }
     tile.end();
@@ -125,10 +105,8 @@ void multiply_bfloat16_into(
     const Rows& rows,
     pthreadpool_t pool) {
   const BFloat16Tile& tile = *bfloat16_tile();
-  const FinishBFloat16 finish = bfloat16_finish();
   const size_t depth = tile.depth(x), columns = output.columns;
   parallel_for_with_thread(pool, (count + block - 1) / block, [&](size_t thread, size_t i) {
-    alignas(64) float sums[kBFloat16Rows * kBFloat16Columns];
     BFloat16Output part = output;
     part.y = reinterpret_cast<float*>(blocks + thread * block_bytes);
     BFloat16Rows strip = x;
@@ -146,8 +124,7 @@ void multiply_bfloat16_into(
           first = from[r] != kNoRow && size == 0 ? from[r] : first;
           size += from[r] == kNoRow ? 0 : columns;
         }
-        tile.multiply(strip, panel, bfloat16_panel_width(columns - column), sums, kBFloat16Columns);
-        finish(part, sums, offsets.data(), used, column);
+        tile.multiply_into(part, offsets.data(), column, strip, panel);
       }
     }
     tile.end();

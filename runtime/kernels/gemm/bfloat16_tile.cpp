@@ -12,6 +12,33 @@ namespace {
 
 void nothing() {}
 
+#if defined(__x86_64__)
+#define ETX_TILES __attribute__((target("avx512f,amx-tile,amx-bf16")))
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+// The first of the rows where sums go.
+struct ToSums {
+  float* sums;
+  size_t stride;
+
+  ToSums behind(size_t rows) const {
+    return {sums + rows * stride, stride};
+  }
+};
+
+// What is fetched into the cache of the second level while a group is multiplied: the next panel, as far as no other group
+// of the strip fetches it.
+struct Fetched {
+  const char* next;
+  size_t step; // bytes for each pair of numbers of a row
+};
+
+#endif
+
+#if defined(__x86_64__)
+
 // Two neighbours, and one beside a zero.
 inline int32_t read_pair(const uint16_t* from) {
   int32_t pair = 0;
@@ -22,10 +49,6 @@ inline int32_t read_pair(const uint16_t* from) {
 inline int32_t read_last(const uint16_t* from) {
   return *from;
 }
-
-#if defined(__x86_64__)
-#define ETX_TILES __attribute__((target("avx512f,amx-tile,amx-bf16")))
-#endif
 
 // Calls add(at, read) for each pair of numbers of a row, where read(at + n) reads that of another row, n behind.
 template <typename Add>
@@ -42,24 +65,62 @@ ETX_DOT inline __attribute__((always_inline)) void add_runs(
   }
 }
 
-#if defined(__x86_64__) || defined(__aarch64__)
-
-// What is fetched into the cache of the second level while a group is multiplied: the next panel, as far as no other group
-// of the strip fetches it.
-struct Fetched {
-  const char* next;
-  size_t step; // bytes for each pair of numbers of a row
-};
-
-#endif
-
-#if defined(__x86_64__)
-
 // ---- AVX512-BF16: R rows by N vectors of columns, each vector with the two numbers of 16 columns.
 
+constexpr __mmask16 kAllLanes = 0xFFFF; // GCC 12 warns of what has no mask
+
 template <size_t R, size_t N>
+ETX_DOT_INLINE void store(const ToSums& to, const __m512 (&sum)[R][N]) {
+#pragma GCC unroll 8
+  for (size_t r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+    for (size_t n = 0; n < N; ++n) {
+      _mm512_storeu_ps(to.sums + r * to.stride + n * 16, sum[r][n]);
+    }
+  }
+}
+
+struct ToOutput {
+  const BFloat16Output& output;
+  const size_t* offsets;
+  size_t column;
+
+  ToOutput behind(size_t rows) const {
+    return {output, offsets + rows, column};
+  }
+};
+
+template <size_t R, size_t N>
+ETX_DOT_INLINE void store(const ToOutput& to, const __m512 (&sum)[R][N]) {
+  const __m512 min = _mm512_set1_ps(to.output.min), max = _mm512_set1_ps(to.output.max);
+#pragma GCC unroll 2
+  for (size_t n = 0; n < N; ++n) {
+    const size_t column = to.column + n * 16, count = to.output.columns - std::min(to.output.columns, column);
+    const __mmask16 present = static_cast<__mmask16>(count < 16 ? (1u << count) - 1 : kAllLanes);
+    __m512 bias = _mm512_setzero_ps();
+    if (to.output.bias != nullptr && count > 0) {
+      bias = _mm512_maskz_loadu_ps(present, to.output.bias + column);
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < R; ++r) {
+      if (to.offsets[r] == kNoRow) {
+        continue;
+      }
+      const __m512 y = _mm512_add_ps(sum[r][n], bias);
+      const __m512 clamped = _mm512_maskz_min_ps(kAllLanes, max, _mm512_maskz_max_ps(kAllLanes, min, y)); // keeps NaN
+      float* const at = to.output.y + to.offsets[r] + column;
+      if (present == kAllLanes) {
+        _mm512_storeu_ps(at, clamped);
+      } else {
+        _mm512_mask_storeu_ps(at, present, clamped);
+      }
+    }
+  }
+}
+
+template <size_t R, size_t N, typename To>
 ETX_DOT void multiply_dot(
-    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, float* sums, size_t stride, Fetched fetched) {
+    const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, const To& to, Fetched fetched) {
   __m512 sum[R][N];
 #pragma GCC unroll 8
   for (size_t r = 0; r < R; ++r) {
@@ -87,25 +148,18 @@ ETX_DOT void multiply_dot(
     panel += 32 * N;
   };
   add_runs(x, first, add);
-#pragma GCC unroll 8
-  for (size_t r = 0; r < R; ++r) {
-#pragma GCC unroll 2
-    for (size_t n = 0; n < N; ++n) {
-      _mm512_storeu_ps(sums + r * stride + n * 16, sum[r][n]);
-    }
-  }
+  store(to, sum);
 }
 
-template <size_t R>
+template <size_t R, typename To>
 void multiply_dot_rows(
     const BFloat16Rows& x,
     const uint16_t* first,
     const uint16_t* panel,
     size_t width,
-    float* sums,
-    size_t stride,
+    const To& to,
     const Fetched& fetched) {
-  (width == kBFloat16Columns ? multiply_dot<R, 2> : multiply_dot<R, 1>)(x, first, panel, sums, stride, fetched);
+  (width == kBFloat16Columns ? multiply_dot<R, 2, To> : multiply_dot<R, 1, To>)(x, first, panel, to, fetched);
 }
 
 // ---- AMX: tiles 0 to 3 are sums of two times two tiles of 16 x 16, tiles 4 and 5 rows of x, 6 and 7 columns.
@@ -191,57 +245,78 @@ ETX_TILES void multiply_tiles(const BFloat16Rows& x, const uint16_t* panel, size
   finish_memory(sums);
 }
 
-constexpr BFloat16Tile kTiles{
-    kTileDepth,
-    kTileDepth,
-    kTileRows,
-    /*whole_groups=*/true,
-    /*speed=*/16,
-    begin_tiles,
-    end_tiles,
-    multiply_tiles};
-
 #elif defined(__aarch64__)
 
-// BFDOT: R rows by 8 columns, of each vector with the two numbers of 4 columns.
+// BFMMLA: R rows by 8 columns, two rows by two columns at a time, of each four numbers.
 template <size_t R>
-ETX_DOT void multiply_dot(
+ETX_DOT void multiply_matrices(
     const BFloat16Rows& x, const uint16_t* first, const uint16_t* panel, size_t width, float* sums, size_t stride) {
-  float32x4_t sum[R][2];
-#pragma GCC unroll 8
-  for (size_t r = 0; r < R; ++r) {
-    sum[r][0] = sum[r][1] = vdupq_n_f32(0);
+  constexpr size_t kTwos = (R + 1) / 2; // of rows
+  float32x4_t sum[kTwos][4]; // of each row two columns, one row behind the other
+#pragma GCC unroll 4
+  for (size_t i = 0; i < kTwos; ++i) {
+    sum[i][0] = sum[i][1] = sum[i][2] = sum[i][3] = vdupq_n_f32(0);
   }
-  const auto add = [&](const uint16_t* at, auto pair_of) ETX_DOT __attribute__((always_inline)) {
-    const bfloat16x8_t left = vreinterpretq_bf16_u16(vld1q_u16(panel));
-    const bfloat16x8_t right = vreinterpretq_bf16_u16(vld1q_u16(panel + 8));
-#pragma GCC unroll 8
-    for (size_t r = 0; r < R; ++r) {
-      const bfloat16x8_t factors = vreinterpretq_bf16_u32(vdupq_n_u32(pair_of(at + r * x.stride)));
-      sum[r][0] = vbfdotq_f32(sum[r][0], left, factors);
-      sum[r][1] = vbfdotq_f32(sum[r][1], right, factors);
+  const auto add = [&](const uint16_t* at, uint32x4_t left, uint32x4_t right, auto read) ETX_DOT
+      __attribute__((always_inline)) {
+    const uint32x4_t first_left = vreinterpretq_u32_u16(vld1q_u16(panel));
+    const uint32x4_t first_right = vreinterpretq_u32_u16(vld1q_u16(panel + 8));
+    const bfloat16x8_t columns[] = {
+        vreinterpretq_bf16_u32(vzip1q_u32(first_left, left)),
+        vreinterpretq_bf16_u32(vzip2q_u32(first_left, left)),
+        vreinterpretq_bf16_u32(vzip1q_u32(first_right, right)),
+        vreinterpretq_bf16_u32(vzip2q_u32(first_right, right))};
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kTwos; ++i) {
+      const uint16_t* const upper = at + 2 * i * x.stride;
+      const uint16_t* const lower = 2 * i + 1 < R ? upper + x.stride : upper;
+      const bfloat16x8_t rows = vreinterpretq_bf16_u16(vcombine_u16(read(upper), read(lower)));
+#pragma GCC unroll 4
+      for (size_t c = 0; c < 4; ++c) {
+        sum[i][c] = vbfmmlaq_f32(sum[i][c], rows, columns[c]);
+      }
     }
-    panel += 2 * width;
   };
-  add_runs(x, first, add);
-#pragma GCC unroll 8
-  for (size_t r = 0; r < R; ++r) {
-    vst1q_f32(sums + r * stride, sum[r][0]);
-    vst1q_f32(sums + r * stride + 4, sum[r][1]);
+  const auto second = [&](size_t column)
+                          ETX_DOT { return vreinterpretq_u32_u16(vld1q_u16(panel + 2 * width + column)); };
+  for (const size_t tap : x.taps) {
+    const uint16_t* at = first + tap;
+    for (const uint16_t* const end = at + x.run / 4 * 4; at < end; at += 4, panel += 4 * width) {
+      add(at, second(0), second(8), [](const uint16_t* from) ETX_DOT { return vld1_u16(from); });
+    }
+    if (const size_t rest = x.run % 4; rest > 0) {
+      const auto read = [&](const uint16_t* from) ETX_DOT {
+        uint64_t numbers = 0;
+        std::memcpy(&numbers, from, rest * sizeof(*from));
+        return vcreate_u16(numbers);
+      };
+      const uint32x4_t none = vdupq_n_u32(0);
+      add(at, rest > 2 ? second(0) : none, rest > 2 ? second(8) : none, read);
+      panel += (rest + 1) / 2 * 2 * width;
+    }
+  }
+#pragma GCC unroll 4
+  for (size_t i = 0; i < kTwos; ++i) {
+    float* const to = sums + 2 * i * stride;
+    vst1q_f32(to, vcombine_f32(vget_low_f32(sum[i][0]), vget_low_f32(sum[i][1])));
+    vst1q_f32(to + 4, vcombine_f32(vget_low_f32(sum[i][2]), vget_low_f32(sum[i][3])));
+    if (2 * i + 1 < R) {
+      vst1q_f32(to + stride, vcombine_f32(vget_high_f32(sum[i][0]), vget_high_f32(sum[i][1])));
+      vst1q_f32(to + stride + 4, vcombine_f32(vget_high_f32(sum[i][2]), vget_high_f32(sum[i][3])));
+    }
   }
 }
 
-template <size_t R>
+template <size_t R, typename To>
 void multiply_dot_rows(
     const BFloat16Rows& x,
     const uint16_t* first,
     const uint16_t* panel,
     size_t width,
-    float* sums,
-    size_t stride,
+    const To& to,
     const Fetched& /*fetched*/) {
   for (size_t column = 0; column < width; column += 8) {
-    multiply_dot<R>(x, first, panel + 2 * column, width, sums + column, stride);
+    multiply_matrices<R>(x, first, panel + 2 * column, width, to.sums + column, to.stride);
   }
 }
 
@@ -251,28 +326,78 @@ void multiply_dot_rows(
 
 constexpr size_t kDotRows = 8;
 
-void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride) {
-  constexpr decltype(&multiply_dot_rows<1>) kMultiply[kDotRows] = {
-      multiply_dot_rows<1>,
-      multiply_dot_rows<2>,
-      multiply_dot_rows<3>,
-      multiply_dot_rows<4>,
-      multiply_dot_rows<5>,
-      multiply_dot_rows<6>,
-      multiply_dot_rows<7>,
-      multiply_dot_rows<8>};
+template <typename To>
+void multiply_dot_groups(const BFloat16Rows& x, const uint16_t* panel, size_t width, const To& to) {
+  constexpr decltype(&multiply_dot_rows<1, To>) kMultiply[kDotRows] = {
+      multiply_dot_rows<1, To>,
+      multiply_dot_rows<2, To>,
+      multiply_dot_rows<3, To>,
+      multiply_dot_rows<4, To>,
+      multiply_dot_rows<5, To>,
+      multiply_dot_rows<6, To>,
+      multiply_dot_rows<7, To>,
+      multiply_dot_rows<8, To>};
   size_t groups = 0;
   for (; groups < kBFloat16Rows / kDotRows && x.counts[groups] > 0; ++groups) {
   }
-  const size_t pairs = x.taps.size() * ((x.run + 1) / 2), bytes_of_pair = 2 * width * sizeof(uint16_t);
+  const size_t pairs = x.taps.size() * ((x.run + 1) / 2);
+  const size_t bytes_of_pair = 2 * width * sizeof(uint16_t);
   for (size_t g = 0; g < groups; ++g) {
     const size_t step = bytes_of_pair / groups;
     const char* const next = reinterpret_cast<const char*>(panel) + pairs * (bytes_of_pair + g * step);
-    kMultiply[x.counts[g] - 1](x, x.groups[g], panel, width, sums + g * kDotRows * stride, stride, {next, step});
+    kMultiply[x.counts[g] - 1](x, x.groups[g], panel, width, to.behind(g * kDotRows), {next, step});
   }
 }
 
-constexpr BFloat16Tile kDot{2, 1, kDotRows, /*whole_groups=*/false, /*speed=*/2, nothing, nothing, multiply_dot_groups};
+void multiply_dots(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride) {
+  multiply_dot_groups(x, panel, width, ToSums{sums, stride});
+}
+
+// Sums go through memory.
+template <auto kMultiply>
+void multiply_and_finish(
+    const BFloat16Output& output, const size_t* offsets, size_t column, const BFloat16Rows& x, const uint16_t* panel) {
+  alignas(64) float sums[kBFloat16Rows * kBFloat16Columns];
+  kMultiply(x, panel, bfloat16_panel_width(output.columns - column), sums, kBFloat16Columns);
+  bfloat16_finish()(output, sums, offsets, bfloat16_tile()->rows(x), column);
+}
+
+// The speed is that of an instruction, beside one for float32.
+#if defined(__x86_64__)
+
+void multiply_dots_into(
+    const BFloat16Output& output, const size_t* offsets, size_t column, const BFloat16Rows& x, const uint16_t* panel) {
+  multiply_dot_groups(x, panel, bfloat16_panel_width(output.columns - column), ToOutput{output, offsets, column});
+}
+
+constexpr BFloat16Tile kDot{
+    2, 1, kDotRows, /*whole_groups=*/false, /*speed=*/2, nothing, nothing, multiply_dots, multiply_dots_into};
+
+constexpr BFloat16Tile kTiles{
+    kTileDepth,
+    kTileDepth,
+    kTileRows,
+    /*whole_groups=*/true,
+    /*speed=*/16,
+    begin_tiles,
+    end_tiles,
+    multiply_tiles,
+    multiply_and_finish<multiply_tiles>};
+
+#else
+
+constexpr BFloat16Tile kDot{
+    2,
+    1,
+    kDotRows,
+    /*whole_groups=*/false,
+    /*speed=*/4,
+    nothing,
+    nothing,
+    multiply_dots,
+    multiply_and_finish<multiply_dots>};
+
+#endif
 
 #endif
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <executorch/runtime/core/span.h>
 
@@ -43,6 +44,17 @@ struct BFloat16Rows {
   }
 };
 
+// Where a product goes: y[offsets[r] + j] = clamp(sum of row r and column j + bias[j]).
+struct BFloat16Output {
+  float* y = nullptr;
+  size_t columns = 0;
+  const float* bias = nullptr; // may be null
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+};
+constexpr size_t kNoRow = std::numeric_limits<size_t>::max(); // the offset of a row that goes nowhere
+using BFloat16Offsets = std::array<size_t, kBFloat16Rows>;
+
 // A product of rows with a panel, by instructions of the CPU that sum up in float32. They take denormal numbers for zero.
 struct BFloat16Tile {
   size_t depth_multiple; // panels have runs that are padded with zeros to a multiple of this
@@ -56,6 +68,9 @@ struct BFloat16Tile {
   // sums[(g * group_rows + r) * stride + j] = sum over k of row r of group g [k] * panel[k][j], for each column of a panel
   // of `width`. May write anything to the other columns of kBFloat16Columns.
   void (*multiply)(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride);
+  // The same for the output's columns from `column` on; row r of group g has number g * group_rows + r of the offsets.
+  void (*multiply_into)(
+      const BFloat16Output& output, const size_t* offsets, size_t column, const BFloat16Rows& x, const uint16_t* panel);
 
   size_t groups() const { // that are multiplied at a time
     return kBFloat16Rows / group_rows;
@@ -81,6 +96,11 @@ struct BFloat16Tile {
     }
   }
 };
+
+// Writes the sums of `rows` rows, kBFloat16Columns apart, and one panel, the columns from `column` on.
+using FinishBFloat16 =
+    void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
+FinishBFloat16 bfloat16_finish();
 
 // What kernels made now use; null if the CPU has no such instructions (isa.h).
 const BFloat16Tile* bfloat16_tile();
