@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="count again what is known of the same libraries")
     arguments = parser.parse_args()
 
+    arguments.output.mkdir(parents=True, exist_ok=True)
     builds = [ROOT / "build" / name for name in arguments.builds]
     libraries = [*map(emulated.Library.ours, builds), emulated.Library.official()]
     runner = emulated.runner(builds[0])

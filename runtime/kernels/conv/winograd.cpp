@@ -178,7 +178,7 @@ void WinogradConv::run_into(const KernelArguments& arguments, void* scratch, con
       const size_t end_column = next % across == 0 ? layer.output_width : next % across * layer.tile;
       const auto take = [&](size_t row, size_t elements) {
         const size_t offset = row * line + column * layer.output_channels;
-        tail.take(thread, offset, elements, layer.output + offset - layer.first_output_row * line);
+        tail.take(thread, offset, elements, layer.output + (offset - layer.first_output_row * line));
       };
       if (end_column - column == layer.output_width) {
         take(begin_row, (end_row - begin_row) * line);

@@ -285,7 +285,7 @@ Choice choose_float32_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnn
         make_window_conv2d, "It reads windows of few channels where they lie, in rows with their padding.");
   }
   const MakeKernel make = xnnpack.make;
-  Choice choice = pays_in_blocks(node, cpu) ? Choice::kernel(make_packed_conv2d, kInBlocks) : xnnpack;
+  Choice choice = pays_in_blocks(node, cpu) ? Choice::kernel(make_packed_conv2d, kInBlocks) : std::move(xnnpack);
   return is_pixel_product(node) ? std::move(choice).in_strips(make, /*with_window=*/false) : choice;
 }
 
