@@ -153,17 +153,25 @@ class Lowering(RowContext):
     def _lower_wide(self, row, arguments, node: FxNode):
         """As PyTorch computes with 16-bit floats: in float32, rounded where the operator ends."""
 
+        narrow = self._first_meta().dtype
+        others = set()
+
         def widened(x):
             if isinstance(x, list):
                 return [widened(i) for i in x]
-            return self.widened(x) if isinstance(x, Value) else x
+            if not isinstance(x, Value):
+                return x
+            y = self.widened(x)
+            if narrow in REDUCED_FLOATS and x.dtype != narrow:
+                others.add(y.name)
+            return y
 
         arguments = {name: widened(x) for name, x in arguments.items()}
-        self._wide = True
+        self._wide, self._others = True, others
         try:
             result = row.lower(self, **arguments)
         finally:
-            self._wide = False
+            self._wide, self._others = False, set()
 
         def narrowed(value, tensor):
             return (
@@ -181,7 +189,8 @@ class Lowering(RowContext):
                 del self._producers[name]
         del self.nodes[nodes:]
         while len(self.values) > values:
-            self.values.popitem()
+            name, _ = self.values.popitem()
+            self._unrounded.pop(name, None)
 
     def _check_dtypes(self, row, arguments, node: FxNode) -> None:
         values = list(arguments.values())

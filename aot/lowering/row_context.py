@@ -28,7 +28,8 @@ class RowContext(Builder):
         self.fx_node: FxNode | None = None
         self._sizes = Sizes(program)
         self._wide = False  # 16-bit floats are computed in float32
-        self._unrounded: dict[str, Value] = {}  # numbers that ExecuTorch had rounded to 16 bits
+        self._unrounded: dict[str, Value] = {}  # tensors of 0 axes that ExecuTorch had rounded to 16 bits
+        self._others: set[str] = set()  # arguments of another type than the 16-bit float that the node gives
 
     # What the node gives -------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class RowContext(Builder):
         y = self.node(schema.Cast(dtype=dtype), x, shape=x.shape, dtype=dtype)
         if x.name in self._unrounded:
             self._unrounded[y.name] = self._unrounded[x.name]
-        elif x.dtype == DType.Float32 and y.dtype in REDUCED_FLOATS and x.rank == 0 and y.constant is not None:
+        elif x.dtype not in REDUCED_FLOATS and y.dtype in REDUCED_FLOATS and x.rank == 0:
             if not self._is_cast_of_program():
                 self._unrounded[y.name] = x
         return y
@@ -155,13 +156,23 @@ class RowContext(Builder):
         """``x``, as Float32 if it is a 16-bit float."""
         return self.cast(x, DType.Float32) if x.dtype in REDUCED_FLOATS else x
 
+    def of_result(self, x: Value) -> Value:
+        """An argument as the type of the result, to which PyTorch casts it before it computes."""
+        y = self.cast(x, self.out.dtype)
+        return self.rounded(x) if x.name in self._others else y
+
+    def rounded(self, x: Value) -> Value:
+        """``x`` in the type of the result, rounded as that is if it is a 16-bit float."""
+        return self.cast(self.cast(x, self._first_meta().dtype), self.out.dtype)
+
     def operand(self, x, dtype: DType, exact: bool = False) -> Value:
         """A tensor cast to ``dtype``, or a number, perhaps one that depends on sizes, as such a tensor.
 
-        A number for an operator of 16-bit floats is rounded to these, unless ``exact``.
+        A number for an operator of 16-bit floats is rounded to these, unless ``exact``; then a tensor without axes is
+        the one that ExecuTorch rounded.
         """
         if isinstance(x, Value):
-            return self._unrounded.get(x.name, x) if exact and x.dtype == dtype else self.cast(x, dtype)
+            return self.cast(self._unrounded.get(x.name, x) if exact and x.rank == 0 else x, dtype)
         if self.is_symbolic(x):
             size = self.node(schema.SizeValue(size=x), shape=(), dtype=DType.Int64)
             return self.cast(size, dtype)

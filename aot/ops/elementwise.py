@@ -5,7 +5,7 @@ import math
 
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, CompareKind, DType, UnaryKind
-from ..ir import dims
+from ..ir import Value, dims
 from .registry import WIDE_FLOATS, Int8, op
 
 
@@ -197,12 +197,17 @@ def binary(c, kind: BinaryKind, a, b, dtype: DType | None = None):
     if dtype == DType.Bool:
         kind = _OF_BOOLS.get(kind, kind)
         c.require(kind in _BITS, "there is no such arithmetic on Bool")
-    a, b = c.operand(a, dtype), c.operand(b, dtype, exact=kind in _EXACT_NUMBERS)
+    a, b = _operand(c, a, dtype), _operand(c, b, dtype, exact=kind in _EXACT_NUMBERS)
     return c.node(schema.Binary(kind=kind), a, b, shape=c.out.shape)
 
 
+def _operand(c, x, dtype: DType, exact: bool = False):
+    is_rounded = isinstance(x, Value) and dtype == c.out.dtype and not (exact and x.rank == 0)
+    return c.of_result(x) if is_rounded else c.operand(x, dtype, exact)
+
+
 #: With these PyTorch does not round a number to a 16-bit type first, if it is the second operand.
-_EXACT_NUMBERS = (BinaryKind.Mul, BinaryKind.Div)
+_EXACT_NUMBERS = (BinaryKind.Mul, BinaryKind.Div, BinaryKind.FloorDiv)
 _OF_BOOLS = {
     BinaryKind.Add: BinaryKind.BitOr,
     BinaryKind.Maximum: BinaryKind.BitOr,
@@ -321,4 +326,6 @@ def div_mode(c, self, other, rounding_mode):
     quotient = binary(c, BinaryKind.Div, self, other)
     if rounding_mode is None:
         return quotient
+    if isinstance(other, Value) and other.rank > 0:  # PyTorch rounds no quotient by a number first
+        quotient = c.rounded(quotient)
     return c.node(schema.Unary(kind=UnaryKind.Trunc), quotient, shape=c.out.shape)

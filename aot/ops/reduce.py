@@ -45,7 +45,7 @@ def mean(c, self, dim, keepdim):
 
 @_any("aten.sum.dim_IntList", int8=Int8.OWN)
 def sum(c, self, dim, keepdim):
-    return reduce(c, ReduceKind.Sum, c.cast(self, c.out.dtype), dim, keepdim)
+    return reduce(c, ReduceKind.Sum, c.of_result(self), dim, keepdim)
 
 
 @_any("aten.mean.default", int8=Int8.OWN)
@@ -55,12 +55,12 @@ def mean_all(c, self):
 
 @_any("aten.prod.default")
 def prod_all(c, self):
-    return reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), None)
+    return reduce(c, ReduceKind.Prod, c.of_result(self), None)
 
 
 @_any("aten.prod.dim_int")
 def prod(c, self, dim, keepdim):
-    return reduce(c, ReduceKind.Prod, c.cast(self, c.out.dtype), dim, keepdim)
+    return reduce(c, ReduceKind.Prod, c.of_result(self), dim, keepdim)
 
 
 def _extremum(c, kind, x, dim, keepdim=False):
@@ -275,7 +275,7 @@ for _name, _kind in {"cumsum": ScanKind.Sum, "cumprod": ScanKind.Prod}.items():
 
     @_any(f"aten.{_name}.default")
     def scan(c, self, dim, kind=_kind):
-        x = c.cast(self, c.out.dtype)
+        x = c.of_result(self)
         if not x.rank:
             return c.node(schema.Unary(kind=UnaryKind.Copy), x, shape=())
         return c.node(schema.Scan(kind=kind, axis=c.axis(dim, x.rank)), x, shape=x.shape)

@@ -58,6 +58,10 @@ def float_tensor(*shape, dtype):
     return Argument(shape, lambda s, g: torch.randn(s, generator=g).to(dtype))
 
 
+def fixed(tensor):
+    return Argument(tuple(tensor.shape), lambda s, g: tensor)
+
+
 def check(sample):
     """Compares bit by bit with eager PyTorch."""
     lowered = harness.lower_sample(sample)
@@ -285,3 +289,70 @@ def test_numbers_are_rounded_where_pytorch_rounds_them(dtype, number, function):
 def test_rounds_alpha(dtype):
     x = float_tensor(64, dtype=dtype)
     check(Sample(f"alpha_{dtype}", lambda x, y: (x.add(y, alpha=2.1), x.sub(y * x, alpha=2.1)), x, x))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda x, z: x * 100000,
+        lambda x, z: x / 100000,
+        lambda x, z: 70000 / (x.abs() + 1),
+        lambda x, z: (x * 1000) // 3001,
+        lambda x, z: x * (x.shape[0] * 1001),
+        lambda x, z: x * z,
+        lambda x, z: x / z.double(),
+        lambda x, z: x * z.float(),
+        lambda x, z: x - z,
+        lambda x, z: torch.maximum(x * 1000, z),
+    ),
+    ids=("product", "quotient", "reciprocal", "floor", "size", "int64", "float64", "float32", "difference", "maximum"),
+)
+def test_numbers_of_other_types_are_not_rounded_either(dtype, function):
+    """Those that 16 bits do not hold: of the program, and tensors without axes."""
+    z = fixed(torch.tensor(3001))
+    check(Sample(f"other_number_{dtype}", function, float_tensor(64, dtype=dtype), z, config=ANY_OPERATOR))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda x, i: i % x,
+        lambda x, i: x % i,
+        lambda x, i: torch.fmod(i, x),
+        lambda x, i: torch.atan2(i, x),
+        lambda x, i: (-x) ** (i % 7 + 4094),
+        lambda x, i: i * x,
+        lambda x, i: i / x,
+        lambda x, i: torch.copysign(i, x),
+    ),
+    ids=("remainder", "remainder_by", "fmod", "atan2", "pow", "product", "quotient", "copysign"),
+)
+def test_integers_are_rounded_beside_16_bits(dtype, function):
+    x, i = torch.tensor([-2.5, 3, 17, 3001, -0.5, 1.25, 9, 11]), torch.tensor([1001, 3001, 4097, 3001, 5, 0, -3001, 9])
+    arguments = fixed(x.to(dtype)), fixed(i)
+    check(Sample(f"integers_{dtype}", function, *arguments, config=ANY_OPERATOR))
+
+
+SOURCES = (torch.float32, torch.float64, torch.int32, torch.float16, torch.bfloat16)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "source"), [(d, s) for d in (torch.float16, torch.bfloat16) for s in SOURCES if d != s], ids=str
+)
+@pytest.mark.parametrize("name", ("sum", "cumsum", "cumprod", "mean"))
+def test_reductions_in_16_bits_round_first(dtype, source, name):
+    torch.manual_seed(0)
+    x = (torch.randn(6, 33) * (1.5 if name == "cumprod" else 100)).to(source)
+    check(Sample(f"{name}_{dtype}_{source}", lambda x: getattr(x, name)(-1, dtype=dtype), fixed(x)))
+
+
+@BOTH
+def test_quotients_are_rounded_before_they_are_truncated(dtype):
+    arguments = float_tensor(400, dtype=dtype), float_tensor(400, dtype=dtype)
+
+    def truncated(x, y):
+        return (x * 100).div(y, rounding_mode="trunc"), (x * 100).div(3.0, rounding_mode="trunc")
+
+    check(Sample(f"trunc_{dtype}", truncated, *arguments))
