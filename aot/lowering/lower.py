@@ -21,7 +21,7 @@ from ..ir import Graph, Input, Source, Value, dims
 from ..placeholders import Placeholders
 from ..private.executorch import debug_handle
 from ..private.torch import leaves, parameters
-from .dtypes import array_of, computed
+from .dtypes import DTYPES, array_of, computed
 from .nodes import aten_operator, is_check, is_size, is_wide_scale, target_name
 from .row_context import RowContext
 from .size_plan import plan_sizes, widen
@@ -153,7 +153,7 @@ class Lowering(RowContext):
     def _lower_wide(self, row, arguments, node: FxNode):
         """As PyTorch computes with 16-bit floats: in float32, rounded where the operator ends."""
 
-        narrow = self._first_meta().dtype
+        narrow = next((DTYPES.get(getattr(r, "dtype", None)) for r in leaves(node.meta["val"])), None)
         others = set()
 
         def widened(x):

@@ -158,8 +158,7 @@ class RowContext(Builder):
 
     def of_result(self, x: Value) -> Value:
         """An argument as the type of the result, to which PyTorch casts it before it computes."""
-        y = self.cast(x, self.out.dtype)
-        return self.rounded(x) if x.name in self._others else y
+        return self.rounded(x) if x.name in self._others else self.cast(x, self.out.dtype)
 
     def rounded(self, x: Value) -> Value:
         """``x`` in the type of the result, rounded as that is if it is a 16-bit float."""
