@@ -94,10 +94,10 @@ void WinogradConv::run(const KernelArguments& arguments) {
 // [first, first + count).
 template <typename Function>
 void WinogradConv::run_own_strips(const KernelArguments& arguments, const Function& function) const {
-  const size_t tiles = layer_.tiles(), strips = (tiles + schedule_.strip - 1) / schedule_.strip;
+  const size_t tiles = layer_.tiles();
   const Scratch parts(layer_, schedule_);
-  parallel_for_with_thread(arguments.pool, strips, [&](size_t thread, size_t strip) {
-    const size_t first = tiles * strip / strips, count = tiles * (strip + 1) / strips - first;
+  parallel_for_with_thread(arguments.pool, schedule_.strips(tiles), [&](size_t thread, size_t strip) {
+    const size_t first = schedule_.first_of(strip, tiles), count = schedule_.first_of(strip + 1, tiles) - first;
     function(thread, first, count, [&](const WinogradLayer& layer) {
       char* const own = static_cast<char*>(arguments.scratch) + thread * parts.end;
       float* const inputs = reinterpret_cast<float*>(own);
@@ -111,13 +111,13 @@ void WinogradConv::run_own_strips(const KernelArguments& arguments, const Functi
 }
 
 void WinogradConv::run_shared_strips(const KernelArguments& arguments, const WinogradLayer& layer) const {
-  const size_t tiles = layer.tiles(), strips = (tiles + schedule_.strip - 1) / schedule_.strip;
+  const size_t tiles = layer.tiles();
   const Scratch parts(layer, schedule_);
   char* const scratch = static_cast<char*>(arguments.scratch);
   float* const inputs = reinterpret_cast<float*>(scratch);
   bool* const is_direct = reinterpret_cast<bool*>(scratch + parts.is_direct);
-  for (size_t strip = 0; strip < strips; ++strip) {
-    const size_t first = tiles * strip / strips, count = tiles * (strip + 1) / strips - first;
+  for (size_t strip = 0; strip < schedule_.strips(tiles); ++strip) {
+    const size_t first = schedule_.first_of(strip, tiles), count = schedule_.first_of(strip + 1, tiles) - first;
     parallel_for(arguments.pool, count, 1, [&](size_t begin, size_t end) {
       transform_(layer, first + begin, end - begin, inputs + begin * layer.input_tile_stride(), is_direct + begin);
     });

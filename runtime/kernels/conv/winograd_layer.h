@@ -123,6 +123,14 @@ struct WinogradSchedule {
   // Whether all threads work on the same strip, each with other weights; else each has strips of its own.
   bool shares_strips = false;
   size_t parts = 1; // of the tiles of a strip that is shared, in which they are multiplied
+
+  size_t strips(size_t tiles) const {
+    return (tiles + strip - 1) / strip;
+  }
+  // The first tile of strip i, of all tiles.
+  size_t first_of(size_t i, size_t tiles) const {
+    return tiles * i / strips(tiles);
+  }
 };
 
 WinogradSchedule schedule_winograd(const WinogradLayer& layer, size_t num_threads, const Caches& caches);

@@ -2,6 +2,7 @@
 #include "winograd_parts.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/kernels/simd/isa.h"
@@ -82,38 +83,34 @@ HWY_INLINE const MultiplyRows* rows_table(size_t vectors) {
 }
 
 // Adds the products of `count` pixels of the image, one behind the other, by a tap of a panel of the weight.
+template <typename T>
 HWY_INLINE void add_tap(
     const MultiplyRows* multiply,
-    const float* pixels,
+    const T* pixels,
     size_t count,
     size_t channels,
     const float* weight,
     size_t columns,
     float* to) {
-  multiply[count - 1](
-      pixels, channels, weight, channels, /*adds=*/true, to, columns, reinterpret_cast<const char*>(weight), 0);
-}
-
-HWY_INLINE void add_tap(
-    const MultiplyRows* multiply,
-    const uint16_t* pixels,
-    size_t count,
-    size_t channels,
-    const float* weight,
-    size_t columns,
-    float* to) {
-  constexpr size_t kChannels = round_up(64, kLanes);
-  float widened[kRows][kChannels];
-  for (size_t c = 0; c < channels; c += kChannels) {
-    const size_t depth = std::min(kChannels, channels - c);
-    for (size_t r = 0; r < count; ++r) {
-      for (size_t k = 0; k < depth; k += kLanes) {
-        hn::StoreU(load_channels(pixels + r * channels + c + k, std::min(kLanes, depth - k)), kFloats, widened[r] + k);
+  const auto add = [=](const float* rows, size_t stride, const float* of_rows, size_t depth) {
+    const auto* const next = reinterpret_cast<const char*>(of_rows); // is there already
+    multiply[count - 1](rows, stride, of_rows, depth, /*adds=*/true, to, columns, next, 0);
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    add(pixels, channels, weight, channels);
+  } else {
+    constexpr size_t kChannels = round_up(64, kLanes);
+    float widened[kRows][kChannels];
+    for (size_t c = 0; c < channels; c += kChannels) {
+      const size_t depth = std::min(kChannels, channels - c);
+      for (size_t r = 0; r < count; ++r) {
+        for (size_t k = 0; k < depth; k += kLanes) {
+          const size_t rest = std::min(kLanes, depth - k);
+          hn::StoreU(load_channels(pixels + r * channels + c + k, rest), kFloats, widened[r] + k);
+        }
       }
+      add(widened[0], kChannels, weight + c * columns, depth);
     }
-    const float* const rows = weight + c * columns;
-    multiply[count - 1](
-        widened[0], kChannels, rows, depth, /*adds=*/true, to, columns, reinterpret_cast<const char*>(rows), 0);
   }
 }
 

@@ -16,7 +16,6 @@ using Result = RoundedAffine::Result;
 using Floats = __m512;
 using Rounded = __m256i;
 constexpr size_t kLanes = 16;
-constexpr __mmask16 kAll = 0xFFFF; // GCC 12 warns of what has no mask
 
 ETX_DOT_INLINE Floats load(const float* from) {
   return _mm512_loadu_ps(from);
@@ -34,14 +33,10 @@ ETX_DOT_INLINE Rounded round(Floats x, __mmask16* denormal) {
   return rounded_vector(x, denormal);
 }
 ETX_DOT_INLINE Floats widen(Rounded x) {
-  return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(kAll, _mm512_maskz_cvtepu16_epi32(kAll, x), 16));
+  return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(kAllLanes, _mm512_maskz_cvtepu16_epi32(kAllLanes, x), 16));
 }
 ETX_DOT_INLINE Floats affine(Floats x, Floats scale, Floats shift) {
   return _mm512_add_ps(_mm512_mul_ps(x, scale), shift);
-}
-// Keeps NaN.
-ETX_DOT_INLINE Floats clamped(Floats x, Floats min, Floats max) {
-  return _mm512_maskz_min_ps(kAll, max, _mm512_maskz_max_ps(kAll, min, x));
 }
 using Denormal = __mmask16;
 
@@ -72,9 +67,6 @@ ETX_DOT_INLINE Floats widen(Rounded x) {
 ETX_DOT_INLINE Floats affine(Floats x, Floats scale, Floats shift) {
   return vaddq_f32(vmulq_f32(x, scale), shift);
 }
-ETX_DOT_INLINE Floats clamped(Floats x, Floats min, Floats max) {
-  return vminq_f32(vmaxq_f32(x, min), max);
-}
 using Denormal = uint16_t;
 
 #endif
@@ -90,7 +82,7 @@ ETX_DOT bool affine_all(
   Denormal denormal = 0;
   const auto compute = [&](size_t i) ETX_DOT __attribute__((always_inline)) {
     const Floats rounded = widen(round(load(x + i), &denormal));
-    const Floats value = clamped(affine(rounded, load(scale + i), load(shift + i)), min, max);
+    const Floats value = clamped_vector(affine(rounded, load(scale + i), load(shift + i)), min, max);
     char* const to = static_cast<char*>(y) + i * kSize;
     if constexpr (kResult == Result::Float32) {
       store(value, to);

@@ -35,6 +35,29 @@ void pack_bfloat16(
     size_t padded_run,
     void* panels);
 
+// Writes the sums of `rows` rows, kBFloat16Columns apart, and one panel, the columns from `column` on.
+using FinishBFloat16 =
+    void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
+FinishBFloat16 bfloat16_finish();
+
+// Multiplies a strip of rows by a panel, the columns from `column` on. `finish` is bfloat16_finish().
+inline void multiply_bfloat16_strip(
+    const BFloat16Tile& tile,
+    FinishBFloat16 finish,
+    const BFloat16Output& output,
+    const size_t* offsets,
+    size_t column,
+    const BFloat16Rows& x,
+    const uint16_t* panel) {
+  if (tile.multiply_into != nullptr) {
+    tile.multiply_into(output, offsets, column, x, panel);
+    return;
+  }
+  alignas(64) float sums[kBFloat16Rows * kBFloat16Columns];
+  tile.multiply(x, panel, bfloat16_panel_width(output.columns - column), sums, kBFloat16Columns);
+  finish(output, sums, offsets, tile.rows(x), column);
+}
+
 // Sets strip `i` of `count` rows that lie x->stride apart, and returns where its rows go: row r of all at offset_of(r).
 template <typename OffsetOf>
 const size_t* set_strip(
@@ -66,6 +89,7 @@ void multiply_bfloat16_panels(
     pthreadpool_t pool) {
   constexpr size_t kGrain = 1 << 18; // multiplications
   const BFloat16Tile& tile = *bfloat16_tile();
+  const FinishBFloat16 finish = bfloat16_finish();
   const size_t depth = tile.depth(x);
   const size_t num_panels = (output.columns + kBFloat16Columns - 1) / kBFloat16Columns;
   // Fewer strips in a block if there are too few for the threads.
@@ -83,7 +107,7 @@ void multiply_bfloat16_panels(
       const size_t last = std::min(count, (i / num_panels + 1) * block);
       for (size_t s = i / num_panels * block; s < last; ++s) {
         const size_t* const offsets = rows(s, &strip, &room);
-        tile.multiply_into(output, offsets, column, strip, panel);
+        multiply_bfloat16_strip(tile, finish, output, offsets, column, strip, panel);
       }
     }
     tile.end();
@@ -105,6 +129,7 @@ void multiply_bfloat16_into(
     const Rows& rows,
     pthreadpool_t pool) {
   const BFloat16Tile& tile = *bfloat16_tile();
+  const FinishBFloat16 finish = bfloat16_finish();
   const size_t depth = tile.depth(x), columns = output.columns;
   parallel_for_with_thread(pool, (count + block - 1) / block, [&](size_t thread, size_t i) {
     BFloat16Output part = output;
@@ -124,7 +149,7 @@ void multiply_bfloat16_into(
           first = from[r] != kNoRow && size == 0 ? from[r] : first;
           size += from[r] == kNoRow ? 0 : columns;
         }
-        tile.multiply_into(part, offsets.data(), column, strip, panel);
+        multiply_bfloat16_strip(tile, finish, part, offsets.data(), column, strip, panel);
       }
     }
     tile.end();

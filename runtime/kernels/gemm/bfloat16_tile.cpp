@@ -67,8 +67,6 @@ ETX_DOT inline __attribute__((always_inline)) void add_runs(
 
 // ---- AVX512-BF16: R rows by N vectors of columns, each vector with the two numbers of 16 columns.
 
-constexpr __mmask16 kAllLanes = 0xFFFF; // GCC 12 warns of what has no mask
-
 template <size_t R, size_t N>
 ETX_DOT_INLINE void store(const ToSums& to, const __m512 (&sum)[R][N]) {
 #pragma GCC unroll 8
@@ -106,13 +104,12 @@ ETX_DOT_INLINE void store(const ToOutput& to, const __m512 (&sum)[R][N]) {
       if (to.offsets[r] == kNoRow) {
         continue;
       }
-      const __m512 y = _mm512_add_ps(sum[r][n], bias);
-      const __m512 clamped = _mm512_maskz_min_ps(kAllLanes, max, _mm512_maskz_max_ps(kAllLanes, min, y)); // keeps NaN
+      const __m512 y = clamped_vector(_mm512_add_ps(sum[r][n], bias), min, max);
       float* const at = to.output.y + to.offsets[r] + column;
       if (present == kAllLanes) {
-        _mm512_storeu_ps(at, clamped);
+        _mm512_storeu_ps(at, y);
       } else {
-        _mm512_mask_storeu_ps(at, present, clamped);
+        _mm512_mask_storeu_ps(at, present, y);
       }
     }
   }
@@ -353,15 +350,6 @@ void multiply_dots(const BFloat16Rows& x, const uint16_t* panel, size_t width, f
   multiply_dot_groups(x, panel, width, ToSums{sums, stride});
 }
 
-// Sums go through memory.
-template <auto kMultiply>
-void multiply_and_finish(
-    const BFloat16Output& output, const size_t* offsets, size_t column, const BFloat16Rows& x, const uint16_t* panel) {
-  alignas(64) float sums[kBFloat16Rows * kBFloat16Columns];
-  kMultiply(x, panel, bfloat16_panel_width(output.columns - column), sums, kBFloat16Columns);
-  bfloat16_finish()(output, sums, offsets, bfloat16_tile()->rows(x), column);
-}
-
 // The speed is that of an instruction, beside one for float32.
 #if defined(__x86_64__)
 
@@ -382,20 +370,12 @@ constexpr BFloat16Tile kTiles{
     begin_tiles,
     end_tiles,
     multiply_tiles,
-    multiply_and_finish<multiply_tiles>};
+    /*multiply_into=*/nullptr};
 
 #else
 
 constexpr BFloat16Tile kDot{
-    2,
-    1,
-    kDotRows,
-    /*whole_groups=*/false,
-    /*speed=*/4,
-    nothing,
-    nothing,
-    multiply_dots,
-    multiply_and_finish<multiply_dots>};
+    2, 1, kDotRows, /*whole_groups=*/false, /*speed=*/4, nothing, nothing, multiply_dots, /*multiply_into=*/nullptr};
 
 #endif
 

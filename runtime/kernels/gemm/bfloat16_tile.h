@@ -68,7 +68,8 @@ struct BFloat16Tile {
   // sums[(g * group_rows + r) * stride + j] = sum over k of row r of group g [k] * panel[k][j], for each column of a panel
   // of `width`. May write anything to the other columns of kBFloat16Columns.
   void (*multiply)(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride);
-  // The same for the output's columns from `column` on; row r of group g has number g * group_rows + r of the offsets.
+  // The same for the output's columns from `column` on, without memory for sums; null if there is no such way. Row r of
+  // group g has number g * group_rows + r of the offsets.
   void (*multiply_into)(
       const BFloat16Output& output, const size_t* offsets, size_t column, const BFloat16Rows& x, const uint16_t* panel);
 
@@ -96,11 +97,6 @@ struct BFloat16Tile {
     }
   }
 };
-
-// Writes the sums of `rows` rows, kBFloat16Columns apart, and one panel, the columns from `column` on.
-using FinishBFloat16 =
-    void (*)(const BFloat16Output& output, const float* sums, const size_t* offsets, size_t rows, size_t column);
-FinishBFloat16 bfloat16_finish();
 
 // What kernels made now use; null if the CPU has no such instructions (isa.h).
 const BFloat16Tile* bfloat16_tile();

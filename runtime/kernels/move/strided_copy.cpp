@@ -221,9 +221,12 @@ void deinterleave(const CopyPiece& piece, const char* from_bytes, char* to_bytes
   }
 }
 
-// Null unless one side has 2 to 4 units that all rows or columns have without gaps.
+// Null unless one side has 2 to 4 units that all rows or columns have without gaps, and units are aligned.
 template <typename Unit>
-CopyFunction choose_interleaving(const CopyPiece& piece) {
+CopyFunction choose_interleaving(const CopyPiece& piece, size_t element_size) {
+  if (element_size < sizeof(Unit)) {
+    return nullptr;
+  }
   if (piece.rows.to == piece.columns.size * sizeof(Unit)) {
     switch (piece.columns.size) {
       case 2:
@@ -251,11 +254,11 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
   CopyFunction interleaves = nullptr;
   switch (piece.unit) {
     case 1:
-      interleaves = choose_interleaving<uint8_t>(piece);
+      interleaves = choose_interleaving<uint8_t>(piece, element_size);
       return interleaves != nullptr ? interleaves : transpose_units<1>;
     case 2:
-      interleaves = element_size < sizeof(uint16_t) ? nullptr : choose_interleaving<uint16_t>(piece);
-      return interleaves != nullptr ? interleaves : transpose_units<2>; // of elements of a byte: not aligned
+      interleaves = choose_interleaving<uint16_t>(piece, element_size);
+      return interleaves != nullptr ? interleaves : transpose_units<2>;
     case 8:
       return transpose_units<8>;
     case 16:
@@ -264,7 +267,7 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
   if (element_size < sizeof(float)) {
     return transpose_units<4>; // not aligned
   }
-  interleaves = choose_interleaving<float>(piece);
+  interleaves = choose_interleaving<float>(piece, element_size);
   return interleaves != nullptr ? interleaves : transpose_floats;
 }
 

@@ -17,6 +17,19 @@
 
 namespace executorch::backends::et_xnnpack {
 
+// Keeps NaN.
+#if defined(__x86_64__)
+constexpr __mmask16 kAllLanes = 0xFFFF; // GCC 12 warns of what has no mask
+
+ETX_DOT_INLINE __m512 clamped_vector(__m512 x, __m512 min, __m512 max) {
+  return _mm512_maskz_min_ps(kAllLanes, max, _mm512_maskz_max_ps(kAllLanes, min, x));
+}
+#elif defined(__aarch64__)
+ETX_DOT_INLINE float32x4_t clamped_vector(float32x4_t x, float32x4_t min, float32x4_t max) {
+  return vminq_f32(vmaxq_f32(x, min), max);
+}
+#endif
+
 // A vector rounded to the nearest bfloat16, of two the even one. Where there are denormal numbers, which are taken for zero,
 // *denormal gets their bits.
 #if defined(__x86_64__)
