@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/caches.h"
 #include "runtime/base/memory.h"
 #include "runtime/kernels/common/parallel.h"
 
@@ -33,6 +34,7 @@ Depthwise depthwise_of(const ConvParameters& p) {
   conv.images = p.input[0];
   conv.channels = p.output[3];
   conv.group = p.weight[3];
+  conv.part = {0, conv.channels};
   conv.height = axis(1, p.height);
   conv.width = axis(2, p.width);
   conv.min = p.min;
@@ -45,13 +47,46 @@ size_t rows_at_once(const Depthwise& conv) {
   return kDepthwiseGrain / (conv.width.output * conv.channels * taps + 1) + 1;
 }
 
+// As many channels as find what windows of a row see in the second-level cache when the next row is computed.
+size_t channels_at_once(const Depthwise& conv) {
+  const size_t seen = conv.height.kernel * conv.width.input * element_size(conv.input_type); // of a channel
+  const size_t l2 = Caches::get().l2;
+  if (seen * conv.channels <= l2 / 4) {
+    return conv.channels;
+  }
+  return std::max<size_t>(l2 / 8 / seen / kPartChannels, 1) * kPartChannels;
+}
+
+// As many rows as gain from that.
+size_t rows_in_band(const Depthwise& conv, size_t num_threads) {
+  constexpr size_t kMostRows = 8, kBandsOfThread = 2;
+  const size_t grain = rows_at_once(conv);
+  if (channels_at_once(conv) >= conv.channels) {
+    return grain;
+  }
+  const size_t rows = conv.images * conv.height.output;
+  return std::max(grain, std::min(kMostRows, rows / (kBandsOfThread * num_threads)));
+}
+
+// Rows [begin, end) of those of all images.
+void compute_band(const Depthwise& conv, DepthwiseRow compute, size_t begin, size_t end, float* output) {
+  const size_t line = conv.width.output * conv.channels;
+  const size_t channels = channels_at_once(conv);
+  Depthwise part = conv;
+  for (part.part.begin = 0; part.part.begin < conv.channels; part.part.begin = part.part.end) {
+    part.part.end = std::min(part.part.begin + channels, conv.channels);
+    for (size_t row = begin; row < end; ++row) {
+      compute(part, row, output + (row - begin) * line);
+    }
+  }
+}
+
 void compute_rows(const Depthwise& conv, DepthwiseRow compute, const KernelArguments& arguments) {
   float* const output = arguments.output<float>(0);
   const size_t line = conv.width.output * conv.channels;
-  parallel_for(arguments.pool, conv.images * conv.height.output, rows_at_once(conv), [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row) {
-      compute(conv, row, output + row * line);
-    }
+  const size_t grain = rows_in_band(conv, pthreadpool_get_threads_count(arguments.pool));
+  parallel_for(arguments.pool, conv.images * conv.height.output, grain, [&](size_t begin, size_t end) {
+    compute_band(conv, compute, begin, end, output + begin * line);
   });
 }
 
@@ -175,7 +210,7 @@ Status DepthwiseConv::pack(const ConvParameters& p, size_t /*i*/, const void* or
   return {};
 }
 
-StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_threads*/) {
+StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t num_threads) {
   ETX_RETURN_IF_ERROR(scales_.assign(p.weight_scales, p.weight[0]));
   conv_ = depthwise_of(p);
   conv_.input_type = p.input_type;
@@ -183,6 +218,8 @@ StatusOr<size_t> DepthwiseConv::reshape(const ConvParameters& p, size_t /*num_th
   conv_.scale = scales_.scale();
   conv_.zero_point = scales_.zero_point();
   packs_weight_ = p.packs_weight;
+  const size_t line = std::max<size_t>(conv_.width.output * conv_.channels, 1) * sizeof(float);
+  tail_rows_ = std::min(rows_in_band(conv_, num_threads), std::max<size_t>(Caches::get().l2 / 2 / line, 1));
   multiplier_ = p.input[3] == 0 ? 1 : p.output[3] / p.input[3];
   const size_t repeated = multiplier_ == 1 ? 0 : p.input.numel(0, 3) * p.output[3] * sizeof(float);
   return weight_bytes() + round_up_to_alignment(repeated);
@@ -239,7 +276,7 @@ void DepthwiseConv::run(const KernelArguments& arguments) {
 }
 
 size_t DepthwiseConv::tail_bytes(size_t num_threads) const {
-  return num_threads * round_up_to_alignment(conv_.width.output * conv_.channels * sizeof(float));
+  return num_threads * round_up_to_alignment(tail_rows_ * conv_.width.output * conv_.channels * sizeof(float));
 }
 
 void DepthwiseConv::run_into(const KernelArguments& arguments, void* scratch, const Tail& tail) {
@@ -247,14 +284,13 @@ void DepthwiseConv::run_into(const KernelArguments& arguments, void* scratch, co
     return;
   }
   const Depthwise conv = prepare(arguments);
-  const size_t rows = conv.images * conv.height.output, grain = rows_at_once(conv);
+  const size_t rows = conv.images * conv.height.output;
   const size_t line = conv.width.output * conv.channels;
-  parallel_for_with_thread(arguments.pool, (rows + grain - 1) / grain, [&](size_t thread, size_t i) {
+  parallel_for_with_thread(arguments.pool, (rows + tail_rows_ - 1) / tail_rows_, [&](size_t thread, size_t i) {
     float* const output = reinterpret_cast<float*>(static_cast<char*>(scratch) + thread * tail_bytes(1));
-    for (size_t row = i * grain; row < std::min(rows, (i + 1) * grain); ++row) {
-      row_(conv, row, output);
-      tail.take(thread, row * line, line, output);
-    }
+    const size_t begin = i * tail_rows_, end = std::min(rows, begin + tail_rows_);
+    compute_band(conv, row_, begin, end, output);
+    tail.take(thread, begin * line, (end - begin) * line, output);
   });
 }
 
@@ -275,10 +311,7 @@ void DepthwiseConv::run_strip(const KernelArguments& arguments, const Strip& str
   Depthwise conv = prepare(arguments);
   conv.images = 1;
   conv.input = strip.input;
-  const size_t line = conv.width.output * conv.channels;
-  for (size_t row = strip.rows.begin; row < strip.rows.end; ++row) {
-    row_(conv, row, strip.output + (row - strip.rows.begin) * line);
-  }
+  compute_band(conv, row_, strip.rows.begin, strip.rows.end, strip.output);
 }
 
 StatusOr<size_t> RuntimeConv::reshape(const ConvParameters& p, size_t num_threads) {

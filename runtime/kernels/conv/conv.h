@@ -91,6 +91,7 @@ class DepthwiseConv {
   const DepthwiseRow row_ = choose_depthwise_row();
   Depthwise conv_;
   bool packs_weight_ = true;
+  size_t tail_rows_ = 1; // that the tail takes at once
   size_t multiplier_ = 1; // channels out of each group
 };
 

@@ -103,14 +103,9 @@ HWY_NOINLINE void convolve_run(
 
 // Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
 template <typename Image, typename Weights, size_t kCount, size_t N>
-void convolve_inner(
-    const OutputRow<typename Image::Element>& row,
-    size_t begin,
-    size_t end,
-    size_t channels_begin,
-    size_t channels_end) {
+void convolve_inner(const OutputRow<typename Image::Element>& row, size_t begin, size_t end, Depthwise::Part channels) {
   const Taps all{0, row.conv.width.kernel};
-  for (size_t channel = channels_begin; channel < channels_end; channel += N * kLanes) {
+  for (size_t channel = channels.begin; channel < channels.end; channel += N * kLanes) {
     for (size_t i = begin; i < end; i += kCount) {
       const size_t column = std::min(i, end - kCount); // the last ones overlap those before
       convolve<Image, Weights, kCount, N, false>(
@@ -121,14 +116,14 @@ void convolve_inner(
 
 // All columns, at least kMinRun, for whole vectors of channels.
 template <typename Image, typename Weights, size_t kKernel, size_t kStride>
-void convolve_columns(const OutputRow<typename Image::Element>& row, size_t channels_end) {
+void convolve_columns(const OutputRow<typename Image::Element>& row, Depthwise::Part channels) {
   const auto run = [](auto count) { return convolve_run<Image, Weights, decltype(count)::value, kKernel, kStride>; };
-  convolve_runs<kKernel, kStride>(row, run, channels_end);
+  convolve_runs<kKernel, kStride>(row, run, channels);
 }
 
 // Whether it has done so.
 template <typename Image, typename Weights>
-bool try_runs(const OutputRow<typename Image::Element>& row, size_t channels_end) {
+bool try_runs(const OutputRow<typename Image::Element>& row, Depthwise::Part channels) {
   const Depthwise::Axis& width = row.conv.width;
   if constexpr (kHasRuns && std::is_same_v<Image, Weights>) {
     if (width.output < kMinRun || !has_runs(width) || !sees_image(width)) {
@@ -138,11 +133,11 @@ bool try_runs(const OutputRow<typename Image::Element>& row, size_t channels_end
       constexpr size_t kStride = decltype(stride)::value;
       if constexpr (kStride == 1) {
         if (width.kernel == 7) {
-          return convolve_columns<Image, Weights, 7, kStride>(row, channels_end);
+          return convolve_columns<Image, Weights, 7, kStride>(row, channels);
         }
       }
-      width.kernel == 3 ? convolve_columns<Image, Weights, 3, kStride>(row, channels_end)
-                        : convolve_columns<Image, Weights, 5, kStride>(row, channels_end);
+      width.kernel == 3 ? convolve_columns<Image, Weights, 3, kStride>(row, channels)
+                        : convolve_columns<Image, Weights, 5, kStride>(row, channels);
     };
     width.stride == 1 ? run(std::integral_constant<size_t, 1>()) : run(std::integral_constant<size_t, 2>());
     return true;
@@ -156,13 +151,14 @@ void convolve_pixel(const OutputRow<typename Image::Element>& row, size_t column
   const Taps columns = taps_inside(row.conv.width, origin_of(row.conv.width, column));
   const auto* input = row.input_at(column);
   float* output = row.output + column * channels;
-  for (; channel + kEdgeVectors * kLanes <= channels; channel += kEdgeVectors * kLanes) {
+  const size_t end = row.conv.part.end;
+  for (; channel + kEdgeVectors * kLanes <= end; channel += kEdgeVectors * kLanes) {
     convolve<Image, Weights, 1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
   }
-  for (; channel + kLanes <= channels; channel += kLanes) {
+  for (; channel + kLanes <= end; channel += kLanes) {
     convolve<Image, Weights, 1, 1, false>(row.conv, input, row.taps, columns, channel, output);
   }
-  if (channel < channels) {
+  if (channel < end) {
     convolve<Image, Weights, 1, 1, true>(row.conv, input, row.taps, columns, channel, output);
   }
 }
@@ -170,7 +166,7 @@ void convolve_pixel(const OutputRow<typename Image::Element>& row, size_t column
 template <typename Image, typename Weights>
 void convolve_row(const Depthwise& conv, size_t index, float* output) {
   const Depthwise::Axis& width = conv.width;
-  const size_t channels = conv.channels;
+  const Depthwise::Part channels = conv.part;
   const OutputRow<typename Image::Element> row = output_row<typename Image::Element>(conv, index, output);
 
   // Pixels [begin, end) see whole rows of taps.
@@ -181,29 +177,29 @@ void convolve_row(const Depthwise& conv, size_t index, float* output) {
     end = std::max(begin, std::min((width.input + width.padding - reach) / width.stride + 1, width.output));
   }
   const size_t count = end - begin;
-  const size_t whole = channels / kLanes * kLanes;
-  const size_t pairs = channels / (2 * kLanes) * (2 * kLanes);
-  if (try_runs<Image, Weights>(row, whole)) {
-    for (size_t i = 0; i < width.output && whole < channels; ++i) {
+  const size_t whole = channels.end / kLanes * kLanes;
+  const size_t pairs = whole - (whole - channels.begin) % (2 * kLanes);
+  if (try_runs<Image, Weights>(row, {channels.begin, whole})) {
+    for (size_t i = 0; i < width.output && whole < channels.end; ++i) {
       convolve_pixel<Image, Weights>(row, i, whole);
     }
     return;
   }
   size_t inner_channels = whole;
   if (count >= kPixels) {
-    convolve_inner<Image, Weights, kPixels, 1>(row, begin, end, 0, whole);
+    convolve_inner<Image, Weights, kPixels, 1>(row, begin, end, {channels.begin, whole});
   } else if (kPixels > 8 && count >= 8) {
-    convolve_inner<Image, Weights, 8, 1>(row, begin, end, 0, whole);
+    convolve_inner<Image, Weights, 8, 1>(row, begin, end, {channels.begin, whole});
   } else if (count >= 4) {
-    convolve_inner<Image, Weights, 4, 2>(row, begin, end, 0, pairs);
-    convolve_inner<Image, Weights, 4, 1>(row, begin, end, pairs, whole);
+    convolve_inner<Image, Weights, 4, 2>(row, begin, end, {channels.begin, pairs});
+    convolve_inner<Image, Weights, 4, 1>(row, begin, end, {pairs, whole});
   } else {
-    inner_channels = 0;
+    inner_channels = channels.begin;
   }
   for (size_t i = 0; i < width.output; ++i) {
     const bool inside = i >= begin && i < end;
-    if (!inside || inner_channels < channels) {
-      convolve_pixel<Image, Weights>(row, i, inside ? inner_channels : 0);
+    if (!inside || inner_channels < channels.end) {
+      convolve_pixel<Image, Weights>(row, i, inside ? inner_channels : channels.begin);
     }
   }
 }

@@ -8,6 +8,8 @@
 
 namespace executorch::backends::et_xnnpack {
 
+constexpr size_t kPartChannels = 64; // whole vectors of any instruction set, and whole cache lines
+
 // A convolution of each channel by itself, NHWC, or of each group of few channels (grouped.h).
 struct Depthwise {
   struct Axis {
@@ -17,6 +19,10 @@ struct Depthwise {
 
   size_t images = 0, channels = 0;
   size_t group = 1; // channels in and out of each group
+  struct Part {
+    size_t begin, end; // multiples of kPartChannels, or the end of all
+  };
+  Part part{}; // of the channels: what is computed
   Axis height{}, width{};
   const void* input = nullptr;
   DType input_type = DType::Float32; // this, or `type` if that is Float16 or BFloat16

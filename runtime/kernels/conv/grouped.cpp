@@ -75,7 +75,7 @@ HWY_NOINLINE void convolve_groups(
 template <size_t kStride>
 void convolve_columns(const OutputRow<float>& row) {
   const auto run = [](auto count) { return convolve_groups<decltype(count)::value, kStride>; };
-  convolve_runs<kKernel, kStride>(row, run, row.conv.channels);
+  convolve_runs<kKernel, kStride>(row, run, row.conv.part);
 }
 
 // One pixel, of which some taps or all may lie in the padding.
@@ -109,7 +109,7 @@ void grouped_row(const Depthwise& conv, size_t index, float* output) {
     return;
   }
   for (size_t column = 0; column < width.output; ++column) {
-    for (size_t channel = 0; channel < conv.channels; channel += kLanes) {
+    for (size_t channel = conv.part.begin; channel < conv.part.end; channel += kLanes) {
       convolve_pixel(row, column, channel);
     }
   }

@@ -159,7 +159,7 @@ struct ColumnRun {
 
 // All columns, at least kMinRun, for whole vectors of channels. `convolve` gives the function for a number of pixels.
 template <size_t kKernel, size_t kStride, typename Element, typename Convolve>
-void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, size_t channels_end) {
+void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, Depthwise::Part channels) {
   const ColumnRun<Element> runs[] = {
       {kPixels, convolve(std::integral_constant<size_t, kPixels>())},
       {8, convolve(std::integral_constant<size_t, 8>())},
@@ -179,7 +179,7 @@ void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, size
     seen.kernel = (run->count - 1) * kStride + kKernel;
     const Taps inside = taps_inside(seen, origin_of(row.conv.width, column));
     float* const output = row.output + column * row.conv.channels;
-    for (size_t channel = 0; channel < channels_end; channel += kLanes) {
+    for (size_t channel = channels.begin; channel < channels.end; channel += kLanes) {
       run->convolve(row.conv, row.input_at(column), row.taps, inside, channel, output);
     }
     begin = column + run->count;

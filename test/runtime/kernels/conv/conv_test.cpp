@@ -2,11 +2,13 @@
 #include <runtime/kernels/conv/bfloat16_conv.h>
 #include <runtime/kernels/conv/conv.h>
 
+#include <runtime/base/caches.h>
 #include <runtime/kernels/conv/packed_conv.h>
 #include <runtime/kernels/conv/window_conv.h>
 #include <runtime/kernels/simd/reduced_float.h>
 
 #include "conv_test.h"
+#include "into_tail.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -175,6 +177,46 @@ TEST(DepthwiseConv, Runs) {
       }
     }
   }
+}
+
+// What the windows of a row see is more than a share of the cache: the last block is not whole.
+TEST(DepthwiseConv, BlocksOfChannels) {
+  constexpr size_t kHeight = 9, kWidth = 15, kKernel = 7;
+  const size_t channels = Caches::get().l2 / (kKernel * kWidth * sizeof(float)) / 2 + 5;
+  const Shape x_shape{2, kHeight, kWidth, channels}, w_shape{channels, kKernel, kKernel, 1};
+  const Options o = options(1, 3, 1, channels);
+  const Tolerance tolerance = conv_tolerance(w_shape);
+  ConvParameters p = conv_parameters(x_shape, w_shape, o);
+  const Tensor x = random_floats(x_shape), w = random_floats(w_shape), bias = random_floats({channels});
+  const Tensor y = reference(x, w, bias, o, p.output);
+  check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
+  check_kernel(plain_case<IntoTail<DepthwiseConv, ConvParameters>>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
+
+  p.input_type = DType::BFloat16;
+  p.precision = {DType::BFloat16, /*rounds_x=*/true};
+  const Tensor narrow_y = reference(rounded(x, p.input_type), rounded(w, p.input_type), bias, o, p.output);
+  const Tensor narrow_x = narrowed(x, p.input_type), narrow_w = rounded(w, p.input_type);
+  check_kernel(
+      plain_case<DepthwiseConv>(p, {narrow_x, narrow_w, bias}, {y.type}, {1}), narrow_y, tolerance, Isas::WithBFloat16);
+}
+
+TEST(GroupedConv, BlocksOfChannels) {
+  constexpr size_t kGroup = 4, kWidth = 20;
+  const size_t channels = Caches::get().l2 / (3 * kWidth * sizeof(float)) / 2 / kGroup * kGroup;
+  const Shape x_shape{1, 5, kWidth, channels}, w_shape{channels, 3, 3, kGroup};
+  const Options o = options(1, 1, 1, channels / kGroup);
+  const ConvParameters p = conv_parameters(x_shape, w_shape, o);
+  const Tensor x = random_floats(x_shape), w = random_floats(w_shape), bias = random_floats({channels});
+  const Tensor y = reference(x, w, bias, o, p.output);
+  for_each_isa([&] {
+    if (!GroupedConv::has(p)) {
+      return;
+    }
+    for (const size_t threads : {0, 3}) {
+      const Tensor found = run_kernel(plain_case<GroupedConv>(p, {x, w, bias}, {y.type}, {1}), threads);
+      EXPECT_TRUE(matches(found, y, conv_tolerance(w_shape)));
+    }
+  });
 }
 
 TEST(GroupedConv, Runs) {

@@ -2,11 +2,9 @@
 #include <runtime/kernels/conv/winograd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 
-#include <runtime/base/memory.h>
-
+#include "into_tail.h"
 #include "kernels/common/kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -71,47 +69,6 @@ std::vector<T> sums_of_products(const Layer& layer) {
   return y;
 }
 
-// Has a Tail copy the output to where it belongs.
-class WinogradConvIntoTail : public WinogradConv {
- public:
-  size_t reshape(const WinogradParameters& parameters, size_t num_threads) {
-    elements_ = parameters.output.numel();
-    line_ = parameters.output[3];
-    scratch_ = round_up_to_alignment(WinogradConv::reshape(parameters, num_threads));
-    return scratch_ + tail_bytes(num_threads);
-  }
-  void run(const KernelArguments& arguments) {
-    float* const y = arguments.output<float>(0);
-    KernelArguments without_output = arguments;
-    without_output.outputs = {};
-    const Copy tail(y, line_);
-    run_into(without_output, static_cast<char*>(arguments.scratch) + scratch_, tail);
-    EXPECT_EQ(tail.taken(), elements_);
-  }
-
- private:
-  class Copy final : public Tail {
-   public:
-    Copy(float* to, size_t line) : to_(to), line_(line) {}
-    void take(size_t /*thread*/, size_t first, size_t count, const float* elements) const override {
-      EXPECT_EQ(first % line_, 0u);
-      EXPECT_EQ(count % line_, 0u);
-      std::copy_n(elements, count, to_ + first);
-      taken_ += count;
-    }
-    size_t taken() const {
-      return taken_;
-    }
-
-   private:
-    float* to_;
-    size_t line_;
-    mutable std::atomic<size_t> taken_{0};
-  };
-
-  size_t elements_ = 0, line_ = 0, scratch_ = 0;
-};
-
 template <typename Conv = WinogradConv>
 PlainCase case_of(const Layer& layer) {
   return plain_case<Conv>(
@@ -131,7 +88,7 @@ void check(Layer layer, std::optional<Tolerance> wanted = std::nullopt) {
     SCOPED_TRACE(layer.parameters.input.to_string() + ", tiles of " + std::to_string(tile));
     layer.parameters.tile = tile;
     check_kernel(case_of(layer), expected, tolerance);
-    check_kernel(case_of<WinogradConvIntoTail>(layer), expected, tolerance);
+    check_kernel(case_of<IntoTail<WinogradConv, WinogradParameters>>(layer), expected, tolerance);
   }
 }
 
