@@ -298,8 +298,33 @@ Choice choose_winograd() {
       .reading({0}, {DType::BFloat16});
 }
 
+constexpr const char* kCol2Im =
+    "It multiplies each pixel by the weights of all taps at once; columns of so few channels would leave vectors mostly empty.";
+
+// Whether the columns of all taps fill vectors that those of so few channels would not. `most_channels`: up to which that is
+// faster than what else there is.
+template <typename Attributes>
+bool pays_by_col2im(
+    const NodeContext& node,
+    const ConvParameters& p,
+    const Cpu& cpu,
+    const ChoiceOptions& options,
+    size_t most_channels) {
+  constexpr size_t kMinDepth = 16, kMinLanes = 8;
+  const Shape& weight = p.weight;
+  return weight[0] <= most_channels && weight[3] >= kMinDepth && weight[1] * weight[2] > 1 && Col2ImConv::has(p) &&
+      winograd_lanes() >= kMinLanes && is_float32(node) && !options.float16 && !is_in_bfloat16(node, cpu, options) &&
+      !has_low_precision_weight<Attributes>(node) && fits_packed<Attributes>(node);
+}
+
 Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
-  switch (winograd_tile(node, cpu, options)) {
+  constexpr size_t kMostChannels = 12, kMostChannelsForWinograd = 4;
+  const size_t tile = winograd_tile(node, cpu, options);
+  if (pays_by_col2im<schema::Conv2d>(
+          node, conv2d_parameters(node), cpu, options, tile == 0 ? kMostChannels : kMostChannelsForWinograd)) {
+    return Choice::kernel(make_col2im_conv2d, kCol2Im);
+  }
+  switch (tile) {
     case 2:
       return choose_winograd<2>();
     case 4:
@@ -357,6 +382,13 @@ bool has_wide_phases(const NodeContext& node) {
 }
 
 Choice choose_conv_transpose2d(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
+  constexpr size_t kMostChannels = 16;
+  const ConvParameters parameters = conv_transpose2d_parameters(node);
+  const bool is_pixel = parameters.input.numel(0, 3) == 1; // which all taps see
+  if (pays_by_col2im<schema::ConvTranspose2d>(
+          node, parameters, cpu, options, is_pixel ? parameters.weight[0] : kMostChannels)) {
+    return Choice::kernel(make_col2im_conv_transpose2d, kCol2Im);
+  }
   Choice choice = choose_conv<schema::ConvTranspose2d>(
       node,
       cpu,

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/kernels/conv/bfloat16_conv.h"
+#include "runtime/kernels/conv/col2im_conv.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/conv/int8_block_conv.h"
 #include "runtime/kernels/conv/int8_depthwise.h"
@@ -44,6 +45,10 @@ inline constexpr auto make_packed_conv_transpose2d = make_kernel_of<PackedConv, 
 
 // REQUIRES: WindowConv::has() the parameters; the weight is a constant
 inline constexpr auto make_window_conv2d = make_kernel_of<WindowConv, conv2d_parameters>;
+
+// REQUIRES: Col2ImConv::has() the parameters; the weight is a constant
+inline constexpr auto make_col2im_conv2d = make_kernel_of<Col2ImConv, conv2d_parameters>;
+inline constexpr auto make_col2im_conv_transpose2d = make_kernel_of<Col2ImConv, conv_transpose2d_parameters>;
 
 // REQUIRES: GroupedConv::has() the parameters
 inline constexpr auto make_grouped_conv2d = make_kernel_of<GroupedConv, conv2d_parameters>;

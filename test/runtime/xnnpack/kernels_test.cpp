@@ -80,8 +80,8 @@ GraphDef float_convs() {
   const uint32_t each = g.constant({19, 3, 3, 1}, some_numbers(19 * 9));
   x = g.node(conv2d(kOne, {2, 2, 2, 2}, {2, 2}, 19), {x, each}, images.dims(19));
   g.output(x);
-  const uint32_t up = g.constant({5, 3, 3, 19}, some_numbers(5 * 9 * 19));
-  g.output(g.node(conv_transpose2d(kOne, kBorder), {x, up}, images.dims(5)));
+  const uint32_t up = g.constant({17, 3, 3, 19}, some_numbers(17 * 9 * 19));
+  g.output(g.node(conv_transpose2d(kOne, kBorder), {x, up}, images.dims(17)));
   const uint32_t grouped = g.constant({8, 3, 3, 2}, some_numbers(8 * 9 * 2));
   g.output(g.node(conv2d(kOne, kBorder, kOne, 2), {images.x, grouped}, images.dims(8)));
   return g;

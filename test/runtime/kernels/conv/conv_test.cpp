@@ -3,6 +3,7 @@
 #include <runtime/kernels/conv/conv.h>
 
 #include <runtime/base/caches.h>
+#include <runtime/kernels/conv/col2im_conv.h>
 #include <runtime/kernels/conv/packed_conv.h>
 #include <runtime/kernels/conv/window_conv.h>
 #include <runtime/kernels/simd/reduced_float.h>
@@ -39,6 +40,9 @@ void check(const Shape& x_shape, const Shape& w_shape, const Options& o = {}) {
   p.by_tap = p.precision.in_blocks = false;
   if (WindowConv::has(p)) {
     check_kernel(plain_case<WindowConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
+  }
+  if (Col2ImConv::has(p)) {
+    check_kernel(plain_case<Col2ImConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);
   }
   if (depthwise || multiplied) {
     check_kernel(plain_case<DepthwiseConv>(p, {x, w, bias}, {y.type}, {1}), y, tolerance);

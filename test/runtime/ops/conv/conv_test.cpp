@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <runtime/kernels/conv/depthwise.h>
+#include <runtime/kernels/conv/winograd_parts.h>
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -315,6 +316,38 @@ TEST(Conv2d, ReadsWindowsOfFewChannelsWhereTheyLie) {
   EXPECT_FALSE(reads(conv(dilation(2, 2), {image, weight({64, 7, 7, 3})})));
   EXPECT_FALSE(reads(conv({}, {tensor({1, 28, 28, 16}), weight({64, 7, 7, 16})})));
   EXPECT_FALSE(reads(conv({}, {image, tensor({64, 7, 7, 3})})));
+}
+
+bool pays_by_col2im(const OpCase& op, size_t winograd_tile = 0, bool float16 = false) {
+  return reason(op, winograd_tile, float16).find("weights of all taps") != std::string::npos;
+}
+
+TEST(Conv2d, MultipliesAllTapsAtOnceWhereChannelsOutAreFew) {
+  const bool has = winograd_lanes() >= 8;
+  const Operand image = tensor({1, 64, 64, 32});
+  const ConvAttributes same = padding(1, 1, 1, 1);
+  EXPECT_EQ(pays_by_col2im(conv(same, {image, weight({3, 9, 9, 32}), weight({3})}), 4), has);
+  EXPECT_EQ(pays_by_col2im(conv(same, {image, weight({12, 5, 5, 32})}), 4), has);
+  EXPECT_EQ(pays_by_col2im(conv(same, {image, weight({3, 3, 3, 32})}), 4), has);
+  EXPECT_EQ(pays_by_col2im(conv(same, {image, weight({8, 3, 3, 32})})), has);
+  EXPECT_FALSE(pays_by_col2im(conv(same, {image, weight({8, 3, 3, 32})}), 4)) << "Winograd";
+  EXPECT_FALSE(pays_by_col2im(conv(same, {image, weight({16, 5, 5, 32})}))) << "many channels";
+  EXPECT_FALSE(pays_by_col2im(conv(same, {tensor({1, 64, 64, 8}), weight({3, 5, 5, 8})}))) << "shallow";
+  EXPECT_FALSE(pays_by_col2im(conv({}, {image, weight({3, 1, 1, 32})}))) << "one tap";
+  EXPECT_FALSE(pays_by_col2im(conv(stride(2, 2), {image, weight({3, 5, 5, 32})})));
+  EXPECT_FALSE(pays_by_col2im(conv(dilation(2, 2), {image, weight({3, 5, 5, 32})})));
+  EXPECT_FALSE(pays_by_col2im(conv(same, {image, tensor({3, 5, 5, 32})})));
+  EXPECT_FALSE(pays_by_col2im(conv(same, {image, weight({3, 5, 5, 32})}), 0, /*float16=*/true));
+}
+
+TEST(ConvTranspose2d, MultipliesAllTapsAtOnceWhereChannelsOutAreFewOrSeeOnePixel) {
+  const bool has = winograd_lanes() >= 8;
+  const Operand image = tensor({1, 32, 32, 64});
+  EXPECT_EQ(pays_by_col2im(transposed(stride(2, 2), {image, weight({3, 4, 4, 64}), weight({3})})), has);
+  EXPECT_EQ(pays_by_col2im(transposed(stride(2, 2), {image, weight({16, 2, 2, 64})})), has);
+  EXPECT_FALSE(pays_by_col2im(transposed(stride(2, 2), {image, weight({32, 2, 2, 64})})));
+  EXPECT_EQ(pays_by_col2im(transposed({}, {tensor({1, 1, 1, 100}), weight({512, 4, 4, 100})})), has);
+  EXPECT_FALSE(pays_by_col2im(transposed({}, {tensor({2, 1, 1, 100}), weight({512, 4, 4, 100})})));
 }
 
 bool in_xnnpack(const OpCase& op, bool float16) {
