@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "runtime/kernels/simd/isa.h"
 
@@ -221,6 +222,14 @@ void deinterleave(const CopyPiece& piece, const char* from_bytes, char* to_bytes
   }
 }
 
+template <typename Unit>
+void copy_indexed(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
+  const size_t count = piece.rows.size * piece.columns.size;
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(to_bytes + i * sizeof(Unit), from_bytes + size_t{piece.indices[i]} * sizeof(Unit), sizeof(Unit));
+  }
+}
+
 // Null unless one side has 2 to 4 units that all rows or columns have without gaps, and units are aligned.
 template <typename Unit>
 CopyFunction choose_interleaving(const CopyPiece& piece, size_t element_size) {
@@ -273,6 +282,18 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
 
 // The function for pieces with these strides, and at most these sizes.
 CopyFunction choose_copy(const CopyPiece& piece, bool transposes, size_t element_size) {
+  if (piece.indices != nullptr) {
+    switch (piece.unit) {
+      case 1:
+        return copy_indexed<uint8_t>;
+      case 2:
+        return copy_indexed<uint16_t>;
+      case 4:
+        return copy_indexed<uint32_t>;
+      default:
+        return copy_indexed<uint64_t>;
+    }
+  }
   if (transposes) {
     return choose_transposition(piece, element_size);
   }
@@ -319,6 +340,19 @@ namespace {
 
 constexpr size_t kGrain = 32768; // bytes
 
+// Whether pieces have so few units that going from one to the next takes longer, or are transposed in vectors that stay mostly
+// empty.
+bool is_small(const CopyPiece& piece, bool transposes) {
+  constexpr size_t kFewUnits = 64, kThin = 5, kMostInterleaved = 4;
+  const CopyAxis &rows = piece.rows, &columns = piece.columns;
+  if (rows.size * columns.size < kFewUnits) {
+    return true;
+  }
+  const bool interleaves = (columns.size <= kMostInterleaved && rows.to == columns.size * piece.unit) ||
+      (rows.size <= kMostInterleaved && columns.from == rows.size * piece.unit);
+  return transposes && std::min(rows.size, columns.size) < kThin && !interleaves;
+}
+
 } // namespace
 
 Strides dense_strides(const Shape& shape) {
@@ -357,6 +391,7 @@ StridedCopy::StridedCopy(const CopyBox& box, size_t element_size)
     return;
   }
 
+  const std::vector<CopyAxis> axes = outer_;
   piece_.columns = outer_.back();
   outer_.pop_back();
   const size_t unit = piece_.unit;
@@ -372,6 +407,9 @@ StridedCopy::StridedCopy(const CopyBox& box, size_t element_size)
     piece_.rows = outer_.back();
     outer_.pop_back();
   }
+  if (is_small(piece_, transposes) && index_units(axes)) {
+    return;
+  }
   function_ = ETX_DISPATCH(choose_copy)(piece_, transposes, element_size);
 
   // Tiles of about kGrain bytes, of whole cache lines and far from flat where both axes of
@@ -383,6 +421,47 @@ StridedCopy::StridedCopy(const CopyBox& box, size_t element_size)
   if (tile_columns_ == piece_.columns.size) {
     tile_rows_ = std::min(piece_.rows.size, transposes ? up(units / tile_columns_) : units / tile_columns_ + 1);
   }
+}
+
+// Makes pieces of as many inner axes as the target has without gaps, if these are many units; whether it has.
+bool StridedCopy::index_units(const std::vector<CopyAxis>& axes) {
+  constexpr size_t kMostIndices = 2048, kLeastIndices = 128, kMostBytes = 8;
+  const size_t unit = piece_.unit;
+  if (unit > kMostBytes || (unit & (unit - 1)) != 0) {
+    return false;
+  }
+  // Axes from `first` on are in a piece, of the outermost one as many positions as fit.
+  size_t first = axes.size(), inner = 1, count = 1;
+  while (first > 0 && axes[first - 1].to == inner * count * unit && inner * count < kMostIndices) {
+    inner *= count;
+    count = axes[--first].size;
+  }
+  if (first == axes.size() || inner * count < kLeastIndices || inner > kMostIndices) {
+    return false;
+  }
+  const size_t rows = std::min(count, kMostIndices / inner);
+  std::vector<uint32_t> indices{0};
+  for (size_t axis = axes.size(); axis-- > first;) {
+    const CopyAxis& next = axes[axis];
+    const size_t before = indices.size(), times = axis == first ? rows : next.size;
+    if (next.from % unit != 0 || next.from / unit * times + indices.back() > UINT32_MAX) {
+      return false;
+    }
+    for (size_t i = 1; i < times; ++i) {
+      for (size_t j = 0; j < before; ++j) {
+        indices.push_back(indices[j] + static_cast<uint32_t>(i * (next.from / unit)));
+      }
+    }
+  }
+  outer_.assign(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(first));
+  indices_ = std::move(indices);
+  piece_ = {axes[first], {inner, 0, unit}, unit};
+  CopyPiece piece = piece_;
+  piece.indices = indices_.data();
+  function_ = ETX_DISPATCH(choose_copy)(piece, /*transposes=*/false, unit);
+  tile_rows_ = rows;
+  tile_columns_ = inner;
+  return true;
 }
 
 void StridedCopy::run(const void* from_begin, void* to_begin, pthreadpool_t pool) const {
@@ -419,6 +498,7 @@ void StridedCopy::run(const void* from_begin, void* to_begin, pthreadpool_t pool
         rest /= axis->size;
       }
       CopyPiece piece = piece_;
+      piece.indices = indices_.empty() ? nullptr : indices_.data();
       piece.rows.size = std::min(tile_rows_, piece_.rows.size - row);
       piece.columns.size = std::min(tile_columns_, piece_.columns.size - column);
       function_(piece, source, target);

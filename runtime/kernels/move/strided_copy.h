@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "runtime/base/dtype.h"
@@ -31,6 +32,7 @@ struct CopyAxis {
 struct CopyPiece {
   CopyAxis rows, columns;
   size_t unit;
+  const uint32_t* indices = nullptr; // of the source's units for those of the target, which has no gaps
 };
 using CopyFunction = void (*)(const CopyPiece& piece, const char* from, char* to);
 
@@ -42,12 +44,15 @@ class StridedCopy {
   void run(const void* from, void* to, pthreadpool_t pool) const;
 
  private:
+  bool index_units(const std::vector<CopyAxis>& axes);
+
   size_t from_offset_, to_offset_; // bytes
   size_t bytes_;
   // Outer axes, then the piece, worked on in tiles.
   std::vector<CopyAxis> outer_;
   CopyPiece piece_{};
   size_t tile_rows_ = 1, tile_columns_ = 1;
+  std::vector<uint32_t> indices_; // of a piece of many axes, where one of two would be small
   CopyFunction function_ = nullptr; // null: the whole box is one unit
 };
 

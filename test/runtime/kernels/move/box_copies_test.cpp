@@ -49,27 +49,47 @@ TEST(BoxCopies, Copied) {
   }
 }
 
+void check_transposed(DType dtype, const Shape& shape, const std::vector<size_t>& perm) {
+  Shape transposed_shape;
+  for (const size_t axis : perm) {
+    transposed_shape.append(shape[axis]);
+  }
+  const Tensor x = iota(dtype, shape);
+  Tensor y(dtype, transposed_shape);
+  for_each_element(transposed_shape, [&](size_t i, const std::array<size_t, kMaxRank>& at) {
+    std::array<size_t, kMaxRank> from{};
+    for (size_t axis = 0; axis < perm.size(); ++axis) {
+      from[perm[axis]] = at[axis];
+    }
+    copy_element(x, offset_of(shape, from), y, i);
+  });
+  check(transposed(shape, {perm.data(), perm.size()}, element_size(dtype)), {x}, y);
+}
+
 TEST(BoxCopies, Transposed) {
   for (const DType dtype : kDTypes) {
     for (const Shape& shape : {Shape{3, 5, 2, 18}, Shape{2, 17, 3, 4}, Shape{1, 57, 31, 3}}) {
       std::vector<size_t> perm{0, 1, 2, 3};
       do {
-        Shape transposed_shape;
-        for (const size_t axis : perm) {
-          transposed_shape.append(shape[axis]);
-        }
-        const Tensor x = iota(dtype, shape);
-        Tensor y(dtype, transposed_shape);
-        for_each_element(transposed_shape, [&](size_t i, const std::array<size_t, kMaxRank>& at) {
-          std::array<size_t, kMaxRank> from{};
-          for (size_t axis = 0; axis < perm.size(); ++axis) {
-            from[perm[axis]] = at[axis];
-          }
-          copy_element(x, offset_of(shape, from), y, i);
-        });
-        check(transposed(shape, {perm.data(), perm.size()}, element_size(dtype)), {x}, y);
+        check_transposed(dtype, shape, perm);
       } while (std::next_permutation(perm.begin(), perm.end()));
     }
+  }
+}
+
+// Of pixel_shuffle and pixel_unshuffle in channels_last: pieces of two axes are small.
+TEST(BoxCopies, PixelsShuffled) {
+  for (const DType dtype : kDTypes) {
+    for (const size_t channels : {1u, 3u, 16u, 70u}) {
+      for (const size_t factor : {2u, 3u, 5u}) {
+        check_transposed(
+            dtype, {3, 401, channels, factor, factor}, {0, 3, 1, 4, 2}); // of rows that are longer than a piece
+        check_transposed(dtype, {5, factor, 7, factor, channels}, {0, 2, 4, 1, 3});
+      }
+    }
+    check_transposed(dtype, {4, 3, 6000}, {1, 0, 2});
+    check_transposed(dtype, {4, 6000, 3}, {1, 2, 0});
+    check_transposed(dtype, {2, 3, 2, 3, 2, 3, 2, 9}, {7, 0, 6, 1, 5, 2, 4, 3});
   }
 }
 
