@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include <hwy/contrib/math/math-inl.h>
+
 #include "float_function-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -107,9 +109,9 @@ ETX_BINARY(PowerOfMinusHalf) {
 }
 
 // Vectors that round a double to float as the CPU does: Highway's plain loops make the largest float of what is too large.
-#define ETX_POWER_IN_DOUBLES (HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128)
+#define ETX_HAS_DOUBLES (HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128)
 
-#if ETX_POWER_IN_DOUBLES
+#if ETX_HAS_DOUBLES
 using DoubleVector = hn::Vec<hn::Repartition<double, Floats>>;
 
 // Within 5e-12 of the result. REQUIRES: x is positive, finite and normal
@@ -174,6 +176,27 @@ ETX_BINARY(Power) {
       power(hn::PromoteUpperTo(doubles, a), hn::PromoteUpperTo(doubles, b)),
       power(hn::PromoteLowerTo(doubles, a), hn::PromoteLowerTo(doubles, b)));
 }
+// In double, where no quotient of floats overflows. What a number gives does not depend on its neighbours.
+ETX_BINARY(Atan2) {
+  using Doubles = hn::Repartition<double, Floats>;
+  const Doubles doubles;
+  const auto angle = [&](hn::Vec<Doubles> y, hn::Vec<Doubles> x) HWY_ATTR {
+    constexpr double kPi = 3.14159265358979323846;
+    const auto turn = hn::IfThenElseZero(hn::Lt(x, hn::Zero(doubles)), hn::Set(doubles, kPi));
+    const auto result = hn::Add(hn::Atan(doubles, hn::Div(y, x)), hn::CopySign(turn, y));
+    return hn::DemoteTo(hn::Half<Floats>(), result);
+  };
+  const Vector result = hn::Combine(
+      kFloats,
+      angle(hn::PromoteUpperTo(doubles, a), hn::PromoteUpperTo(doubles, b)),
+      angle(hn::PromoteLowerTo(doubles, a), hn::PromoteLowerTo(doubles, b)));
+  const auto are_zeros = hn::And(hn::Eq(a, hn::Zero(kFloats)), hn::Eq(b, hn::Zero(kFloats)));
+  const auto has_quotient = hn::AndNot(are_zeros, hn::And(hn::IsFinite(a), hn::IsFinite(b)));
+  if (HWY_UNLIKELY(!hn::AllTrue(kFloats, has_quotient))) {
+    return hn::IfThenElse(has_quotient, hn::CopySign(result, a), by_scalars<std::atan2>(a, b));
+  }
+  return hn::CopySign(result, a);
+}
 #endif
 
 void power_loop(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t count, float low, float high) {
@@ -195,7 +218,7 @@ void power_loop(const BinaryOperand& a, const BinaryOperand& b, float* y, size_t
       return binary_loop<PowerOfMinusHalf>(a, b, y, count, low, high);
     }
   }
-#if ETX_POWER_IN_DOUBLES
+#if ETX_HAS_DOUBLES
   binary_loop<Power>(a, b, y, count, low, high);
 #else
   scalar_loop<std::pow>(a, b, y, count, low, high);
@@ -270,7 +293,11 @@ BinaryLoop choose_binary(BinaryFunction function) {
     case BinaryFunction::SquaredDifference:
       return binary_loop<SquaredDifference>;
     case BinaryFunction::Atan2:
+#if ETX_HAS_DOUBLES
+      return binary_loop<Atan2>;
+#else
       return scalar_loop<std::atan2>;
+#endif
     case BinaryFunction::Copysign:
       return binary_loop<Copysign>;
 #if HWY_NATIVE_FMA

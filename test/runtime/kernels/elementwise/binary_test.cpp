@@ -178,6 +178,22 @@ TEST(BinaryRow, RestsAreExact) {
   }
 }
 
+TEST(BinaryRow, AnglesOfAnySize) {
+  constexpr float kSizes[] = {1e-40f, 1e-20f, 1e-3f, 1, 50, 1e20f, 3e38f};
+  for (const float y : kSizes) {
+    for (const float x : kSizes) {
+      const Tensor a = random_floats({4001}, -y, y), b = random_floats({4001}, -x, x);
+      check_binary(BinaryFunction::Atan2, a, b, {2e-45f, 1.2e-7f});
+    }
+  }
+  std::vector<float> silent(999, 0.0f); // zeros of both among other numbers
+  silent[3] = -1;
+  silent[77] = 2;
+  check_binary(BinaryFunction::Atan2, floats({999}, silent), random_floats({999}), {0, 1.2e-7f});
+  check_binary(BinaryFunction::Atan2, random_floats({999}), floats({999}, silent), {0, 1.2e-7f});
+  check_binary(BinaryFunction::Atan2, floats({999}, silent), floats({999}, silent), {0, 1.2e-7f});
+}
+
 TEST(BinaryRow, PowersOfAnySize) {
   check_binary(BinaryFunction::Pow, random_floats({40001}, 0, 3), random_floats({40001}, -50, 50), {1e-37f, 1.2e-7f});
   check_binary(
