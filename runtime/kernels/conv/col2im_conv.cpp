@@ -22,15 +22,15 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-// Floats of `runs` runs, as many of each and as far from each other, none of which overlap in `to`.
+// `count` runs of floats, equally long and equally far from each other, none of which overlap in `to`.
 struct Runs {
   const float* from;
   float* to;
   size_t count, from_stride, to_stride;
 };
 
-// Adds kVectors vectors of `tag` at the beginning of each run to `to`, and leaves what follows. Vectors are whole: stores of
-// a part would delay loads of their neighbours.
+// Adds kVectors vectors of `tag` from the beginning of each run, and makes the rest of the runs. Vectors are whole: masked
+// stores would delay loads of their neighbours.
 template <size_t kVectors, typename Tag>
 HWY_INLINE void add_begin(Tag tag, Runs& runs) {
   const float* HWY_RESTRICT from = runs.from;
@@ -196,8 +196,8 @@ Col2ImConv::Axis Col2ImConv::axis_of(const ConvParameters& p, size_t i) {
 }
 
 size_t Col2ImConv::reshape(const ConvParameters& p, size_t num_threads) {
-  constexpr size_t kRowsOfSharedRow =
-      8; // at least so many rows of the image for each one that the next part multiplies, too
+  // At least so many rows of the image in a part for each row that the next part multiplies as well.
+  constexpr size_t kRowsOfSharedRow = 8;
   constexpr size_t kPartsOfThread = 4;
   constexpr size_t kPixelStep = 48; // whole tiles of any instruction set
   parameters_ = p;

@@ -181,8 +181,8 @@ ETX_BINARY(Atan2) {
   using Doubles = hn::Repartition<double, Floats>;
   const Doubles doubles;
   const auto angle = [&](hn::Vec<Doubles> y, hn::Vec<Doubles> x) HWY_ATTR {
-    constexpr double kPi = 3.14159265358979323846;
-    const auto turn = hn::IfThenElseZero(hn::Lt(x, hn::Zero(doubles)), hn::Set(doubles, kPi));
+    constexpr double kHalfTurn = double{kPi[0]} + double{kPi[1]} + double{kPi[2]};
+    const auto turn = hn::IfThenElseZero(hn::Lt(x, hn::Zero(doubles)), hn::Set(doubles, kHalfTurn));
     const auto result = hn::Add(hn::Atan(doubles, hn::Div(y, x)), hn::CopySign(turn, y));
     return hn::DemoteTo(hn::Half<Floats>(), result);
   };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "copy_piece.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/shape.h"
 #include "runtime/kernels/common/arguments.h"
@@ -23,18 +24,6 @@ struct CopyBox {
   Strides from{}, to{};
   size_t from_offset = 0, to_offset = 0;
 };
-
-struct CopyAxis {
-  size_t size, from, to; // strides in bytes
-};
-
-// Two axes of units to copy; a unit is as many neighbouring bytes on both sides.
-struct CopyPiece {
-  CopyAxis rows, columns;
-  size_t unit;
-  const uint32_t* indices = nullptr; // of the source's units for those of the target, which has no gaps
-};
-using CopyFunction = void (*)(const CopyPiece& piece, const char* from, char* to);
 
 // A way to copy a box fast: neighbouring axes merged, runs of neighbours moved as one unit.
 class StridedCopy {
