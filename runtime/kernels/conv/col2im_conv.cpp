@@ -90,8 +90,6 @@ namespace {
 HWY_EXPORT(add_runs);
 HWY_EXPORT(limit_floats);
 
-constexpr LowPrecision kPanels{DType::Float32, /*rounds_x=*/false, /*fixed_point=*/false, /*in_blocks=*/true};
-
 int64_t floor_divide(int64_t number, int64_t divisor) {
   return number / divisor - (number % divisor < 0 ? 1 : 0);
 }
@@ -158,12 +156,13 @@ bool Col2ImConv::has(const ConvParameters& p) {
 
 std::optional<std::string> Col2ImConv::packed_layout(const ConvParameters& p, size_t i) {
   return i == 1
-      ? std::optional(low_precision_layout(kPanels) + (p.transposed ? " of taps" : " of taps from the last on"))
+      ? std::optional(
+            low_precision_layout(kFloat32InBlocks) + (p.transposed ? " of taps" : " of taps from the last on"))
       : std::nullopt;
 }
 
 size_t Col2ImConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
-  return low_precision_panels_bytes(kPanels, p.weight.numel(0, 3), p.weight[3]);
+  return low_precision_panels_bytes(kFloat32InBlocks, p.weight.numel(0, 3), p.weight[3]);
 }
 
 Status Col2ImConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
@@ -178,7 +177,7 @@ Status Col2ImConv::pack(const ConvParameters& p, size_t /*i*/, const void* origi
       std::copy_n(from, channels, by_tap.data() + (tap * p.weight[0] + output) * channels);
     }
   }
-  pack_low_precision(kPanels, by_tap.data(), taps * p.weight[0], channels, {kOneRun, 1}, channels, packed);
+  pack_low_precision(kFloat32InBlocks, by_tap.data(), taps * p.weight[0], channels, {kOneRun, 1}, channels, packed);
   return {};
 }
 
@@ -238,7 +237,7 @@ void Col2ImConv::compute(const KernelArguments& arguments, size_t image, Rows& r
     return;
   }
   LowPrecisionProduct product;
-  product.precision = kPanels;
+  product.precision = kFloat32InBlocks;
   product.panels = arguments.input<void>(1);
   product.y = products;
   product.y_stride = product.columns = columns_;

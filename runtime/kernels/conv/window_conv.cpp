@@ -14,8 +14,6 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-constexpr LowPrecision kPanels{DType::Float32, /*rounds_x=*/false, /*fixed_point=*/false, /*in_blocks=*/true};
-
 SeenPixels seen_rows(const ConvParameters& p, size_t row, size_t rows) {
   return {row, rows, p.weight[1], p.height, p.input[1]};
 }
@@ -39,17 +37,17 @@ bool WindowConv::is_fast() {
 }
 
 std::optional<std::string> WindowConv::packed_layout(const ConvParameters& /*p*/, size_t i) {
-  return i == 1 ? std::optional(low_precision_layout(kPanels)) : std::nullopt;
+  return i == 1 ? std::optional(low_precision_layout(kFloat32InBlocks)) : std::nullopt;
 }
 
 size_t WindowConv::packed_bytes(const ConvParameters& p, size_t /*i*/) {
-  return low_precision_panels_bytes(kPanels, p.weight[0], p.weight.numel(1, 4));
+  return low_precision_panels_bytes(kFloat32InBlocks, p.weight[0], p.weight.numel(1, 4));
 }
 
 Status WindowConv::pack(const ConvParameters& p, size_t /*i*/, const void* original, void* packed) {
   constexpr size_t kWholeWindow[] = {0};
   const size_t depth = p.weight.numel(1, 4);
-  pack_low_precision(kPanels, original, p.weight[0], depth, {kWholeWindow, 1}, depth, packed);
+  pack_low_precision(kFloat32InBlocks, original, p.weight[0], depth, {kWholeWindow, 1}, depth, packed);
   return {};
 }
 
@@ -77,7 +75,7 @@ void WindowConv::run(const KernelArguments& arguments) {
   const size_t line = columns.count * p.input[3];
   const auto copy = [](const float* from, size_t count, float* to) { std::copy_n(from, count, to); };
   LowPrecisionProduct common;
-  common.precision = kPanels;
+  common.precision = kFloat32InBlocks;
   common.panels = arguments.input<void>(1);
   common.bias = arguments.input<float>(2);
   common.x_stride = p.width.stride * p.input[3];

@@ -159,43 +159,39 @@ HWY_INLINE DoubleVector exp2_of(DoubleVector x) {
   return hn::MulAdd(hn::Mul(r, p), scale, scale);
 }
 
+// function(a, b) of vectors of double.
+template <typename Function>
+HWY_INLINE Vector in_doubles(Vector a, Vector b, const Function& function) {
+  const hn::Repartition<double, Floats> f;
+  const hn::Half<Floats> half;
+  const auto upper = function(hn::PromoteUpperTo(f, a), hn::PromoteUpperTo(f, b));
+  const auto lower = function(hn::PromoteLowerTo(f, a), hn::PromoteLowerTo(f, b));
+  return hn::Combine(kFloats, hn::DemoteTo(half, upper), hn::DemoteTo(half, lower));
+}
+
 ETX_BINARY(Power) {
   const auto good = hn::And(hn::Gt(a, hn::Zero(kFloats)), hn::IsFinite(hn::Max(a, hn::Abs(b))));
   if (HWY_UNLIKELY(!hn::AllTrue(kFloats, hn::AndNot(hn::IsNaN(b), good)))) {
     return by_scalars<std::pow>(a, b);
   }
   // In double, as the error of the logarithm grows with it.
-  using Doubles = hn::Repartition<double, Floats>;
-  const Doubles doubles;
-  const auto power = [&](hn::Vec<Doubles> x, hn::Vec<Doubles> y) HWY_ATTR {
-    const hn::Vec<Doubles> result = exp2_of(hn::Mul(y, log2_of(x)));
-    return hn::DemoteTo(hn::Half<Floats>(), result);
-  };
-  return hn::Combine(
-      kFloats,
-      power(hn::PromoteUpperTo(doubles, a), hn::PromoteUpperTo(doubles, b)),
-      power(hn::PromoteLowerTo(doubles, a), hn::PromoteLowerTo(doubles, b)));
+  return in_doubles(a, b, [](DoubleVector x, DoubleVector y) HWY_ATTR { return exp2_of(hn::Mul(y, log2_of(x))); });
 }
 // In double, where no quotient of floats overflows. What a number gives does not depend on its neighbours.
 ETX_BINARY(Atan2) {
-  using Doubles = hn::Repartition<double, Floats>;
-  const Doubles doubles;
-  const auto angle = [&](hn::Vec<Doubles> y, hn::Vec<Doubles> x) HWY_ATTR {
+  const auto angle = [](DoubleVector y, DoubleVector x) HWY_ATTR {
+    const hn::Repartition<double, Floats> f;
     constexpr double kHalfTurn = double{kPi[0]} + double{kPi[1]} + double{kPi[2]};
-    const auto turn = hn::IfThenElseZero(hn::Lt(x, hn::Zero(doubles)), hn::Set(doubles, kHalfTurn));
-    const auto result = hn::Add(hn::Atan(doubles, hn::Div(y, x)), hn::CopySign(turn, y));
-    return hn::DemoteTo(hn::Half<Floats>(), result);
+    const auto turn = hn::IfThenElseZero(hn::Lt(x, hn::Zero(f)), hn::Set(f, kHalfTurn));
+    return hn::Add(hn::Atan(f, hn::Div(y, x)), hn::CopySign(turn, y));
   };
-  const Vector result = hn::Combine(
-      kFloats,
-      angle(hn::PromoteUpperTo(doubles, a), hn::PromoteUpperTo(doubles, b)),
-      angle(hn::PromoteLowerTo(doubles, a), hn::PromoteLowerTo(doubles, b)));
+  const Vector result = hn::CopySign(in_doubles(a, b, angle), a);
   const auto are_zeros = hn::And(hn::Eq(a, hn::Zero(kFloats)), hn::Eq(b, hn::Zero(kFloats)));
   const auto has_quotient = hn::AndNot(are_zeros, hn::And(hn::IsFinite(a), hn::IsFinite(b)));
   if (HWY_UNLIKELY(!hn::AllTrue(kFloats, has_quotient))) {
-    return hn::IfThenElse(has_quotient, hn::CopySign(result, a), by_scalars<std::atan2>(a, b));
+    return hn::IfThenElse(has_quotient, result, by_scalars<std::atan2>(a, b));
   }
-  return hn::CopySign(result, a);
+  return result;
 }
 #endif
 

@@ -55,6 +55,7 @@ struct LowPrecision {
   // Of a weight of Float32: it is multiplied in blocks (block_product.h).
   bool in_blocks = false;
 };
+constexpr LowPrecision kFloat32InBlocks{DType::Float32, /*rounds_x=*/false, /*fixed_point=*/false, /*in_blocks=*/true};
 
 // y[i][j] = clamp(bias[j] + sum over k of x[i][k] * w[j][k]) with a weight in panels of columns.
 struct LowPrecisionProduct {

@@ -228,10 +228,10 @@ void copy_indexed(const CopyPiece& piece, const char* from_bytes, char* to_bytes
   }
 }
 
-// Null unless one side has 2 to 4 units that all rows or columns have without gaps, and units are aligned.
+// Null unless the piece interleaves and units are aligned.
 template <typename Unit>
 CopyFunction choose_interleaving(const CopyPiece& piece, size_t element_size) {
-  if (element_size < sizeof(Unit)) {
+  if (element_size < sizeof(Unit) || !interleaves(piece)) {
     return nullptr;
   }
   if (piece.rows.to == piece.columns.size * sizeof(Unit)) {
@@ -258,14 +258,14 @@ CopyFunction choose_interleaving(const CopyPiece& piece, size_t element_size) {
 }
 
 CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
-  CopyFunction interleaves = nullptr;
+  CopyFunction interleaving = nullptr;
   switch (piece.unit) {
     case 1:
-      interleaves = choose_interleaving<uint8_t>(piece, element_size);
-      return interleaves != nullptr ? interleaves : transpose_units<1>;
+      interleaving = choose_interleaving<uint8_t>(piece, element_size);
+      return interleaving != nullptr ? interleaving : transpose_units<1>;
     case 2:
-      interleaves = choose_interleaving<uint16_t>(piece, element_size);
-      return interleaves != nullptr ? interleaves : transpose_units<2>;
+      interleaving = choose_interleaving<uint16_t>(piece, element_size);
+      return interleaving != nullptr ? interleaving : transpose_units<2>;
     case 8:
       return transpose_units<8>;
     case 16:
@@ -274,8 +274,8 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
   if (element_size < sizeof(float)) {
     return transpose_units<4>; // not aligned
   }
-  interleaves = choose_interleaving<float>(piece, element_size);
-  return interleaves != nullptr ? interleaves : transpose_floats;
+  interleaving = choose_interleaving<float>(piece, element_size);
+  return interleaving != nullptr ? interleaving : transpose_floats;
 }
 
 CopyFunction choose_piece_copy(const CopyPiece& piece, bool transposes, size_t element_size) {

@@ -18,6 +18,14 @@ struct CopyPiece {
 };
 using CopyFunction = void (*)(const CopyPiece& piece, const char* from, char* to);
 
+// Whether one side has 2 to 4 units that all rows or columns have without gaps.
+inline bool interleaves(const CopyPiece& piece) {
+  const auto are_few = [](size_t count) { return count >= 2 && count <= 4; };
+  const CopyAxis &rows = piece.rows, &columns = piece.columns;
+  return (are_few(columns.size) && rows.to == columns.size * piece.unit) ||
+      (are_few(rows.size) && columns.from == rows.size * piece.unit);
+}
+
 // The function for pieces with these strides, and at most these sizes. `transposes`: source rows and target columns are dense
 CopyFunction choose_copy(const CopyPiece& piece, bool transposes, size_t element_size);
 

@@ -17,14 +17,12 @@ constexpr size_t kGrain = 32768; // bytes
 // Whether pieces have so few units that going from one to the next takes longer, or are transposed in vectors that stay mostly
 // empty.
 bool is_small(const CopyPiece& piece, bool transposes) {
-  constexpr size_t kFewUnits = 64, kThin = 5, kMostInterleaved = 4;
+  constexpr size_t kFewUnits = 64, kThin = 5;
   const CopyAxis &rows = piece.rows, &columns = piece.columns;
   if (rows.size * columns.size < kFewUnits) {
     return true;
   }
-  const bool interleaves = (columns.size <= kMostInterleaved && rows.to == columns.size * piece.unit) ||
-      (rows.size <= kMostInterleaved && columns.from == rows.size * piece.unit);
-  return transposes && std::min(rows.size, columns.size) < kThin && !interleaves;
+  return transposes && std::min(rows.size, columns.size) < kThin && !interleaves(piece);
 }
 
 } // namespace
