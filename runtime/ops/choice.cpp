@@ -6,6 +6,7 @@
 #include "runtime/kernels/conv/window_conv.h"
 #include "runtime/kernels/elementwise/quantized_sum.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
+#include "runtime/kernels/gemm/matrix_product.h"
 #include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/xnnpack/library.h"
@@ -19,6 +20,7 @@ const Cpu& Cpu::get() {
       Int8DepthwiseConv::is_fast(),
       has_fast_quantized_sum(),
       WindowConv::is_fast(),
+      max_unpacked_rows(),
       Blocks::of_this_process()};
   return cpu;
 }

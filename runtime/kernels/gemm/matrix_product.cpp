@@ -2,7 +2,9 @@
 #include "matrix_product.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/common/parallel.h"
 #include "matrix_product_layout.h"
@@ -18,6 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
+constexpr size_t kRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64 ? 32 : 16;
 static_assert(kBlockRows % kRows == 0 && kBlockColumns % kTile == 0, "a block is made of whole register tiles");
 
 // The output for `rows` rows of sums.
@@ -33,7 +36,9 @@ void finish(
   for (size_t j = 0; j < columns; j += kLanes) {
     const size_t count = std::min(kLanes, columns - j);
     Vector add = hn::Zero(kFloats);
-    if (bias != nullptr) {
+    if (p.has_one_bias && bias != nullptr) {
+      add = hn::Set(kFloats, *bias);
+    } else if (bias != nullptr) {
       add = count == kLanes ? hn::LoadU(kFloats, bias + j) : hn::LoadN(kFloats, bias + j, count);
     }
     for (size_t i = 0; i < rows; ++i) {
@@ -121,54 +126,137 @@ void multiply_block(
   finish(p, sums, kBlockColumns, rows, columns, bias, p.c + batch * p.c_batch + row * p.c_stride + column);
 }
 
-// One row of a transposed b at a time, without packing: for few rows of a.
-void multiply_few_rows(const MatrixProduct& p, size_t batch, size_t column, size_t columns) {
-  const float* a = p.a + batch * p.a_batch;
-  const float* b = p.b + batch * p.b_batch + column * p.b_stride;
-  const float* bias = p.bias == nullptr ? nullptr : p.bias + batch * p.bias_batch + column;
-  float* c = p.c + batch * p.c_batch + column;
-  const size_t whole = p.depth / kLanes * kLanes;
-  const size_t rest = p.depth - whole;
-  // Four rows of b keep enough sums under way.
-  for (size_t j = 0; j < columns; j += 4) {
-    const size_t count = std::min<size_t>(4, columns - j);
-    const float* rows[4];
-    for (size_t n = 0; n < 4; ++n) {
-      rows[n] = b + (j + std::min(n, count - 1)) * p.b_stride;
+// The sums of R rows of a with N vectors of columns of b, the last of which holds `last` columns.
+template <size_t R, size_t N>
+HWY_NOINLINE void sum_columns(const MatrixProduct& p, const float* a, const float* b, size_t last, float* sums) {
+  Vector sum[R][N];
+  HWY_UNROLL(4)
+  for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(8)
+    for (size_t n = 0; n < N; ++n) {
+      sum[r][n] = hn::Zero(kFloats);
     }
-    for (size_t i = 0; i < p.rows; ++i) {
-      const float* x = a + i * p.a_stride;
-      Vector sum[4];
-      HWY_UNROLL(4)
-      for (size_t n = 0; n < 4; ++n) {
-        sum[n] = hn::Zero(kFloats);
+  }
+  const auto add = [&](auto is_whole) HWY_ATTR {
+    for (size_t k = 0; k < p.depth; ++k) {
+      Vector row[N];
+      HWY_UNROLL(8)
+      for (size_t n = 0; n < N; ++n) {
+        const float* const at = b + k * p.b_stride + n * kLanes;
+        row[n] = is_whole || n + 1 < N ? hn::LoadU(kFloats, at) : hn::LoadN(kFloats, at, last);
       }
-      for (size_t k = 0; k < whole; k += kLanes) {
-        const Vector v = hn::LoadU(kFloats, x + k);
+      add_products(a + k, p.a_stride, row, sum);
+    }
+  };
+  if (last == kLanes) {
+    add(std::true_type());
+  } else {
+    add(std::false_type());
+  }
+  HWY_UNROLL(4)
+  for (size_t r = 0; r < R; ++r) {
+    HWY_UNROLL(8)
+    for (size_t n = 0; n < N; ++n) {
+      hn::StoreU(sum[r][n], kFloats, sums + r * kUnpackedColumns + n * kLanes);
+    }
+  }
+}
+
+// The sums of R rows of a with `columns` columns of b, as they lie in memory.
+template <size_t R>
+void sum_rows(const MatrixProduct& p, const float* a, const float* b, size_t columns, float* sums) {
+  constexpr size_t kWidest = std::min<size_t>(8, kRegisters / 2 / R);
+  for (size_t j = 0; j < columns;) {
+    const auto sum = [&](auto n_tag) HWY_ATTR {
+      constexpr size_t N = std::min(decltype(n_tag)::value, kWidest);
+      sum_columns<R, N>(p, a, b + j, std::min(columns - j - (N - 1) * kLanes, kLanes), sums + j);
+      j += N * kLanes;
+    };
+    const size_t vectors = std::min(divide_up(columns - j, kLanes), kWidest);
+    if (vectors >= 8) {
+      sum(Constant<8>());
+    } else if (vectors >= 4) {
+      sum(Constant<4>());
+    } else if (vectors >= 2) {
+      sum(Constant<2>());
+    } else {
+      sum(Constant<1>());
+    }
+  }
+}
+
+// The same where the columns of b are rows in memory. May write kLanes - 1 sums more.
+template <size_t R>
+void sum_transposed_rows(const MatrixProduct& p, const float* a, const float* b, size_t columns, float* sums) {
+  constexpr size_t kTogether = kLanes / R;
+  const size_t whole = p.depth / kLanes * kLanes, rest = p.depth - whole;
+  for (size_t j = 0; j < columns; j += kTogether) {
+    const float* rows[kTogether];
+    for (size_t n = 0; n < kTogether; ++n) {
+      rows[n] = b + std::min(j + n, columns - 1) * p.b_stride;
+    }
+    Vector sum[kLanes];
+    HWY_UNROLL(16)
+    for (size_t n = 0; n < kLanes; ++n) {
+      sum[n] = hn::Zero(kFloats);
+    }
+    const auto add = [&](const auto& load) HWY_ATTR {
+      Vector x[R];
+      HWY_UNROLL(4)
+      for (size_t r = 0; r < R; ++r) {
+        x[r] = load(a + r * p.a_stride);
+      }
+      HWY_UNROLL(16)
+      for (size_t n = 0; n < kTogether; ++n) {
+        const Vector row = load(rows[n]);
         HWY_UNROLL(4)
-        for (size_t n = 0; n < 4; ++n) {
-          sum[n] = hn::MulAdd(v, hn::LoadU(kFloats, rows[n] + k), sum[n]);
+        for (size_t r = 0; r < R; ++r) {
+          sum[r * kTogether + n] = hn::MulAdd(x[r], row, sum[r * kTogether + n]);
         }
       }
-      if (rest > 0) {
-        const Vector v = hn::LoadN(kFloats, x + whole, rest);
-        HWY_UNROLL(4)
-        for (size_t n = 0; n < 4; ++n) {
-          sum[n] = hn::MulAdd(v, hn::LoadN(kFloats, rows[n] + whole, rest), sum[n]);
-        }
-      }
-      float y[4];
+    };
+    for (size_t k = 0; k < whole; k += kLanes) {
+      add([&](const float* from) HWY_ATTR { return hn::LoadU(kFloats, from + k); });
+    }
+    if (rest > 0) {
+      add([&](const float* from) HWY_ATTR { return hn::LoadN(kFloats, from + whole, rest); });
+    }
+    const Vector all = sums_of_lanes(sum);
+    if constexpr (R == 1) {
+      hn::StoreU(all, kFloats, sums + j);
+    } else {
+      HWY_ALIGN float lanes[kLanes];
+      hn::Store(all, kFloats, lanes);
       HWY_UNROLL(4)
-      for (size_t n = 0; n < 4; ++n) {
-        y[n] = hn::ReduceSum(kFloats, sum[n]);
-      }
-      for (size_t n = 0; n < count; ++n) {
-        const float value = y[n] + (bias == nullptr ? 0 : bias[j + n]);
-        const float raised = value < p.min ? p.min : value; // keeps NaN
-        c[i * p.c_stride + j + n] = raised > p.max ? p.max : raised;
+      for (size_t r = 0; r < R; ++r) {
+        std::copy_n(lanes + r * kTogether, kTogether, sums + r * kUnpackedColumns + j);
       }
     }
   }
+}
+
+// Without packing.
+void multiply_few_rows(const MatrixProduct& p, size_t batch, size_t column, size_t columns) {
+  const float* const a = p.a + batch * p.a_batch;
+  const float* const b = p.b + batch * p.b_batch + column * (p.b_transposed ? p.b_stride : 1);
+  HWY_ALIGN float sums[kMaxUnpackedRows * kUnpackedColumns];
+  for (size_t i = 0; i < p.rows;) {
+    const auto sum = [&](auto r_tag) HWY_ATTR {
+      constexpr size_t R = decltype(r_tag)::value;
+      const auto function = p.b_transposed ? &sum_transposed_rows<R> : &sum_rows<R>;
+      function(p, a + i * p.a_stride, b, columns, sums + i * kUnpackedColumns);
+      i += R;
+    };
+    if (p.rows - i >= 4) {
+      sum(Constant<4>());
+    } else if (p.rows - i >= 2) {
+      sum(Constant<2>());
+    } else {
+      sum(Constant<1>());
+    }
+  }
+  const float* const bias = p.bias == nullptr ? nullptr : p.bias + batch * p.bias_batch + (p.has_one_bias ? 0 : column);
+  finish(p, sums, kUnpackedColumns, p.rows, columns, bias, p.c + batch * p.c_batch + column);
 }
 
 } // namespace HWY_NAMESPACE
@@ -183,11 +271,28 @@ HWY_EXPORT(multiply_few_rows);
 
 namespace {
 
-constexpr size_t kFewRows = 3;
 constexpr size_t kGrain = 32768; // multiplications
-constexpr size_t kFewRowsColumns = 64; // of one piece of work
+
+// The same of one column: it is the row, and the rows of a are those of a transposed matrix.
+MatrixProduct with_one_row(const MatrixProduct& p) {
+  MatrixProduct product = p;
+  std::swap(product.rows, product.columns);
+  std::swap(product.a, product.b);
+  std::swap(product.a_batch, product.b_batch);
+  product.b_stride = p.a_stride;
+  product.a_stride = p.depth;
+  product.b_transposed = true;
+  product.has_one_bias = true;
+  product.c_stride = p.rows;
+  return product;
+}
 
 } // namespace
+
+size_t max_unpacked_rows() {
+  // Measured beside XNNPACK's products, which pack, with AVX-512 and with AVX2 on Zen 5.
+  return has_avx512() ? kMaxUnpackedRows : 4;
+}
 
 size_t matrix_product_scratch(const MatrixProduct& product, size_t num_threads) {
   return num_threads * MatrixProductLayout(product).end * sizeof(float);
@@ -201,14 +306,17 @@ void multiply_matrices(const MatrixProduct& p, void* scratch, pthreadpool_t pool
   if (work < kGrain) {
     pool = nullptr;
   }
-  if (p.b_transposed && p.rows <= kFewRows) {
+  if (p.columns == 1 && p.rows > 1 && (p.b_transposed || p.b_stride == 1) && p.c_stride == 1) {
+    return multiply_matrices(with_one_row(p), scratch, pool);
+  }
+  if (p.rows <= max_unpacked_rows()) {
     const auto function = ETX_DISPATCH(multiply_few_rows);
-    const size_t pieces = (p.columns + kFewRowsColumns - 1) / kFewRowsColumns;
-    const size_t grain = kGrain / (p.rows * (p.depth + 1) * kFewRowsColumns) + 1;
+    const size_t pieces = divide_up(p.columns, kUnpackedColumns);
+    const size_t grain = kGrain / (p.rows * (p.depth + 1) * kUnpackedColumns) + 1;
     parallel_for(pool, p.batch * pieces, grain, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
-        const size_t column = i % pieces * kFewRowsColumns;
-        function(p, i / pieces, column, std::min(kFewRowsColumns, p.columns - column));
+        const size_t column = i % pieces * kUnpackedColumns;
+        function(p, i / pieces, column, std::min(kUnpackedColumns, p.columns - column));
       }
     });
     return;

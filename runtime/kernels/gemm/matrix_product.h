@@ -20,11 +20,15 @@ struct MatrixProduct {
   bool b_transposed = false; // b[j][k] instead
   const float* bias = nullptr; // may be null
   size_t bias_batch = 0;
+  bool has_one_bias = false; // bias[0] for all columns
   float* c = nullptr;
   size_t c_stride = 0, c_batch = 0;
   float min = -std::numeric_limits<float>::infinity();
   float max = std::numeric_limits<float>::infinity();
 };
+
+// Up to how many rows b is multiplied where it lies, which is faster than packing it; a is for a single column.
+size_t max_unpacked_rows();
 
 // Bytes of scratch memory that multiply_matrices() needs for these sizes, whatever the pointers.
 size_t matrix_product_scratch(const MatrixProduct& product, size_t num_threads);

@@ -10,6 +10,8 @@ namespace executorch::backends::et_xnnpack {
 
 // A block of c is summed up from products of kDepth.
 constexpr size_t kBlockRows = 120, kBlockColumns = 128, kDepth = 256;
+// Of b where it is not packed: rows of a at most, and the columns of one piece of work.
+constexpr size_t kMaxUnpackedRows = 16, kUnpackedColumns = 64;
 
 // Parts of one thread's scratch memory, in floats, the same for every instruction set. First
 // the packed rows of a.

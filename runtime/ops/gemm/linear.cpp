@@ -60,6 +60,16 @@ Limit product_limit(const NodeContext& node, size_t columns) {
   return limit != nullptr ? limit : nan_limit(Limited::Linear, /*float16=*/false, columns);
 }
 
+constexpr const char* kUnpacked = "XNNPACK packs a matrix for many products of each number, and there are few.";
+
+// Whether our kernel, which reads the matrices where they lie, is faster than XNNPACK.
+bool has_few_products(
+    const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options, const MatrixProduct& product) {
+  const size_t rows = product.columns == 1 ? 1 : product.rows;
+  const bool packs_in_each_call = !is_constant(node) || product.columns == 1;
+  return !options.float16 && packs_in_each_call && rows <= cpu.unpacked_rows;
+}
+
 Limit linear_float16_limit(const NodeContext& node) {
   if (!is_constant(node)) {
     return "In Float16 it takes constant weights only.";
@@ -85,6 +95,9 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   }
   const bool is_low_precision = linear_has_low_precision_weight(node);
   if (!node.is_quantized()) {
+    if (!is_low_precision && has_few_products(node, cpu, options, linear_parameters(node))) {
+      return Choice::kernel(make_linear, kUnpacked);
+    }
     Choice choice = choose_xnnpack_or_kernel(
         node,
         options,
@@ -146,6 +159,9 @@ Choice choose_batch_matmul(const NodeContext& node, const Cpu& cpu, const Choice
   if (!node.is_quantized() && batch_matmul_has_low_precision_weight(node)) {
     return Choice::kernel(make_low_precision_batch_matmul, kLowPrecision)
         .in_bfloat16(is_in_bfloat16(node, cpu, options));
+  }
+  if (!node.is_quantized() && has_few_products(node, cpu, options, batch_matmul_parameters(node))) {
+    return Choice::kernel(make_batch_matmul, kUnpacked);
   }
   return choose_xnnpack_or_kernel(
       node,

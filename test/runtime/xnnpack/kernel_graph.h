@@ -116,6 +116,7 @@ class KernelGraph {
       Cpu cpu = Cpu::get();
       cpu.blocks = Cpu::Blocks(); // XNNPACK's are tested here
       cpu.int8_sums_in_rows = cpu.float32_windows = false;
+      cpu.unpacked_rows = 0;
       const Choice choice = op.choose(node, cpu, {});
       if (choice.kind != Choice::Kind::View) {
         const bool in_xnnpack = choice.kind == Choice::Kind::Xnnpack;

@@ -161,7 +161,7 @@ uint32_t some_bytes(GraphDef& g, const std::vector<int64_t>& dims, DType dtype) 
 
 GraphDef products() {
   GraphDef g;
-  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 40, 7);
+  const int64_t rows = g.ranged(DimOp::InputDim, 0, 0, 1, 40, 27);
   const uint32_t x = g.input({rows, 64});
   const uint32_t w = g.constant({20, 64}, some_numbers(20 * 64));
   const uint32_t b = g.constant({20}, some_numbers(20, 2));

@@ -208,8 +208,8 @@ TEST(LowPrecisionMatMul, RowsOfIntegers) {
 }
 
 TEST(MatMul, Sizes) {
-  for (const size_t rows : {1, 3, 4, 5, 12, 13, 121}) {
-    for (const size_t columns : {1, 4, 16, 17, 33, 130}) {
+  for (const size_t rows : {1, 2, 3, 4, 5, 7, 12, 13, 16, 17, 121}) {
+    for (const size_t columns : {1, 4, 16, 17, 33, 65, 130}) {
       for (const size_t depth : {1, 16, 33, 260}) {
         check_linear({rows, depth}, columns);
       }
@@ -233,6 +233,7 @@ TEST(MatMul, Empty) {
 TEST(MatMul, Clamp) {
   check_linear({2, 30}, 20, true, Clamp{-1, 2});
   check_linear({20, 30}, 20, true, Clamp{0, kInfinity});
+  check_linear({200, 30}, 1, true, Clamp{0, 2});
   for (const bool rounds_x : {false, true}) {
     check_linear({20, 300}, 20, true, Clamp{0, kInfinity}, {DType::BFloat16, rounds_x});
   }
@@ -292,8 +293,8 @@ void check_batch_matmul(
 
 TEST(MatMul, Batches) {
   for (const bool transpose_b : {false, true}) {
-    for (const size_t rows : {1, 4, 13}) {
-      for (const size_t columns : {1, 16, 47}) {
+    for (const size_t rows : {1, 2, 3, 4, 7, 13, 16, 17, 70}) {
+      for (const size_t columns : {1, 2, 16, 47, 80, 150}) {
         for (const size_t depth : {0, 1, 20}) {
           check_batch_matmul({3, rows, depth}, columns, transpose_b);
         }
@@ -315,6 +316,33 @@ TEST(LowPrecisionMatMul, BatchesOf16Bits) {
       check_batch_matmul({1, 2, 3, 500}, 33, transpose_b, precision);
       check_batch_matmul({2, 3, 20}, 9, transpose_b, precision);
     }
+  }
+}
+
+TEST(MatMul, FewRowsAreTogetherAsAlone) {
+  const size_t rows = 15, depth = 70, columns = 150;
+  const Tensor a = random_floats({rows, depth});
+  for (const bool transpose_b : {false, true}) {
+    const Tensor b = random_floats(transpose_b ? Shape{columns, depth} : Shape{depth, columns});
+    const auto product_of = [&](const Tensor& left, size_t threads) {
+      const size_t count = left.shape()[0];
+      const MatrixProduct p = batch_product(1, count, depth, columns, transpose_b);
+      return run_kernel(plain_case<MatMul>(p, {left, b}, {{DType::Float32, {count, columns}}}), threads);
+    };
+    for_each_isa([&] {
+      for (const size_t count : {size_t{3}, max_unpacked_rows()}) {
+        Tensor first(DType::Float32, {std::min(count, rows), depth});
+        std::copy_n(a.data<float>(), first.numel(), first.data<float>());
+        const Tensor together = product_of(first, 3);
+        for (size_t row = 0; row < first.shape()[0]; ++row) {
+          Tensor one(DType::Float32, {1, depth});
+          std::copy_n(a.data<float>() + row * depth, depth, one.data<float>());
+          const Tensor alone = product_of(one, 0);
+          EXPECT_EQ(
+              std::memcmp(alone.bytes.data(), together.data<float>() + row * columns, columns * sizeof(float)), 0);
+        }
+      }
+    });
   }
 }
 

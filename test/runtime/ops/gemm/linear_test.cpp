@@ -93,6 +93,28 @@ TEST(Linear, IsInBlocksWhereThatPays) {
   EXPECT_NE(reason(linear({x, w, tensor({32})}), true), kInBlocks);
 }
 
+TEST(Linear, IsNotPackedForFewProducts) {
+  const auto choice = [](const OpCase& op, bool has_unpacked) {
+    return op.choose(*op.infer(), ChoiceOptions(), cpu_with_blocks(has_unpacked)).kind;
+  };
+  const Operand x = tensor({4, 9}), many = tensor({5, 9});
+  for (const OpCase& op : {
+           linear({x, tensor({6, 9})}),
+           linear({x, weight({6, 9}), tensor({6})}),
+           linear({many, weight({1, 9}), weight({1})}),
+           batch_matmul(tensor({2, 4, 9}), tensor({2, 9, 6})),
+           batch_matmul(tensor({2, 5, 9}), tensor({2, 9, 1})),
+           batch_matmul(tensor({2, 5, 9}), weight({2, 9, 1})),
+       }) {
+    EXPECT_EQ(choice(op, true), Choice::Kind::Kernel);
+    EXPECT_EQ(choice(op, false), Choice::Kind::Xnnpack);
+    expect_agreement(op);
+  }
+  EXPECT_EQ(choice(linear({many, tensor({6, 9})}), true), Choice::Kind::Xnnpack);
+  EXPECT_EQ(choice(linear({tensor({1, 9}), weight({6, 9})}), false), Choice::Kind::Xnnpack) << "packed once";
+  EXPECT_EQ(choice(batch_matmul(tensor({2, 4, 9}), weight({2, 9, 6})), true), Choice::Kind::Xnnpack);
+}
+
 TEST(Linear, XnnpackTakesRuntimeWeights) {
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9})}));
   expect_agreement(linear({tensor({4, 9}), tensor({6, 9}), tensor({6})}));
