@@ -22,9 +22,14 @@ constexpr size_t kEdgeVectors = 4;
 // For the oldest vectors of x86 it is much code.
 constexpr bool kHasRuns = kLanes >= 8 || HWY_ARCH_ARM_A64;
 
+bool is_wide(const Depthwise::Axis& width) {
+  return width.kernel > 7 && width.stride == 1;
+}
+
 bool has_runs(const Depthwise::Axis& width) {
   const bool has_stride = width.stride == 1 || (width.stride == 2 && width.kernel < 7);
-  return kHasRuns && (width.kernel == 3 || width.kernel == 5 || width.kernel == 7) && has_stride && width.dilation == 1;
+  const bool has_kernel = (width.kernel == 3 || width.kernel == 5 || width.kernel == 7) && has_stride;
+  return kHasRuns && width.dilation == 1 && (has_kernel || is_wide(width));
 }
 
 // kCount neighbouring pixels of N vectors of channels, all of which see the same taps. A partial
@@ -101,6 +106,51 @@ HWY_NOINLINE void convolve_run(
   store_sums<kCount, false>(conv, sum, channel, output);
 }
 
+// The same of windows of 8 columns or more, a few of these at a time.
+template <typename Image, typename Weights, size_t kCount>
+HWY_NOINLINE void convolve_wide_run(
+    const Depthwise& conv,
+    const typename Image::Element* input,
+    Taps rows,
+    Taps columns,
+    size_t channel,
+    float* output) {
+  const size_t channels = conv.channels, kernel = conv.width.kernel;
+  // As many columns as leave a sum of fives and threes.
+  const size_t rest = kernel % 7, sevens = kernel - rest - (rest == 1 || rest == 2 || rest == 4 ? 7 : 0);
+  const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
+  Vector sum[kCount];
+  begin_sums<kCount, false>(conv, channel, sum);
+  const auto* weight =
+      static_cast<const typename Weights::Element*>(conv.weight) + rows.begin * kernel * channels + channel;
+  input += static_cast<ptrdiff_t>(rows.begin) * row_step + static_cast<ptrdiff_t>(channel);
+  for (size_t r = rows.begin; r < rows.end; ++r, input += row_step) {
+    const auto* x = input;
+    const auto add = [&](size_t first, auto count) HWY_ATTR {
+      constexpr size_t kTaps = decltype(count)::value;
+      Vector w[kTaps];
+      HWY_UNROLL(7)
+      for (size_t c = 0; c < kTaps; ++c, weight += channels) {
+        w[c] = Weights().load(weight);
+      }
+      const Taps inside{columns.begin - std::min(columns.begin, first), columns.end - std::min(columns.end, first)};
+      add_seen<kCount, kTaps, 1, /*kAnywhere=*/true>(Image(), x, channels, inside, w, sum);
+      x += kTaps * channels;
+    };
+    size_t c = 0;
+    for (; c < sevens; c += 7) {
+      add(c, std::integral_constant<size_t, 7>());
+    }
+    for (; (kernel - c) % 3 != 0; c += 5) {
+      add(c, std::integral_constant<size_t, 5>());
+    }
+    for (; c < kernel; c += 3) {
+      add(c, std::integral_constant<size_t, 3>());
+    }
+  }
+  store_sums<kCount, false>(conv, sum, channel, output);
+}
+
 // Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
 template <typename Image, typename Weights, size_t kCount, size_t N>
 void convolve_inner(const OutputRow<typename Image::Element>& row, size_t begin, size_t end, Depthwise::Part channels) {
@@ -118,7 +168,12 @@ void convolve_inner(const OutputRow<typename Image::Element>& row, size_t begin,
 template <typename Image, typename Weights, size_t kKernel, size_t kStride>
 void convolve_columns(const OutputRow<typename Image::Element>& row, Depthwise::Part channels) {
   const auto run = [](auto count) { return convolve_run<Image, Weights, decltype(count)::value, kKernel, kStride>; };
-  convolve_runs<kKernel, kStride>(row, run, channels);
+  convolve_runs(row, run, channels);
+}
+template <typename Image, typename Weights>
+void convolve_wide_columns(const OutputRow<typename Image::Element>& row, Depthwise::Part channels) {
+  const auto run = [](auto count) { return convolve_wide_run<Image, Weights, decltype(count)::value>; };
+  convolve_runs(row, run, channels);
 }
 
 // Whether it has done so.
@@ -128,6 +183,10 @@ bool try_runs(const OutputRow<typename Image::Element>& row, Depthwise::Part cha
   if constexpr (kHasRuns && std::is_same_v<Image, Weights>) {
     if (width.output < kMinRun || !has_runs(width) || !sees_image(width)) {
       return false;
+    }
+    if (is_wide(width)) {
+      convolve_wide_columns<Image, Weights>(row, channels);
+      return true;
     }
     const auto run = [&](auto stride) HWY_ATTR {
       constexpr size_t kStride = decltype(stride)::value;

@@ -75,7 +75,7 @@ HWY_NOINLINE void convolve_groups(
 template <size_t kStride>
 void convolve_columns(const OutputRow<float>& row) {
   const auto run = [](auto count) { return convolve_groups<decltype(count)::value, kStride>; };
-  convolve_runs<kKernel, kStride>(row, run, row.conv.part);
+  convolve_runs(row, run, row.conv.part);
 }
 
 // One pixel, of which some taps or all may lie in the padding.

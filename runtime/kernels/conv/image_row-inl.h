@@ -122,8 +122,9 @@ OutputRow<Element> output_row(const Depthwise& conv, size_t index, float* output
 }
 
 // Adds what one row of windows of kKernel columns sees to the sums of one vector of channels of kCount neighbouring pixels.
-// Each pixel that they see, from `x` on, is loaded once, by image.load(), if it is among `columns`.
-template <size_t kCount, size_t kKernel, size_t kStride, typename Image, typename Element>
+// Each pixel that they see, from `x` on, is loaded once, by image.load(), if it is among `columns`; unless kAnywhere, one of
+// each window is.
+template <size_t kCount, size_t kKernel, size_t kStride, bool kAnywhere = false, typename Image, typename Element>
 HWY_INLINE void add_seen(
     const Image& image,
     const Element* x,
@@ -134,8 +135,8 @@ HWY_INLINE void add_seen(
   constexpr size_t kSeen = (kCount - 1) * kStride + kKernel;
   HWY_UNROLL(32)
   for (size_t j = 0; j < kSeen; ++j, x += channels) {
-    const bool is_before = j + 1 < kKernel && j < columns.begin;
-    const bool is_behind = kSeen < j + kKernel && j >= columns.end;
+    const bool is_before = (kAnywhere || j + 1 < kKernel) && j < columns.begin;
+    const bool is_behind = (kAnywhere || kSeen < j + kKernel) && j >= columns.end;
     if (is_before || is_behind) {
       continue;
     }
@@ -158,7 +159,7 @@ struct ColumnRun {
 };
 
 // All columns, at least kMinRun, for whole vectors of channels. `convolve` gives the function for a number of pixels.
-template <size_t kKernel, size_t kStride, typename Element, typename Convolve>
+template <typename Element, typename Convolve>
 void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, Depthwise::Part channels) {
   const ColumnRun<Element> runs[] = {
       {kPixels, convolve(std::integral_constant<size_t, kPixels>())},
@@ -169,14 +170,18 @@ void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, Dept
   const size_t columns = row.conv.width.output;
   for (size_t begin = 0; begin < columns;) {
     const size_t left = columns - begin;
-    // The last one overlaps those before, if there is none that leaves enough.
-    const auto* run = std::find_if(std::begin(runs), std::end(runs), [left](const ColumnRun<Element>& r) {
-      return r.count == left || r.count + kMinRun <= left;
-    });
+    // The last one overlaps those before by a pixel, or by more if there is none that leaves enough.
+    const auto find = [&](const auto& fits) {
+      return std::find_if(std::begin(runs), std::end(runs), [&](const auto& r) { return fits(r.count); });
+    };
+    const auto* run = find([=](size_t count) { return count == left; });
+    if (run == std::end(runs)) {
+      run = find([=](size_t count) { return count <= columns && (count == left + 1 || count + kMinRun <= left); });
+    }
     run = run == std::end(runs) ? run - 1 : run;
     const size_t column = std::min(begin, columns - run->count);
     Depthwise::Axis seen = row.conv.width; // as one window
-    seen.kernel = (run->count - 1) * kStride + kKernel;
+    seen.kernel = (run->count - 1) * seen.stride + seen.kernel;
     const Taps inside = taps_inside(seen, origin_of(row.conv.width, column));
     float* const output = row.output + column * row.conv.channels;
     for (size_t channel = channels.begin; channel < channels.end; channel += kLanes) {

@@ -183,6 +183,19 @@ TEST(DepthwiseConv, Runs) {
   }
 }
 
+// These have windows that lie in the padding for several of their columns, and wider ones than the image.
+TEST(DepthwiseConv, WideWindows) {
+  for (const size_t kernel : {8, 9, 11, 13, 14, 31}) {
+    for (const size_t width : {1, 3, 4, 9, 11, 12, 14, 23, 28, 40}) {
+      SCOPED_TRACE(width);
+      check({1, 3, width, 33}, {33, 3, kernel, 1}, options(1, kernel - 1, 1, 33));
+      check({2, 3, width + kernel, 33}, {33, 3, kernel, 1}, options(1, 2, 1, 33));
+    }
+  }
+  check({1, 28, 28, 16}, {16, 31, 31, 1}, options(1, 15, 1, 16));
+  check({1, 14, 9, 16}, {16, 9, 9, 1}, options(1, 8, 2, 16));
+}
+
 // What the windows of a row see is more than a share of the cache: the last block is not whole.
 TEST(DepthwiseConv, BlocksOfChannels) {
   constexpr size_t kHeight = 9, kWidth = 15, kKernel = 7;
