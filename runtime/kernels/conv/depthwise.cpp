@@ -77,10 +77,30 @@ HWY_NOINLINE void convolve(
   }
 }
 
-// The same of one whole vector of channels and windows of kKernel columns without dilation. Of the pixels that begin at `input`
+// Loads the last channels of pixels.
+template <typename Image>
+struct LastChannels {
+  size_t count;
+
+  HWY_INLINE Vector load(const typename Image::Element* x) const {
+    return Image().load(x, count);
+  }
+};
+
+// What loads a vector of channels of pixels, from `channel` on.
+template <typename Image, bool kPartial>
+HWY_INLINE auto channels_from(const Depthwise& conv, size_t channel) {
+  if constexpr (kPartial) {
+    return LastChannels<Image>{conv.channels - channel};
+  } else {
+    return Image();
+  }
+}
+
+// The same of one vector of channels and windows of kKernel columns without dilation. Of the pixels that begin at `input`
 // side by side, each is loaded once for all windows that see it; only `columns` are inside of the image, among them one of
 // each window.
-template <typename Image, typename Weights, size_t kCount, size_t kKernel, size_t kStride>
+template <typename Image, typename Weights, size_t kCount, size_t kKernel, size_t kStride, bool kPartial>
 HWY_NOINLINE void convolve_run(
     const Depthwise& conv,
     const typename Image::Element* input,
@@ -90,8 +110,10 @@ HWY_NOINLINE void convolve_run(
     float* output) {
   const size_t channels = conv.channels;
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
+  const auto image = channels_from<Image, kPartial>(conv, channel);
+  const auto weights = channels_from<Weights, kPartial>(conv, channel);
   Vector sum[kCount];
-  begin_sums<kCount, false>(conv, channel, sum);
+  begin_sums<kCount, kPartial>(conv, channel, sum);
   const auto* weight =
       static_cast<const typename Weights::Element*>(conv.weight) + rows.begin * kKernel * channels + channel;
   input += static_cast<ptrdiff_t>(rows.begin) * row_step + static_cast<ptrdiff_t>(channel);
@@ -99,15 +121,15 @@ HWY_NOINLINE void convolve_run(
     Vector w[kKernel];
     HWY_UNROLL(7)
     for (size_t c = 0; c < kKernel; ++c) {
-      w[c] = Weights().load(weight + c * channels);
+      w[c] = weights.load(weight + c * channels);
     }
-    add_seen<kCount, kKernel, kStride>(Image(), input, channels, columns, w, sum);
+    add_seen<kCount, kKernel, kStride>(image, input, channels, columns, w, sum);
   }
-  store_sums<kCount, false>(conv, sum, channel, output);
+  store_sums<kCount, kPartial>(conv, sum, channel, output);
 }
 
 // The same of windows of 8 columns or more, a few of these at a time.
-template <typename Image, typename Weights, size_t kCount>
+template <typename Image, typename Weights, size_t kCount, bool kPartial>
 HWY_NOINLINE void convolve_wide_run(
     const Depthwise& conv,
     const typename Image::Element* input,
@@ -119,8 +141,10 @@ HWY_NOINLINE void convolve_wide_run(
   // As many columns as leave a sum of fives and threes.
   const size_t rest = kernel % 7, sevens = kernel - rest - (rest == 1 || rest == 2 || rest == 4 ? 7 : 0);
   const ptrdiff_t row_step = static_cast<ptrdiff_t>(conv.height.dilation * conv.width.input * channels);
+  const auto image = channels_from<Image, kPartial>(conv, channel);
+  const auto weights = channels_from<Weights, kPartial>(conv, channel);
   Vector sum[kCount];
-  begin_sums<kCount, false>(conv, channel, sum);
+  begin_sums<kCount, kPartial>(conv, channel, sum);
   const auto* weight =
       static_cast<const typename Weights::Element*>(conv.weight) + rows.begin * kernel * channels + channel;
   input += static_cast<ptrdiff_t>(rows.begin) * row_step + static_cast<ptrdiff_t>(channel);
@@ -131,10 +155,10 @@ HWY_NOINLINE void convolve_wide_run(
       Vector w[kTaps];
       HWY_UNROLL(7)
       for (size_t c = 0; c < kTaps; ++c, weight += channels) {
-        w[c] = Weights().load(weight);
+        w[c] = weights.load(weight);
       }
       const Taps inside{columns.begin - std::min(columns.begin, first), columns.end - std::min(columns.end, first)};
-      add_seen<kCount, kTaps, 1, /*kAnywhere=*/true>(Image(), x, channels, inside, w, sum);
+      add_seen<kCount, kTaps, 1, /*kAnywhere=*/true>(image, x, channels, inside, w, sum);
       x += kTaps * channels;
     };
     size_t c = 0;
@@ -148,10 +172,11 @@ HWY_NOINLINE void convolve_wide_run(
       add(c, std::integral_constant<size_t, 3>());
     }
   }
-  store_sums<kCount, false>(conv, sum, channel, output);
+  store_sums<kCount, kPartial>(conv, sum, channel, output);
 }
 
-// Columns [begin, end), at least kCount of them, that see whole rows of taps; whole vectors of channels.
+// Columns [begin, end), at least kCount of them, that see whole rows of taps; vectors of channels, of which the last ones
+// overlap those before.
 template <typename Image, typename Weights, size_t kCount, size_t N>
 void convolve_inner(const OutputRow<typename Image::Element>& row, size_t begin, size_t end, Depthwise::Part channels) {
   const Taps all{0, row.conv.width.kernel};
@@ -159,58 +184,76 @@ void convolve_inner(const OutputRow<typename Image::Element>& row, size_t begin,
     for (size_t i = begin; i < end; i += kCount) {
       const size_t column = std::min(i, end - kCount); // the last ones overlap those before
       convolve<Image, Weights, kCount, N, false>(
-          row.conv, row.input_at(column), row.taps, all, channel, row.output + column * row.conv.channels);
+          row.conv,
+          row.input_at(column),
+          row.taps,
+          all,
+          std::min(channel, channels.end - N * kLanes),
+          row.output + column * row.conv.channels);
     }
   }
 }
 
-// All columns, at least kMinRun, for whole vectors of channels.
-template <typename Image, typename Weights, size_t kKernel, size_t kStride>
-void convolve_columns(const OutputRow<typename Image::Element>& row, Depthwise::Part channels) {
-  const auto run = [](auto count) { return convolve_run<Image, Weights, decltype(count)::value, kKernel, kStride>; };
-  convolve_runs(row, run, channels);
+// All columns, at least kMinRun, for all channels: whole vectors, or kPartial for less than one.
+template <typename Image, typename Weights, size_t kKernel, size_t kStride, bool kPartial>
+void convolve_columns(const OutputRow<typename Image::Element>& row) {
+  const auto run = [](auto count) {
+    return convolve_run<Image, Weights, decltype(count)::value, kKernel, kStride, kPartial>;
+  };
+  convolve_runs(row, run, row.conv.part);
 }
-template <typename Image, typename Weights>
-void convolve_wide_columns(const OutputRow<typename Image::Element>& row, Depthwise::Part channels) {
-  const auto run = [](auto count) { return convolve_wide_run<Image, Weights, decltype(count)::value>; };
-  convolve_runs(row, run, channels);
+template <typename Image, typename Weights, bool kPartial>
+void convolve_wide_columns(const OutputRow<typename Image::Element>& row) {
+  const auto run = [](auto count) { return convolve_wide_run<Image, Weights, decltype(count)::value, kPartial>; };
+  convolve_runs(row, run, row.conv.part);
+}
+
+template <typename Image, typename Weights, bool kPartial>
+void run_columns(const OutputRow<typename Image::Element>& row) {
+  const Depthwise::Axis& width = row.conv.width;
+  if (is_wide(width)) {
+    return convolve_wide_columns<Image, Weights, kPartial>(row);
+  }
+  const auto run = [&](auto stride) HWY_ATTR {
+    constexpr size_t kStride = decltype(stride)::value;
+    if constexpr (kStride == 1) {
+      if (width.kernel == 7) {
+        return convolve_columns<Image, Weights, 7, kStride, kPartial>(row);
+      }
+    }
+    width.kernel == 3 ? convolve_columns<Image, Weights, 3, kStride, kPartial>(row)
+                      : convolve_columns<Image, Weights, 5, kStride, kPartial>(row);
+  };
+  width.stride == 1 ? run(std::integral_constant<size_t, 1>()) : run(std::integral_constant<size_t, 2>());
 }
 
 // Whether it has done so.
 template <typename Image, typename Weights>
-bool try_runs(const OutputRow<typename Image::Element>& row, Depthwise::Part channels) {
+bool try_runs(const OutputRow<typename Image::Element>& row) {
   const Depthwise::Axis& width = row.conv.width;
   if constexpr (kHasRuns && std::is_same_v<Image, Weights>) {
     if (width.output < kMinRun || !has_runs(width) || !sees_image(width)) {
       return false;
     }
-    if (is_wide(width)) {
-      convolve_wide_columns<Image, Weights>(row, channels);
+    if (row.conv.part.end - row.conv.part.begin >= kLanes) {
+      run_columns<Image, Weights, false>(row);
       return true;
     }
-    const auto run = [&](auto stride) HWY_ATTR {
-      constexpr size_t kStride = decltype(stride)::value;
-      if constexpr (kStride == 1) {
-        if (width.kernel == 7) {
-          return convolve_columns<Image, Weights, 7, kStride>(row, channels);
-        }
-      }
-      width.kernel == 3 ? convolve_columns<Image, Weights, 3, kStride>(row, channels)
-                        : convolve_columns<Image, Weights, 5, kStride>(row, channels);
-    };
-    width.stride == 1 ? run(std::integral_constant<size_t, 1>()) : run(std::integral_constant<size_t, 2>());
-    return true;
+    if constexpr (std::is_same_v<Image, FromFloat32>) {
+      run_columns<Image, Weights, true>(row);
+      return true;
+    }
   }
   return false;
 }
 
 template <typename Image, typename Weights>
-void convolve_pixel(const OutputRow<typename Image::Element>& row, size_t column, size_t channel) {
-  const size_t channels = row.conv.channels;
+void convolve_pixel(const OutputRow<typename Image::Element>& row, size_t column) {
+  const auto [begin, end] = row.conv.part;
   const Taps columns = taps_inside(row.conv.width, origin_of(row.conv.width, column));
   const auto* input = row.input_at(column);
-  float* output = row.output + column * channels;
-  const size_t end = row.conv.part.end;
+  float* output = row.output + column * row.conv.channels;
+  size_t channel = begin;
   for (; channel + kEdgeVectors * kLanes <= end; channel += kEdgeVectors * kLanes) {
     convolve<Image, Weights, 1, kEdgeVectors, false>(row.conv, input, row.taps, columns, channel, output);
   }
@@ -224,41 +267,33 @@ void convolve_pixel(const OutputRow<typename Image::Element>& row, size_t column
 
 template <typename Image, typename Weights>
 void convolve_row(const Depthwise& conv, size_t index, float* output) {
-  const Depthwise::Axis& width = conv.width;
-  const Depthwise::Part channels = conv.part;
   const OutputRow<typename Image::Element> row = output_row<typename Image::Element>(conv, index, output);
-
+  if (try_runs<Image, Weights>(row)) {
+    return;
+  }
   // Pixels [begin, end) see whole rows of taps.
+  const Depthwise::Axis& width = conv.width;
   const size_t reach = (width.kernel - 1) * width.dilation + 1;
   const size_t begin = std::min((width.padding + width.stride - 1) / width.stride, width.output);
   size_t end = begin;
   if (width.input + width.padding >= reach) {
     end = std::max(begin, std::min((width.input + width.padding - reach) / width.stride + 1, width.output));
   }
-  const size_t count = end - begin;
-  const size_t whole = channels.end / kLanes * kLanes;
-  const size_t pairs = whole - (whole - channels.begin) % (2 * kLanes);
-  if (try_runs<Image, Weights>(row, {channels.begin, whole})) {
-    for (size_t i = 0; i < width.output && whole < channels.end; ++i) {
-      convolve_pixel<Image, Weights>(row, i, whole);
-    }
-    return;
-  }
-  size_t inner_channels = whole;
-  if (count >= kPixels) {
-    convolve_inner<Image, Weights, kPixels, 1>(row, begin, end, {channels.begin, whole});
-  } else if (kPixels > 8 && count >= 8) {
-    convolve_inner<Image, Weights, 8, 1>(row, begin, end, {channels.begin, whole});
-  } else if (count >= 4) {
-    convolve_inner<Image, Weights, 4, 2>(row, begin, end, {channels.begin, pairs});
-    convolve_inner<Image, Weights, 4, 1>(row, begin, end, {pairs, whole});
+  const Depthwise::Part all = conv.part;
+  if (all.end - all.begin < kLanes || end - begin < kMinRun) {
+    end = begin;
+  } else if (end - begin >= kPixels) {
+    convolve_inner<Image, Weights, kPixels, 1>(row, begin, end, all);
+  } else if (kPixels > 8 && end - begin >= 8) {
+    convolve_inner<Image, Weights, 8, 1>(row, begin, end, all);
   } else {
-    inner_channels = channels.begin;
+    const size_t pairs = all.end - (all.end - all.begin) % (2 * kLanes);
+    convolve_inner<Image, Weights, kMinRun, 2>(row, begin, end, {all.begin, pairs});
+    convolve_inner<Image, Weights, kMinRun, 1>(row, begin, end, {pairs, all.end});
   }
   for (size_t i = 0; i < width.output; ++i) {
-    const bool inside = i >= begin && i < end;
-    if (!inside || inner_channels < channels.end) {
-      convolve_pixel<Image, Weights>(row, i, inside ? inner_channels : channels.begin);
+    if (i < begin || i >= end) {
+      convolve_pixel<Image, Weights>(row, i);
     }
   }
 }

@@ -158,7 +158,8 @@ struct ColumnRun {
   void (*convolve)(const Depthwise& conv, const Element* input, Taps rows, Taps columns, size_t channel, float* output);
 };
 
-// All columns, at least kMinRun, for whole vectors of channels. `convolve` gives the function for a number of pixels.
+// All columns, at least kMinRun, for these channels: vectors of them, of which the last overlaps the one before, or less than
+// one. `convolve` gives the function for a number of pixels.
 template <typename Element, typename Convolve>
 void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, Depthwise::Part channels) {
   const ColumnRun<Element> runs[] = {
@@ -184,8 +185,9 @@ void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, Dept
     seen.kernel = (run->count - 1) * seen.stride + seen.kernel;
     const Taps inside = taps_inside(seen, origin_of(row.conv.width, column));
     float* const output = row.output + column * row.conv.channels;
+    const size_t last = std::max(channels.begin + kLanes, channels.end) - kLanes;
     for (size_t channel = channels.begin; channel < channels.end; channel += kLanes) {
-      run->convolve(row.conv, row.input_at(column), row.taps, inside, channel, output);
+      run->convolve(row.conv, row.input_at(column), row.taps, inside, std::min(channel, last), output);
     }
     begin = column + run->count;
   }

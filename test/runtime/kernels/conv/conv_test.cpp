@@ -183,6 +183,19 @@ TEST(DepthwiseConv, Runs) {
   }
 }
 
+// The last vector overlaps the one before, or there is less than one.
+TEST(DepthwiseConv, AnyChannels) {
+  for (const size_t kernel : {1, 3, 5, 7, 9}) {
+    for (size_t channels = 1; channels <= 40; channels += channels < 20 ? 1 : 5) {
+      SCOPED_TRACE(channels);
+      for (const size_t stride : {1, 2}) {
+        check({1, 4, 21, channels}, {channels, 3, kernel, 1}, options(stride, kernel / 2, 1, channels));
+      }
+      check({1, 4, 12, channels}, {channels, 3, kernel, 1}, options(1, kernel / 2 + 1, 2, channels));
+    }
+  }
+}
+
 // These have windows that lie in the padding for several of their columns, and wider ones than the image.
 TEST(DepthwiseConv, WideWindows) {
   for (const size_t kernel : {8, 9, 11, 13, 14, 31}) {
