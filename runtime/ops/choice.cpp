@@ -7,6 +7,7 @@
 #include "runtime/kernels/elementwise/quantized_sum.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
 #include "runtime/kernels/gemm/matrix_product.h"
+#include "runtime/kernels/reduce/softmax.h"
 #include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/xnnpack/library.h"
@@ -20,6 +21,7 @@ const Cpu& Cpu::get() {
       Int8DepthwiseConv::is_fast(),
       has_fast_quantized_sum(),
       WindowConv::is_fast(),
+      Softmax::longest_short_row(),
       max_unpacked_rows(),
       Blocks::of_this_process()};
   return cpu;

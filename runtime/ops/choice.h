@@ -25,6 +25,7 @@ struct Cpu {
   bool int8_sums_in_rows = false; // our sums of two tensors of Int8 are faster than XNNPACK's
   bool float32_windows = false; // our convolutions of Float32 of few channels are faster than XNNPACK's
 
+  size_t short_softmax_rows = 0; // up to which size our softmax is faster than XNNPACK's
   size_t unpacked_rows = 0; // up to which our products of Float32 are faster than XNNPACK's if that has to pack
 
   // From how many bytes of weights on our products in blocks are faster than XNNPACK's tiles, each of which goes through all

@@ -30,22 +30,19 @@ void copy_units(const CopyPiece& piece, const char* from, char* to) {
   }
 }
 
-// For units of at least one vector.
+// For units of at least kStep bytes.
+template <size_t kStep>
 void copy_runs(const CopyPiece& piece, const char* from, char* to) {
-  const hn::ScalableTag<uint8_t> bytes;
-  constexpr size_t kStep = hn::MaxLanes(hn::ScalableTag<uint8_t>());
   const CopyAxis columns = piece.columns;
   const size_t last = piece.unit - kStep;
   for (size_t r = 0; r < piece.rows.size; ++r, from += piece.rows.from, to += piece.rows.to) {
     const char* source = from;
     char* target = to;
     for (size_t c = 0; c < columns.size; ++c, source += columns.from, target += columns.to) {
-      const uint8_t* s = reinterpret_cast<const uint8_t*>(source);
-      uint8_t* t = reinterpret_cast<uint8_t*>(target);
       for (size_t i = 0; i < last; i += kStep) {
-        hn::StoreU(hn::LoadU(bytes, s + i), bytes, t + i);
+        std::memcpy(target + i, source + i, kStep);
       }
-      hn::StoreU(hn::LoadU(bytes, s + last), bytes, t + last);
+      std::memcpy(target + last, source + last, kStep);
     }
   }
 }
@@ -320,8 +317,13 @@ CopyFunction choose_piece_copy(const CopyPiece& piece, bool transposes, size_t e
     case 32:
       return copy_units<32>;
   }
-  constexpr size_t kVectorBytes = kLanes * sizeof(float);
-  return piece.unit >= kVectorBytes && piece.unit <= 1024 ? copy_runs : copy_long_runs;
+  return piece.unit > 1024 ? copy_long_runs
+      : piece.unit >= 64   ? copy_runs<64>
+      : piece.unit > 32    ? copy_runs<32>
+      : piece.unit > 16    ? copy_runs<16>
+      : piece.unit > 8     ? copy_runs<8>
+      : piece.unit > 4     ? copy_runs<4>
+                           : copy_runs<2>;
 }
 
 } // namespace HWY_NAMESPACE

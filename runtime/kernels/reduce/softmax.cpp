@@ -58,7 +58,7 @@ HWY_INLINE Vector top_of(const float* x, size_t size) {
   return hn::Set(kFloats, hn::ReduceMax(kFloats, hn::Max(top0, top1)));
 }
 
-void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
+void long_softmax_rows(const float* x, size_t rows, size_t size, float* y) {
   for (size_t row = 0; row < rows; ++row, x += size, y += size) {
     const size_t whole = size / kLanes * kLanes, rest = size - whole;
     const Vector top = top_of(x, size);
@@ -84,7 +84,7 @@ void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
   }
 }
 
-void log_softmax_rows(const float* x, size_t rows, size_t size, float* y) {
+void long_log_softmax_rows(const float* x, size_t rows, size_t size, float* y) {
   for (size_t row = 0; row < rows; ++row, x += size, y += size) {
     const Vector top = top_of(x, size);
     double total = 0;
@@ -184,6 +184,51 @@ void softmax_strip(const float* x, size_t size, size_t stride, size_t columns, f
   }
 }
 
+// Rows of no more than this are taken kLanes at a time.
+constexpr size_t kShortRow = 2 * kLanes;
+
+size_t longest_short_row() {
+  return kShortRow;
+}
+
+// Rows of up to kShortRow as columns: kLanes of them are transposed before, and back after it. `strip` may write where it reads.
+template <typename Strip>
+HWY_INLINE void transposed_rows(const float* x, size_t rows, size_t size, float* y, const Strip& strip) {
+  HWY_ALIGN float columns[kShortRow * kLanes];
+  for (size_t row = 0; row < rows; row += kLanes) {
+    const size_t count = std::min(kLanes, rows - row);
+    for (size_t c = 0; c < size; c += kLanes) {
+      Vector v[kLanes];
+      for (size_t i = 0; i < kLanes; ++i) {
+        v[i] = i < count ? load(x + (row + i) * size + c, size - c) : hn::Zero(kFloats);
+      }
+      transpose_square(v);
+      for (size_t i = 0; i < kLanes; ++i) {
+        hn::Store(v[i], kFloats, columns + (c + i) * kLanes);
+      }
+    }
+    strip(columns, size, kLanes, kLanes, columns);
+    for (size_t c = 0; c < size; c += kLanes) {
+      Vector v[kLanes];
+      for (size_t i = 0; i < kLanes; ++i) {
+        v[i] = hn::Load(kFloats, columns + (c + i) * kLanes);
+      }
+      transpose_square(v);
+      for (size_t i = 0; i < count; ++i) {
+        store(v[i], y + (row + i) * size + c, size - c);
+      }
+    }
+  }
+}
+
+void softmax_rows(const float* x, size_t rows, size_t size, float* y) {
+  size <= kShortRow ? transposed_rows(x, rows, size, y, softmax_strip<1>) : long_softmax_rows(x, rows, size, y);
+}
+
+void log_softmax_rows(const float* x, size_t rows, size_t size, float* y) {
+  size <= kShortRow ? transposed_rows(x, rows, size, y, log_softmax_strip<1>) : long_log_softmax_rows(x, rows, size, y);
+}
+
 // Softmax over `size` rows that lie `stride` floats apart, for each of the columns.
 void softmax_columns(const float* x, size_t size, size_t stride, size_t columns, float* y) {
   size_t c = 0;
@@ -212,6 +257,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace executorch::backends::et_xnnpack {
 
+HWY_EXPORT(longest_short_row);
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(softmax_columns);
 HWY_EXPORT(log_softmax_rows);
@@ -223,6 +269,10 @@ constexpr size_t kGrain = 16384; // elements
 constexpr size_t kStrip = 128; // columns of one piece of work
 
 } // namespace
+
+size_t Softmax::longest_short_row() {
+  return ETX_DISPATCH(longest_short_row)();
+}
 
 size_t Softmax::reshape(const SoftmaxParameters& parameters, size_t /*num_threads*/) {
   rows_ = parameters.log ? ETX_DISPATCH(log_softmax_rows) : ETX_DISPATCH(softmax_rows);

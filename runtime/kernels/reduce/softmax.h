@@ -15,6 +15,9 @@ struct SoftmaxParameters {
 // Of Float32, along one axis.
 class Softmax {
  public:
+  // Up to this size several rows are computed at once.
+  static size_t longest_short_row();
+
   size_t reshape(const SoftmaxParameters& parameters, size_t num_threads);
   void run(const KernelArguments& arguments);
 

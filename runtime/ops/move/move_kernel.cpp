@@ -92,6 +92,17 @@ BoxCopiesParameters concat_parameters(const NodeContext& node) {
   return concatenated({inputs.data(), inputs.size()}, node.output().shape, axis, element_bytes(node));
 }
 
+ConcatRowsParameters concat_rows_parameters(const NodeContext& node) {
+  const size_t axis = node.attributes<schema::Concat>().axis();
+  ConcatRowsParameters parameters;
+  parameters.rows = node.output().shape.numel(0, axis);
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    const Shape& x = node.input(i).shape;
+    parameters.units.push_back(x.numel(axis, x.rank) * element_bytes(node));
+  }
+  return parameters;
+}
+
 BoxCopiesParameters constant_pad_parameters(const NodeContext& node) {
   const Shape& x = node.input(0).shape;
   const std::array<size_t, kMaxRank> before = padding_before(node);

@@ -268,7 +268,19 @@ Choice choose_pad(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
                                                       : choose_moving(node, make_edge_pad, kNotInXnnpack);
 }
 
+// Whether many rows are short.
+bool has_short_rows(const NodeContext& node) {
+  constexpr size_t kLongestRow = 4096; // bytes
+  const size_t axis = node.attributes<schema::Concat>().axis();
+  const Shape& y = node.output().shape;
+  return y.numel(0, axis) > 1 && y.numel(axis, y.rank) * element_size(node.output().storage()) <= kLongestRow;
+}
+
 Choice choose_concat(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+  const bool is_in_float16 = options.float16 && is_float32(node);
+  if (has_short_rows(node) && is_moved_as_it_is(node) && !is_in_float16) {
+    return choose_moving(node, make_concat_rows, kSlowInXnnpack);
+  }
   return choose_moving_in_xnnpack(node, options, concat_limit(node), make_xnnpack_concat, make_concat);
 }
 

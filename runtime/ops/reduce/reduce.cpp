@@ -129,7 +129,7 @@ Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
   return set_output(outputs, dtype, x);
 }
 
-Limit softmax_limit(const NodeContext& node) {
+Limit softmax_limit(const NodeContext& node, const Cpu& cpu) {
   const auto& attributes = node.attributes<schema::Softmax>();
   if (node.is_quantized()) {
     return "XNNPACK has no softmax of integers with these scales.";
@@ -137,19 +137,22 @@ Limit softmax_limit(const NodeContext& node) {
   if (attributes.log()) {
     return "XNNPACK has no logarithm of softmax.";
   }
-  return attributes.axis() + 1u == node.input(0).shape.rank ? operand_limit(node)
-                                                            : "XNNPACK has softmax over the last axis only.";
+  const Shape& x = node.input(0).shape;
+  if (attributes.axis() + 1u != x.rank) {
+    return "XNNPACK has softmax over the last axis only.";
+  }
+  return x.last() <= cpu.short_softmax_rows ? "The kernel computes several short rows at once." : operand_limit(node);
 }
 
 // On ARM XNNPACK keeps the sum of a row in Float16 while it sums up, too: infinite for one of more than 65504.
-Choice choose_softmax(const NodeContext& node, const Cpu&, const ChoiceOptions& options) {
+Choice choose_softmax(const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options) {
   if (node.input(0).dtype == DType::Float64) {
     return Choice::kernel(make_float64_softmax, kFloat64);
   }
   return choose_xnnpack_or_kernel(
       node,
       options,
-      softmax_limit(node),
+      softmax_limit(node, cpu),
       [](const NodeContext& in_float32, bool) { return make_xnnpack_softmax(in_float32); },
       make_softmax,
       "In Float16 it keeps the sum of a row in Float16, which is too little for long rows.");

@@ -44,6 +44,13 @@ TEST(Softmax, Rows) {
   check_softmax(random_floats({700, 64}), 1);
 }
 
+TEST(Softmax, ShortRows) {
+  for (size_t size = 1; size <= 34; ++size) {
+    check_softmax(random_floats({67, size}, -10, 10), 1);
+  }
+  check_softmax(random_floats({9000, 5}, -10, 10), 1); // on several threads
+}
+
 TEST(Softmax, EveryAxis) {
   for (size_t axis = 0; axis < 4; ++axis) {
     check_softmax(random_floats({3, 7, 5, 21}, -10, 10), axis);

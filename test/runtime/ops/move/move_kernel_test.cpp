@@ -197,13 +197,15 @@ void check_concat(const std::vector<Tensor>& inputs, uint8_t axis) {
     });
     begin += x.shape()[axis];
   }
-  check_kernel(
-      {make_concat,
-       schema::Attributes::Concat,
-       [=](auto& builder) { return schema::CreateConcat(builder, axis).Union(); },
-       {inputs.begin(), inputs.end()},
-       y.type},
-      y);
+  for (const MakeKernel& make : {MakeKernel(make_concat), MakeKernel(make_concat_rows)}) {
+    check_kernel(
+        {make,
+         schema::Attributes::Concat,
+         [=](auto& builder) { return schema::CreateConcat(builder, axis).Union(); },
+         {inputs.begin(), inputs.end()},
+         y.type},
+        y);
+  }
 }
 
 TEST(ConcatKernel, Axes) {
@@ -214,6 +216,16 @@ TEST(ConcatKernel, Axes) {
     check_concat({iota(dtype, {7})}, 0);
     check_concat({iota(dtype, {20, 90, 7}), iota(dtype, {20, 90, 16})}, 2);
   }
+}
+
+// Of each number of bytes up to more than a vector, and of many.
+TEST(ConcatKernel, Rows) {
+  for (size_t columns = 1; columns < 140; columns += columns < 70 ? 1 : 13) {
+    check_concat({iota(DType::Bool, {5, columns}), iota(DType::Bool, {5, 3})}, 1);
+  }
+  check_concat({iota(DType::Float32, {300, 300}), iota(DType::Float32, {300, 1}), iota(DType::Float32, {300, 24})}, 1);
+  check_concat({iota(DType::Float32, {9000, 2}), iota(DType::Float32, {9000, 8})}, 1); // on several threads
+  check_concat({iota(DType::Float32, {7, 0}), iota(DType::Float32, {7, 0})}, 1);
 }
 
 void check_pad(const Tensor& x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value) {

@@ -136,6 +136,19 @@ TEST(Concat, XnnpackAgrees) {
   EXPECT_FALSE(concat(0, {tensor({1}), tensor({0})}).in_xnnpack());
 }
 
+TEST(Concat, HasShortRowsOfItsOwn) {
+  const auto kind = [](const OpCase& op, bool float16) {
+    ChoiceOptions options;
+    options.float16 = float16;
+    return op.choose(*op.infer(), options).kind;
+  };
+  const OpCase short_rows = concat(1, {tensor({30, 1, 100}), tensor({30, 2, 100})});
+  EXPECT_EQ(kind(short_rows, false), Choice::Kind::Kernel);
+  EXPECT_EQ(kind(short_rows, true), Choice::Kind::Xnnpack) << "in Float16";
+  EXPECT_EQ(kind(concat(1, {tensor({30, 100, 100}), tensor({30, 2, 100})}), false), Choice::Kind::Xnnpack);
+  EXPECT_EQ(kind(concat(0, {tensor({1, 100}), tensor({2, 100})}), false), Choice::Kind::Xnnpack);
+}
+
 TEST(Slice, TakesAPartOfOneAxis) {
   expect_shape(slice(tensor({2, 9}), 1, 2, 4), {2, 4});
   expect_shape(slice(tensor({9}), 0, 0, 9), {9});

@@ -103,6 +103,14 @@ TEST(Softmax, Refuses) { // Robustness: N12
   expect_refused(softmax(0, typed(DType::Int32, {2})), "must be Float32");
 }
 
+TEST(Softmax, ComputesShortRowsItself) {
+  const auto kind = [](const OpCase& op) {
+    return op.choose(*op.infer(), ChoiceOptions(), cpu_with_blocks(true)).kind;
+  };
+  EXPECT_EQ(kind(softmax(1, tensor({9, 4}))), Choice::Kind::Kernel);
+  EXPECT_EQ(kind(softmax(1, tensor({9, 5}))), Choice::Kind::Xnnpack);
+}
+
 TEST(Softmax, XnnpackAgrees) {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
