@@ -170,18 +170,13 @@ void sum_rows(const MatrixProduct& p, const float* a, const float* b, size_t col
     const auto sum = [&](auto n_tag) HWY_ATTR {
       constexpr size_t N = std::min(decltype(n_tag)::value, kWidest);
       sum_columns<R, N>(p, a, b + j, std::min(columns - j - (N - 1) * kLanes, kLanes), sums + j);
-      j += N * kLanes;
+      return N * kLanes;
     };
     const size_t vectors = std::min(divide_up(columns - j, kLanes), kWidest);
-    if (vectors >= 8) {
-      sum(Constant<8>());
-    } else if (vectors >= 4) {
-      sum(Constant<4>());
-    } else if (vectors >= 2) {
-      sum(Constant<2>());
-    } else {
-      sum(Constant<1>());
-    }
+    j += vectors >= 8  ? sum(Constant<8>())
+        : vectors >= 4 ? sum(Constant<4>())
+        : vectors >= 2 ? sum(Constant<2>())
+                       : sum(Constant<1>());
   }
 }
 
@@ -245,15 +240,10 @@ void multiply_few_rows(const MatrixProduct& p, size_t batch, size_t column, size
       constexpr size_t R = decltype(r_tag)::value;
       const auto function = p.b_transposed ? &sum_transposed_rows<R> : &sum_rows<R>;
       function(p, a + i * p.a_stride, b, columns, sums + i * kUnpackedColumns);
-      i += R;
+      return R;
     };
-    if (p.rows - i >= 4) {
-      sum(Constant<4>());
-    } else if (p.rows - i >= 2) {
-      sum(Constant<2>());
-    } else {
-      sum(Constant<1>());
-    }
+    const size_t left = p.rows - i;
+    i += left >= 4 ? sum(Constant<4>()) : left >= 2 ? sum(Constant<2>()) : sum(Constant<1>());
   }
   const float* const bias = p.bias == nullptr ? nullptr : p.bias + batch * p.bias_batch + (p.has_one_bias ? 0 : column);
   finish(p, sums, kUnpackedColumns, p.rows, columns, bias, p.c + batch * p.c_batch + column);
