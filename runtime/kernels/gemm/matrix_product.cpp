@@ -126,39 +126,21 @@ void multiply_block(
   finish(p, sums, kBlockColumns, rows, columns, bias, p.c + batch * p.c_batch + row * p.c_stride + column);
 }
 
-// The sums of R rows of a with N vectors of columns of b, the last of which holds `last` columns.
-template <size_t R, size_t N>
-HWY_NOINLINE void sum_columns(const MatrixProduct& p, const float* a, const float* b, size_t last, float* sums) {
-  Vector sum[R][N];
+// The sums of R rows of a with `columns` columns of b, less than a vector.
+template <size_t R>
+void sum_last_columns(const MatrixProduct& p, const float* a, const float* b, size_t columns, float* sums) {
+  Vector sum[R][1];
   HWY_UNROLL(4)
   for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(8)
-    for (size_t n = 0; n < N; ++n) {
-      sum[r][n] = hn::Zero(kFloats);
-    }
+    sum[r][0] = hn::Zero(kFloats);
   }
-  const auto add = [&](auto is_whole) HWY_ATTR {
-    for (size_t k = 0; k < p.depth; ++k) {
-      Vector row[N];
-      HWY_UNROLL(8)
-      for (size_t n = 0; n < N; ++n) {
-        const float* const at = b + k * p.b_stride + n * kLanes;
-        row[n] = is_whole || n + 1 < N ? hn::LoadU(kFloats, at) : hn::LoadN(kFloats, at, last);
-      }
-      add_products(a + k, p.a_stride, row, sum);
-    }
-  };
-  if (last == kLanes) {
-    add(std::true_type());
-  } else {
-    add(std::false_type());
+  for (size_t k = 0; k < p.depth; ++k) {
+    const Vector row[1] = {hn::LoadN(kFloats, b + k * p.b_stride, columns)};
+    add_products(a + k, p.a_stride, row, sum);
   }
   HWY_UNROLL(4)
   for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(8)
-    for (size_t n = 0; n < N; ++n) {
-      hn::StoreU(sum[r][n], kFloats, sums + r * kUnpackedColumns + n * kLanes);
-    }
+    hn::StoreU(sum[r][0], kFloats, sums + r * kUnpackedColumns);
   }
 }
 
@@ -166,21 +148,26 @@ HWY_NOINLINE void sum_columns(const MatrixProduct& p, const float* a, const floa
 template <size_t R>
 void sum_rows(const MatrixProduct& p, const float* a, const float* b, size_t columns, float* sums) {
   constexpr size_t kWidest = std::min<size_t>(8, kRegisters / 2 / R);
-  for (size_t j = 0; j < columns;) {
+  size_t j = 0;
+  while (j + kLanes <= columns) {
     const auto sum = [&](auto n_tag) HWY_ATTR {
       constexpr size_t N = std::min(decltype(n_tag)::value, kWidest);
-      sum_columns<R, N>(p, a, b + j, std::min(columns - j - (N - 1) * kLanes, kLanes), sums + j);
+      multiply<R, N>(
+          a, Constant<1>(), p.a_stride, b + j, p.b_stride, p.depth, /*keep=*/nullptr, sums + j, kUnpackedColumns);
       return N * kLanes;
     };
-    const size_t vectors = std::min(divide_up(columns - j, kLanes), kWidest);
+    const size_t vectors = std::min((columns - j) / kLanes, kWidest);
     j += vectors >= 8  ? sum(Constant<8>())
         : vectors >= 4 ? sum(Constant<4>())
         : vectors >= 2 ? sum(Constant<2>())
                        : sum(Constant<1>());
   }
+  if (j < columns) {
+    sum_last_columns<R>(p, a, b + j, columns - j, sums + j);
+  }
 }
 
-// The same where the columns of b are rows in memory. May write kLanes - 1 sums more.
+// The same where the columns of b are rows in memory.
 template <size_t R>
 void sum_transposed_rows(const MatrixProduct& p, const float* a, const float* b, size_t columns, float* sums) {
   constexpr size_t kTogether = kLanes / R;
@@ -263,6 +250,11 @@ namespace {
 
 constexpr size_t kGrain = 32768; // multiplications
 
+// Whether neither it nor the result has gaps.
+bool is_one_column(const MatrixProduct& p) {
+  return p.columns == 1 && (p.b_transposed || p.b_stride == 1) && p.c_stride == 1;
+}
+
 // The same of one column: it is the row, and the rows of a are those of a transposed matrix.
 MatrixProduct with_one_row(const MatrixProduct& p) {
   MatrixProduct product = p;
@@ -285,6 +277,9 @@ size_t max_unpacked_rows() {
 }
 
 size_t matrix_product_scratch(const MatrixProduct& product, size_t num_threads) {
+  if (product.rows <= max_unpacked_rows() || is_one_column(product)) {
+    return 0;
+  }
   return num_threads * MatrixProductLayout(product).end * sizeof(float);
 }
 
@@ -296,7 +291,7 @@ void multiply_matrices(const MatrixProduct& p, void* scratch, pthreadpool_t pool
   if (work < kGrain) {
     pool = nullptr;
   }
-  if (p.columns == 1 && p.rows > 1 && (p.b_transposed || p.b_stride == 1) && p.c_stride == 1) {
+  if (p.rows > 1 && is_one_column(p)) {
     return multiply_matrices(with_one_row(p), scratch, pool);
   }
   if (p.rows <= max_unpacked_rows()) {

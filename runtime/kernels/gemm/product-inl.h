@@ -97,7 +97,7 @@ HWY_INLINE void add_products(const float* HWY_RESTRICT a, Stride stride, const V
     for_each_constant<R / kLanes>([&](auto i) HWY_ATTR {
       const Vector factors = hn::LoadU(kFloats, a + i * kLanes);
       for_each_constant<kLanes>([&](auto lane) HWY_ATTR {
-        HWY_UNROLL(4)
+        HWY_UNROLL(8)
         for (size_t n = 0; n < N; ++n) {
           Vector& to = sum[i * kLanes + lane][n];
           to = hn::MulAdd(hn::BroadcastLane<static_cast<int>(lane)>(factors), row[n], to);
@@ -108,7 +108,7 @@ HWY_INLINE void add_products(const float* HWY_RESTRICT a, Stride stride, const V
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
       const Vector factor = hn::Set(kFloats, a[r * stride]);
-      HWY_UNROLL(4)
+      HWY_UNROLL(8)
       for (size_t n = 0; n < N; ++n) {
         sum[r][n] = hn::MulAdd(factor, row[n], sum[r][n]);
       }
@@ -132,14 +132,14 @@ HWY_NOINLINE void multiply(
   Vector sum[R][N];
   HWY_UNROLL(16)
   for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(8)
     for (size_t n = 0; n < N; ++n) {
       sum[r][n] = hn::Zero(kFloats);
     }
   }
   for (size_t k = 0; k < depth; ++k) {
     Vector row[N];
-    HWY_UNROLL(4)
+    HWY_UNROLL(8)
     for (size_t n = 0; n < N; ++n) {
       row[n] = hn::LoadU(kFloats, b + n * kLanes);
     }
@@ -151,7 +151,7 @@ HWY_NOINLINE void multiply(
     HWY_UNROLL(16)
     for (size_t r = 0; r < R; ++r) {
       const Vector factor = hn::Set(kFloats, keep[r]);
-      HWY_UNROLL(4)
+      HWY_UNROLL(8)
       for (size_t n = 0; n < N; ++n) {
         sum[r][n] = hn::MulAdd(hn::LoadU(kFloats, c + r * c_stride + n * kLanes), factor, sum[r][n]);
       }
@@ -159,7 +159,7 @@ HWY_NOINLINE void multiply(
   }
   HWY_UNROLL(16)
   for (size_t r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(8)
     for (size_t n = 0; n < N; ++n) {
       hn::StoreU(sum[r][n], kFloats, c + r * c_stride + n * kLanes);
     }
