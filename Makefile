@@ -130,7 +130,8 @@ bench-tracer: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,What profiling costs)
 	@$(bin)/python benchmarks/tracer.py $(BENCH)
 
-bench-quantized: build $(stamps)/examples $(stamps)/benchmarks
+# The published ones want the packages of the zoo.
+bench-quantized: build $(stamps)/examples $(stamps)/benchmarks $(if $(findstring published,$(BENCH)),$(stamps)/zoo)
 	$(call say,Number formats of whole models)
 	@$(bin)/python benchmarks/quantized.py $(BENCH)
 

@@ -23,8 +23,10 @@ from quantized_programs import (
     IMAGES,
     INPUTS,
     MODELS,
+    PUBLISHED,
     SCHEMES,
     SENTENCES,
+    USUAL,
     facts_of,
     program_folder,
     reference_file,
@@ -37,7 +39,14 @@ SLOW_MS = 2000  # a program that takes longer is called once, and its accuracy i
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL")
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        choices=[*MODELS, "published"],
+        default=list(USUAL),
+        metavar="MODEL",
+        help=f"{', '.join(USUAL)}; with the packages of the zoo also published, which are {', '.join(PUBLISHED)}",
+    )
     parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES), metavar="SCHEME")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="ENGINE")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
@@ -48,6 +57,8 @@ def main() -> int:
     )
     parser.add_argument("--fresh", action="store_true", help="lower all programs again")
     arguments = parser.parse_args()
+    if "published" in arguments.models:
+        arguments.models = [*(m for m in arguments.models if m != "published" and m not in PUBLISHED), *PUBLISHED]
     if OURS not in arguments.engines:
         arguments.engines.insert(0, OURS)
     if "fp32" not in arguments.schemes:  # what all others are divided by

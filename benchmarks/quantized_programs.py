@@ -62,8 +62,20 @@ SCHEMES = {
     "weight_8": Scheme("int8 weights", "INT8_WEIGHT", images=False),
     "weight_4": Scheme("int4 weights, groups of 32", "INT4_WEIGHT", {"group_size": 32}, images=False),
 }
-#: Programs by the model they are made of.
-MODELS = {
+#: More networks that see images, of ``models.py`` and ``published_models.py``.
+PUBLISHED = (
+    *(
+        "convnext_tiny",
+        "densenet121",
+        "efficientnet_b0",
+        "ghostnet_100",
+        "mobilenet_v3_large",
+        "mobilenetv4_conv_small",
+    ),
+    *("regnety_008", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1", "swin_tiny", "vgg11_bn"),
+)
+#: Programs by the model they are made of; what is measured unless others are named.
+USUAL = {
     "mobilenet_v2": "mobilenet_v2",
     "resnet18": "resnet18",
     "resnet50": "resnet50",
@@ -73,8 +85,9 @@ MODELS = {
     "llama_4l": "llama_4l",
     "llama_4l_token": "llama_4l",  # one token: bound by how fast weights are read
 }
-IMAGES = ("mobilenet_v2", "resnet18", "resnet50")  # all of convolutions
-PICTURES = (*IMAGES, "vit_small")  # what the inputs are
+MODELS = USUAL | {name: name for name in PUBLISHED}
+PICTURES = ("mobilenet_v2", "resnet18", "resnet50", "vit_small", *PUBLISHED)  # what the inputs are
+IMAGES = tuple(m for m in PICTURES if m not in ("convnext_tiny", "swin_tiny", "vit_small"))  # all of convolutions
 
 
 def facts_of(model: str, scheme: str, folder: Path, names, fresh: bool = False) -> dict[str, dict]:
