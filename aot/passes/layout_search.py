@@ -96,6 +96,9 @@ class Problem:
         self._ask()
         self.costs = {name: self._cost(name) for name in (*self.readers, *self.fixed)}
         self._collect()
+        self.ahead: dict[int, list[float]] = {}  # by choice
+        for i in reversed(self.choices):
+            self.ahead[i] = [self._ahead(i, c) for c in self.choices[i]]
 
     def operands(self, i: int) -> dict[str, list[tuple[str, Blocks | None]]]:
         """(name, blocks) of the operands of node ``i`` that can be moved and are not constants, by base value."""
@@ -207,6 +210,21 @@ class Problem:
         for name, layout in sorted(reads):
             self._spread(name, layout)
 
+    def _ahead(self, i: int, choice: _Choice) -> float:
+        """What a choice makes nodes after it move, if each of them is free to choose; of what they read together, each
+        operand bears its share."""
+        name = self.nodes[i].outputs[0]
+        made = self.order(name, choice.makes)
+        total = sum(self.costs[name] for layout in self.fixed.get(name, ()) if self.order(name, layout) != made)
+        for reader in self.readers.get(name, ()):
+            share = len(self.operands(reader))
+            total += min(
+                (ahead + c.penalty) / share
+                + sum(self.costs[name] for base, at in c.reads if base == name and self.order(name, at) != made)
+                for c, ahead in zip(self.choices[reader], self.ahead[reader], strict=True)
+            )
+        return total
+
 
 class _Assignment:
     """One choice for every node; knows the cost of the moves between them."""
@@ -274,11 +292,11 @@ class _Assignment:
         return self._moves(name, self._made[name])
 
     def sweep(self, positions, key) -> None:
-        """Gives each node in turn the choice that ``key`` of the costs before and after it prefers."""
+        """Gives each node in turn the choice that ``key`` of the costs before, after and ahead of it prefers."""
         for i in positions:
             self.unset(i)
-            choices = self.problem.choices[i]
-            costs = [key(self.before(c), self.after(i, c)) for c in choices]
+            choices, ahead = self.problem.choices[i], self.problem.ahead[i]
+            costs = [key(self.before(c), self.after(i, c), a) for c, a in zip(choices, ahead, strict=True)]
             self.set(i, choices[costs.index(min(costs))])
 
     def total(self) -> float:
@@ -286,11 +304,11 @@ class _Assignment:
         return moves + sum(c.penalty for c in self.chosen.values())
 
 
-def _follow_operands(before: float, after: float):
+def _follow_operands(before: float, after: float, ahead: float):
     return before + after, before
 
 
-def _follow_readers(before: float, after: float):
+def _follow_readers(before: float, after: float, ahead: float):
     return before + after, after
 
 
@@ -330,14 +348,15 @@ def solve(problem: Problem) -> dict[int, Layout]:
     """
     forward = list(problem.loops)
     backward = forward[::-1]
-    unmoved, greedy_down, greedy_up = (_Assignment(problem) for _ in range(3))
+    unmoved, greedy_down, looking_ahead, greedy_up = (_Assignment(problem) for _ in range(4))
     for i in forward:
         unmoved.set(i, problem.choices[i][0])
-    greedy_down.sweep(forward, lambda before, after: before)
-    greedy_up.sweep(backward, lambda before, after: after)
+    greedy_down.sweep(forward, lambda before, after, ahead: before)
+    looking_ahead.sweep(forward, lambda before, after, ahead: before + ahead)
+    greedy_up.sweep(backward, lambda before, after, ahead: after)
     region = _components(problem)
     best: dict[int, tuple[float, _Assignment]] = {}
-    for assignment in (unmoved, greedy_down, greedy_up):
+    for assignment in (unmoved, greedy_down, looking_ahead, greedy_up):
         _improve(assignment, forward, backward)
         costs = collections.Counter()
         for name in problem.costs:

@@ -4,7 +4,7 @@
 #include "runtime/base/caches.h"
 #include "runtime/kernels/conv/int8_depthwise.h"
 #include "runtime/kernels/conv/window_conv.h"
-#include "runtime/kernels/elementwise/quantized_sum.h"
+#include "runtime/kernels/elementwise/quantized_arithmetic.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
 #include "runtime/kernels/gemm/matrix_product.h"
 #include "runtime/kernels/reduce/softmax.h"
@@ -19,7 +19,7 @@ const Cpu& Cpu::get() {
       xnnpack_can_quantize_rows(),
       has_bfloat16_product(),
       Int8DepthwiseConv::is_fast(),
-      has_fast_quantized_sum(),
+      has_fast_quantized_arithmetic(),
       WindowConv::is_fast(),
       Softmax::longest_short_row(),
       max_unpacked_rows(),

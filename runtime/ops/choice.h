@@ -22,7 +22,7 @@ struct Cpu {
   bool dynamic_quantization = false; // XNNPACK's products quantize their rows themselves
   bool bfloat16 = false; // our kernels multiply BFloat16 faster than Float32
   bool int8_sums = false; // our kernels have instructions that add up products of Int8
-  bool int8_sums_in_rows = false; // our sums of two tensors of Int8 are faster than XNNPACK's
+  bool int8_arithmetic_in_rows = false; // our sums and products of two tensors of Int8 are faster than XNNPACK's
   bool float32_windows = false; // our convolutions of Float32 of few channels are faster than XNNPACK's
 
   size_t short_softmax_rows = 0; // up to which size our softmax is faster than XNNPACK's

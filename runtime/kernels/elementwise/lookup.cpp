@@ -5,6 +5,8 @@
 #include <array>
 #include <numeric>
 
+#include "byte_table.h"
+
 namespace executorch::backends::et_xnnpack {
 namespace {
 
@@ -24,15 +26,30 @@ std::array<float, kEntries> all_results(const Row* function, const ByteQuantizat
   return y;
 }
 
-// T is uint8_t or float.
-template <typename T>
-class LookupRow final : public Row {
+class LookupBytes final : public Row {
  public:
-  explicit LookupRow(const std::array<T, kEntries>& table) : table_(table) {}
+  explicit LookupBytes(const ByteTable& table) : table_(table) {}
 
   void run(const RowOperand* operands, void* y, size_t count) const override {
     const uint8_t* const x = static_cast<const uint8_t*>(operands[0].data);
-    T* const to = static_cast<T*>(y);
+    if (operands[0].moves) {
+      table_.look_up(x, static_cast<uint8_t*>(y), count);
+    } else {
+      std::fill_n(static_cast<uint8_t*>(y), count, table_[*x]);
+    }
+  }
+
+ private:
+  const ByteTable table_;
+};
+
+class LookupFloats final : public Row {
+ public:
+  explicit LookupFloats(const std::array<float, kEntries>& table) : table_(table) {}
+
+  void run(const RowOperand* operands, void* y, size_t count) const override {
+    const uint8_t* const x = static_cast<const uint8_t*>(operands[0].data);
+    float* const to = static_cast<float*>(y);
     if (!operands[0].moves) {
       std::fill_n(to, count, table_[*x]);
       return;
@@ -43,7 +60,7 @@ class LookupRow final : public Row {
   }
 
  private:
-  const std::array<T, kEntries> table_;
+  const std::array<float, kEntries> table_;
 };
 
 class DequantizeBytes final : public Row {
@@ -78,16 +95,16 @@ class QuantizeBytes final : public Row {
 
 std::unique_ptr<Row> lookup_row(const Row* function, const ByteQuantization& from, const ByteQuantization& to) {
   const std::array<float, kEntries> results = all_results(function, from);
-  std::array<uint8_t, kEntries> bytes;
+  ByteTable::Entries bytes;
   quantize_bytes(to, results.data(), bytes.data(), kEntries);
-  return std::make_unique<LookupRow<uint8_t>>(bytes);
+  return std::make_unique<LookupBytes>(ByteTable(bytes));
 }
 
 std::unique_ptr<Row> lookup_row(const Row* function, const ByteQuantization& from) {
   if (function == nullptr) {
     return std::make_unique<DequantizeBytes>(from);
   }
-  return std::make_unique<LookupRow<float>>(all_results(function, from));
+  return std::make_unique<LookupFloats>(all_results(function, from));
 }
 
 std::unique_ptr<Row> quantize_bytes_row(const ByteQuantization& to) {

@@ -95,7 +95,32 @@ void transpose_units(const CopyPiece& piece, const char* from, char* to) {
   }
 }
 
-void transpose_tile(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride) {
+// Calls square(from, to) for squares of kSide units that cover the piece; the last ones overlap those before.
+// REQUIRES: there are as many rows and columns
+template <size_t kSide, typename Square>
+HWY_INLINE void for_squares(const CopyPiece& piece, const char* from, char* to, const Square& square) {
+  const CopyAxis rows = piece.rows, columns = piece.columns;
+  const auto at = [&](size_t i, size_t j) HWY_ATTR {
+    const size_t r = std::min(i, rows.size - kSide), c = std::min(j, columns.size - kSide);
+    square(from + r * rows.from + c * columns.from, to + r * rows.to + c * columns.to);
+  };
+  // Along the side whose rows are farther apart.
+  if (columns.from > rows.to) {
+    for (size_t j = 0; j < columns.size; j += kSide) {
+      for (size_t i = 0; i < rows.size; i += kSide) {
+        at(i, j);
+      }
+    }
+  } else {
+    for (size_t i = 0; i < rows.size; i += kSide) {
+      for (size_t j = 0; j < columns.size; j += kSide) {
+        at(i, j);
+      }
+    }
+  }
+}
+
+void transpose_part(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride) {
   const Floats f;
   Vector v[kLanes];
   HWY_UNROLL(16)
@@ -108,112 +133,150 @@ void transpose_tile(const float* from, size_t from_stride, size_t rows, size_t c
   }
 }
 
-HWY_INLINE void transpose_whole_tile(const float* from, size_t from_stride, float* to, size_t to_stride) {
-  const Floats f;
-  Vector v[kLanes];
-  HWY_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) {
-    v[i] = hn::LoadU(f, from + i * from_stride);
+// Like transpose_units<4>.
+void transpose_floats(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
+  const size_t rows = piece.rows.size, columns = piece.columns.size;
+  const size_t from_stride = piece.columns.from / sizeof(float), to_stride = piece.rows.to / sizeof(float);
+  if (rows >= kLanes && columns >= kLanes) {
+    for_squares<kLanes>(piece, from_bytes, to_bytes, [=](const char* x, char* y) HWY_ATTR {
+      const Floats f;
+      Vector v[kLanes];
+      HWY_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i) {
+        v[i] = hn::LoadU(f, reinterpret_cast<const float*>(x) + i * from_stride);
+      }
+      transpose_square(v);
+      HWY_UNROLL(16)
+      for (size_t i = 0; i < kLanes; ++i) {
+        hn::StoreU(v[i], f, reinterpret_cast<float*>(y) + i * to_stride);
+      }
+    });
+    return;
   }
-  transpose_square(v);
-  HWY_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) {
-    hn::StoreU(v[i], f, to + i * to_stride);
+  const float* from = reinterpret_cast<const float*>(from_bytes);
+  float* to = reinterpret_cast<float*>(to_bytes);
+  for (size_t r = 0; r < rows; r += kLanes) {
+    for (size_t c = 0; c < columns; c += kLanes) {
+      transpose_part(
+          from + r + c * from_stride,
+          from_stride,
+          std::min(kLanes, rows - r),
+          std::min(kLanes, columns - c),
+          to + r * to_stride + c,
+          to_stride);
+    }
   }
 }
 
-// Like transpose_units<4>.
-void transpose_floats(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
-  const float* from = reinterpret_cast<const float*>(from_bytes);
-  float* to = reinterpret_cast<float*>(to_bytes);
-  const size_t rows = piece.rows.size, columns = piece.columns.size;
-  const size_t from_stride = piece.columns.from / sizeof(float), to_stride = piece.rows.to / sizeof(float);
-  if (rows < kLanes || columns < kLanes) {
-    for (size_t r = 0; r < rows; r += kLanes) {
-      for (size_t c = 0; c < columns; c += kLanes) {
-        transpose_tile(
-            from + r + c * from_stride,
-            from_stride,
-            std::min(kLanes, rows - r),
-            std::min(kLanes, columns - c),
-            to + r * to_stride + c,
-            to_stride);
+template <typename Unit, size_t kSide>
+HWY_INLINE void transpose_squares(const CopyPiece& piece, const char* from, char* to) {
+  const size_t from_stride = piece.columns.from / sizeof(Unit), to_stride = piece.rows.to / sizeof(Unit);
+  for_squares<kSide>(piece, from, to, [=](const char* x, char* y) HWY_ATTR {
+    const hn::FixedTag<Unit, kSide> tag;
+    hn::Vec<decltype(tag)> v[kSide], shuffled[kSide];
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kSide; ++i) {
+      v[i] = hn::LoadU(tag, reinterpret_cast<const Unit*>(x) + i * from_stride);
+    }
+    // Each step shuffles the halves of the square into one another.
+    HWY_UNROLL(4)
+    for (size_t step = 1; step < kSide; step *= 2) {
+      HWY_UNROLL(8)
+      for (size_t i = 0; i < kSide / 2; ++i) {
+        shuffled[2 * i] = hn::InterleaveLower(tag, v[i], v[i + kSide / 2]);
+        shuffled[2 * i + 1] = hn::InterleaveUpper(tag, v[i], v[i + kSide / 2]);
+      }
+      HWY_UNROLL(16)
+      for (size_t i = 0; i < kSide; ++i) {
+        v[i] = shuffled[i];
       }
     }
-    return;
-  }
-  // The last tiles overlap those before.
-  const auto tile = [=](size_t i, size_t j) HWY_ATTR {
-    const size_t r = std::min(i, rows - kLanes), c = std::min(j, columns - kLanes);
-    transpose_whole_tile(from + r + c * from_stride, from_stride, to + r * to_stride + c, to_stride);
-  };
-  // Along the side whose rows are farther apart.
-  if (from_stride > to_stride) {
-    for (size_t j = 0; j < columns; j += kLanes) {
-      for (size_t i = 0; i < rows; i += kLanes) {
-        tile(i, j);
-      }
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kSide; ++i) {
+      hn::StoreU(v[i], tag, reinterpret_cast<Unit*>(y) + i * to_stride);
     }
+  });
+}
+
+// Like transpose_units<sizeof(Unit)>, for units of 1 or 2 bytes that are aligned.
+template <typename Unit>
+void transpose_small_units(const CopyPiece& piece, const char* from, char* to) {
+  constexpr size_t kSide = 16 / sizeof(Unit);
+  const size_t least = std::min(piece.rows.size, piece.columns.size);
+  if (least >= kSide) {
+    transpose_squares<Unit, kSide>(piece, from, to);
+  } else if (least >= kSide / 2) {
+    transpose_squares<Unit, kSide / 2>(piece, from, to);
   } else {
-    for (size_t i = 0; i < rows; i += kLanes) {
-      for (size_t j = 0; j < columns; j += kLanes) {
-        tile(i, j);
-      }
-    }
+    transpose_units<sizeof(Unit)>(piece, from, to);
   }
+}
+
+// Calls block(tag, i) for blocks of as many units as the tag has lanes that begin at i, which cover `count` units; the last
+// ones may overlap. Whether there are enough units for that.
+template <typename Unit, typename Block>
+HWY_INLINE bool for_blocks(size_t count, const Block& block) {
+  const hn::ScalableTag<Unit> whole;
+  const hn::CappedTag<Unit, 16 / sizeof(Unit)> part;
+  const size_t lanes = hn::Lanes(whole), part_lanes = hn::Lanes(part);
+  if (count < part_lanes) {
+    return false;
+  }
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    block(whole, i);
+  }
+  for (; i < count; i += part_lanes) {
+    block(part, std::min(i, count - part_lanes));
+  }
+  return true;
 }
 
 // Like transpose_units<sizeof(Unit)>, for kColumns columns and rows without gaps in the target.
 template <typename Unit, size_t kColumns>
 void interleave(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
-  const hn::ScalableTag<Unit> tag;
-  const size_t lanes = hn::Lanes(tag), stride = piece.columns.from / sizeof(Unit);
+  const size_t stride = piece.columns.from / sizeof(Unit);
   const Unit* from = reinterpret_cast<const Unit*>(from_bytes);
   Unit* to = reinterpret_cast<Unit*>(to_bytes);
-  size_t r = 0;
-  for (; r + lanes <= piece.rows.size; r += lanes, from += lanes, to += kColumns * lanes) {
-    const auto v0 = hn::LoadU(tag, from), v1 = hn::LoadU(tag, from + stride);
+  const bool done = for_blocks<Unit>(piece.rows.size, [=](auto tag, size_t r) HWY_ATTR {
+    const auto column = [=](size_t c) HWY_ATTR { return hn::LoadU(tag, from + r + c * stride); };
+    Unit* const block = to + kColumns * r;
     if constexpr (kColumns == 2) {
-      hn::StoreInterleaved2(v0, v1, tag, to);
+      hn::StoreInterleaved2(column(0), column(1), tag, block);
     } else if constexpr (kColumns == 3) {
-      hn::StoreInterleaved3(v0, v1, hn::LoadU(tag, from + 2 * stride), tag, to);
+      hn::StoreInterleaved3(column(0), column(1), column(2), tag, block);
     } else {
-      hn::StoreInterleaved4(v0, v1, hn::LoadU(tag, from + 2 * stride), hn::LoadU(tag, from + 3 * stride), tag, to);
+      hn::StoreInterleaved4(column(0), column(1), column(2), column(3), tag, block);
     }
-  }
-  for (; r < piece.rows.size; ++r, ++from, to += kColumns) {
-    for (size_t c = 0; c < kColumns; ++c) {
-      to[c] = from[c * stride];
-    }
+  });
+  if (!done) {
+    transpose_units<sizeof(Unit)>(piece, from_bytes, to_bytes);
   }
 }
 
 // Like transpose_units<sizeof(Unit)>, for kRows rows and columns without gaps in the source.
 template <typename Unit, size_t kRows>
 void deinterleave(const CopyPiece& piece, const char* from_bytes, char* to_bytes) {
-  const hn::ScalableTag<Unit> tag;
-  const size_t lanes = hn::Lanes(tag), stride = piece.rows.to / sizeof(Unit);
+  const size_t stride = piece.rows.to / sizeof(Unit);
   const Unit* from = reinterpret_cast<const Unit*>(from_bytes);
   Unit* to = reinterpret_cast<Unit*>(to_bytes);
-  size_t c = 0;
-  for (; c + lanes <= piece.columns.size; c += lanes, from += kRows * lanes, to += lanes) {
+  const bool done = for_blocks<Unit>(piece.columns.size, [=](auto tag, size_t c) HWY_ATTR {
     hn::Vec<decltype(tag)> v[4];
+    const Unit* const block = from + kRows * c;
     if constexpr (kRows == 2) {
-      hn::LoadInterleaved2(tag, from, v[0], v[1]);
+      hn::LoadInterleaved2(tag, block, v[0], v[1]);
     } else if constexpr (kRows == 3) {
-      hn::LoadInterleaved3(tag, from, v[0], v[1], v[2]);
+      hn::LoadInterleaved3(tag, block, v[0], v[1], v[2]);
     } else {
-      hn::LoadInterleaved4(tag, from, v[0], v[1], v[2], v[3]);
+      hn::LoadInterleaved4(tag, block, v[0], v[1], v[2], v[3]);
     }
     HWY_UNROLL(4)
     for (size_t r = 0; r < kRows; ++r) {
-      hn::StoreU(v[r], tag, to + r * stride);
+      hn::StoreU(v[r], tag, to + c + r * stride);
     }
-  }
-  for (; c < piece.columns.size; ++c, from += kRows, ++to) {
-    for (size_t r = 0; r < kRows; ++r) {
-      to[r * stride] = from[r];
-    }
+  });
+  if (!done) {
+    transpose_units<sizeof(Unit)>(piece, from_bytes, to_bytes);
   }
 }
 
@@ -259,10 +322,13 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
   switch (piece.unit) {
     case 1:
       interleaving = choose_interleaving<uint8_t>(piece, element_size);
-      return interleaving != nullptr ? interleaving : transpose_units<1>;
+      return interleaving != nullptr ? interleaving : transpose_small_units<uint8_t>;
     case 2:
+      if (element_size < sizeof(uint16_t)) {
+        return transpose_units<2>; // not aligned
+      }
       interleaving = choose_interleaving<uint16_t>(piece, element_size);
-      return interleaving != nullptr ? interleaving : transpose_units<2>;
+      return interleaving != nullptr ? interleaving : transpose_small_units<uint16_t>;
     case 8:
       return transpose_units<8>;
     case 16:

@@ -43,51 +43,57 @@ StridedCopy::StridedCopy(const CopyBox& box, size_t element_size)
   if (bytes_ == 0) {
     return;
   }
+  std::vector<CopyAxis> axes;
   for (size_t axis = 0; axis < box.shape.rank; ++axis) {
     const CopyAxis next{box.shape[axis], box.from[axis] * element_size, box.to[axis] * element_size};
     if (next.size == 1) {
       continue;
     }
-    if (!outer_.empty() && outer_.back().from == next.from * next.size && outer_.back().to == next.to * next.size) {
-      outer_.back() = {outer_.back().size * next.size, next.from, next.to};
+    if (!axes.empty() && axes.back().from == next.from * next.size && axes.back().to == next.to * next.size) {
+      axes.back() = {axes.back().size * next.size, next.from, next.to};
     } else {
-      outer_.push_back(next);
+      axes.push_back(next);
     }
   }
   piece_ = {{1, 0, 0}, {1, 0, 0}, element_size};
-  if (!outer_.empty() && outer_.back().from == element_size && outer_.back().to == element_size) {
-    piece_.unit *= outer_.back().size;
-    outer_.pop_back();
+  if (!axes.empty() && axes.back().from == element_size && axes.back().to == element_size) {
+    piece_.unit *= axes.back().size;
+    axes.pop_back();
   }
-  if (outer_.empty()) {
+  if (axes.empty()) {
     return;
   }
 
-  const std::vector<CopyAxis> axes = outer_;
-  piece_.columns = outer_.back();
-  outer_.pop_back();
+  tiles_ = axes;
+  piece_.columns = tiles_.back();
+  tiles_.pop_back();
   const size_t unit = piece_.unit;
   const auto dense =
-      std::find_if(outer_.begin(), outer_.end(), [=](const CopyAxis& axis) { return axis.from == unit; });
+      std::find_if(tiles_.begin(), tiles_.end(), [=](const CopyAxis& axis) { return axis.from == unit; });
   const bool power_of_two = (unit & (unit - 1)) == 0;
   const bool transposes =
-      unit <= 16 && power_of_two && piece_.columns.to == unit && piece_.columns.from != 0 && dense != outer_.end();
+      unit <= 16 && power_of_two && piece_.columns.to == unit && piece_.columns.from != 0 && dense != tiles_.end();
   if (transposes) {
     piece_.rows = *dense;
-    outer_.erase(dense);
-  } else if (!outer_.empty()) {
-    piece_.rows = outer_.back();
-    outer_.pop_back();
+    tiles_.erase(dense);
+  } else if (!tiles_.empty()) {
+    piece_.rows = tiles_.back();
+    tiles_.pop_back();
   }
-  if (is_small(piece_, transposes) && index_units(axes)) {
-    return;
+  if (!is_small(piece_, transposes) || !index_units(axes)) {
+    function_ = choose_copy(piece_, transposes, element_size);
+    choose_tiles(transposes);
   }
-  function_ = choose_copy(piece_, transposes, element_size);
+  for (const auto& [axis, tile] : {std::pair{piece_.rows, tile_rows_}, {piece_.columns, tile_columns_}}) {
+    tiles_.push_back({(axis.size + tile - 1) / tile, tile * axis.from, tile * axis.to});
+  }
+}
 
+void StridedCopy::choose_tiles(bool transposes) {
   // Tiles of about kGrain bytes, of whole cache lines and far from flat where both axes of
   // a transposition are long.
   const auto up = [](size_t count) { return (count + 15) / 16 * 16; };
-  const size_t units = kGrain / unit + 1;
+  const size_t units = kGrain / piece_.unit + 1;
   tile_rows_ = transposes ? std::min<size_t>(piece_.rows.size, 64) : 1;
   tile_columns_ = std::min(piece_.columns.size, up(units / tile_rows_));
   if (tile_columns_ == piece_.columns.size) {
@@ -125,7 +131,7 @@ bool StridedCopy::index_units(const std::vector<CopyAxis>& axes) {
       }
     }
   }
-  outer_.assign(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(first));
+  tiles_.assign(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(first));
   indices_ = std::move(indices);
   piece_ = {axes[first], {inner, 0, unit}, unit};
   CopyPiece piece = piece_;
@@ -149,31 +155,37 @@ void StridedCopy::run(const void* from_begin, void* to_begin, pthreadpool_t pool
     return;
   }
 
-  const size_t row_tiles = (piece_.rows.size + tile_rows_ - 1) / tile_rows_;
-  const size_t column_tiles = (piece_.columns.size + tile_columns_ - 1) / tile_columns_;
-  size_t tiles = row_tiles * column_tiles;
-  for (const CopyAxis& axis : outer_) {
+  size_t tiles = 1;
+  for (const CopyAxis& axis : tiles_) {
     tiles *= axis.size;
   }
   const size_t grain = std::max<size_t>(1, kGrain / (tile_rows_ * tile_columns_ * piece_.unit));
   parallel_for(pool, tiles, grain, [=](size_t begin, size_t end) {
+    // The position of a tile, and its offsets.
+    std::array<size_t, kMaxRank + 2> at{};
+    size_t source = 0, target = 0;
+    for (size_t axis = tiles_.size(), rest = begin; axis-- > 0; rest /= tiles_[axis].size) {
+      at[axis] = rest % tiles_[axis].size;
+      source += at[axis] * tiles_[axis].from;
+      target += at[axis] * tiles_[axis].to;
+    }
+    const size_t rows = tiles_.size() - 2, columns = tiles_.size() - 1;
+    CopyPiece piece = piece_;
+    piece.indices = indices_.empty() ? nullptr : indices_.data();
     for (size_t tile = begin; tile < end; ++tile) {
-      const size_t column = tile % column_tiles * tile_columns_;
-      size_t rest = tile / column_tiles;
-      const size_t row = rest % row_tiles * tile_rows_;
-      rest /= row_tiles;
-      const char* source = from + row * piece_.rows.from + column * piece_.columns.from;
-      char* target = to + row * piece_.rows.to + column * piece_.columns.to;
-      for (auto axis = outer_.rbegin(); axis != outer_.rend(); ++axis) {
-        source += rest % axis->size * axis->from;
-        target += rest % axis->size * axis->to;
-        rest /= axis->size;
+      piece.rows.size = std::min(tile_rows_, piece_.rows.size - at[rows] * tile_rows_);
+      piece.columns.size = std::min(tile_columns_, piece_.columns.size - at[columns] * tile_columns_);
+      function_(piece, from + source, to + target);
+      for (size_t axis = tiles_.size(); axis-- > 0;) {
+        source += tiles_[axis].from;
+        target += tiles_[axis].to;
+        if (++at[axis] < tiles_[axis].size) {
+          break;
+        }
+        source -= tiles_[axis].size * tiles_[axis].from;
+        target -= tiles_[axis].size * tiles_[axis].to;
+        at[axis] = 0;
       }
-      CopyPiece piece = piece_;
-      piece.indices = indices_.empty() ? nullptr : indices_.data();
-      piece.rows.size = std::min(tile_rows_, piece_.rows.size - row);
-      piece.columns.size = std::min(tile_columns_, piece_.columns.size - column);
-      function_(piece, source, target);
     }
   });
 }

@@ -34,11 +34,12 @@ class StridedCopy {
 
  private:
   bool index_units(const std::vector<CopyAxis>& axes);
+  void choose_tiles(bool transposes);
 
   size_t from_offset_, to_offset_; // bytes
   size_t bytes_;
-  // Outer axes, then the piece, worked on in tiles.
-  std::vector<CopyAxis> outer_;
+  // Outer axes, then the rows and columns of the piece, which is worked on in tiles.
+  std::vector<CopyAxis> tiles_;
   CopyPiece piece_{};
   size_t tile_rows_ = 1, tile_columns_ = 1;
   std::vector<uint32_t> indices_; // of a piece of many axes, where one of two would be small

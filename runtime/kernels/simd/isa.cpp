@@ -178,6 +178,14 @@ bool has_byte_dot() {
       byte_dot_limit.load(std::memory_order_relaxed);
 }
 
+bool has_byte_permutation() {
+#if defined(__x86_64__)
+  return has_byte_dot() && cpuinfo_has_x86_avx512vbmi();
+#else
+  return false;
+#endif
+}
+
 void limit_byte_dot(bool limit) {
   byte_dot_limit.store(limit, std::memory_order_relaxed);
 }

@@ -44,6 +44,8 @@ const char* isa_name();
 // Whether kernels made now use instructions that add up products of four bytes: AVX512-VNNI, SDOT of ARM. Not where they
 // run on less than the CPU's best vectors.
 bool has_byte_dot();
+// Likewise instructions that look up bytes in tables of 128: AVX512-VBMI.
+bool has_byte_permutation();
 
 // What multiplies bfloat16 and sums up in float32, each including the one before.
 enum class BFloat16Isa : uint8_t {

@@ -177,12 +177,11 @@ Choice choose_binary(const NodeContext& node, const Cpu& cpu, const ChoiceOption
           make_kernel_of_row<make_quantized_binary_row>,
           limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
     }
-    const BinaryKind kind = node.attributes<schema::Binary>().kind();
-    if (limit == nullptr && cpu.int8_sums_in_rows && (kind == BinaryKind::Add || kind == BinaryKind::Sub)) {
+    if (limit == nullptr && cpu.int8_arithmetic_in_rows) {
       return Choice::elementwise(
-          make_quantized_sum_row,
-          make_kernel_of_row<make_quantized_sum_row>,
-          "XNNPACK multiplies integers of 32 bits, which takes long on this CPU.");
+          make_quantized_arithmetic_row,
+          make_kernel_of_row<make_quantized_arithmetic_row>,
+          "XNNPACK multiplies integers of 32 bits, or goes row by row, which takes long on this CPU.");
     }
     return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_binary, make_binary);
   }

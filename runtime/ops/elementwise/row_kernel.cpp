@@ -11,7 +11,7 @@
 #include "runtime/kernels/elementwise/logic.h"
 #include "runtime/kernels/elementwise/lookup.h"
 #include "runtime/kernels/elementwise/quantized_binary.h"
-#include "runtime/kernels/elementwise/quantized_sum.h"
+#include "runtime/kernels/elementwise/quantized_arithmetic.h"
 #include "runtime/kernels/elementwise/unary.h"
 #include "runtime/ops/common/common.h"
 #include "runtime/ops/move/move_kernel.h"
@@ -168,10 +168,12 @@ std::unique_ptr<Row> make_quantized_unary_row(const NodeContext& node) {
   return nullptr;
 }
 
-std::unique_ptr<Row> make_quantized_sum_row(const NodeContext& node) {
-  const bool subtracts = node.attributes<schema::Binary>().kind() == BinaryKind::Sub;
-  return quantized_sum_row(
-      byte_quantization(node.input(0)), byte_quantization(node.input(1)), byte_quantization(node.output()), subtracts);
+std::unique_ptr<Row> make_quantized_arithmetic_row(const NodeContext& node) {
+  const BinaryKind kind = node.attributes<schema::Binary>().kind();
+  const ByteQuantization a = byte_quantization(node.input(0)), b = byte_quantization(node.input(1));
+  const ByteQuantization y = byte_quantization(node.output());
+  return kind == BinaryKind::Mul ? quantized_product_row(a, b, y)
+                                 : quantized_sum_row(a, b, y, /*subtracts=*/kind == BinaryKind::Sub);
 }
 
 std::unique_ptr<Row> make_quantized_binary_row(const NodeContext& node) {

@@ -21,7 +21,7 @@ std::unique_ptr<Row> make_quantized_unary_row(const NodeContext& node);
 // Of operands and a result that are Float32 or quantized bytes with one scale; null for what is quantized otherwise.
 std::unique_ptr<Row> make_quantized_binary_row(const NodeContext& node);
 // REQUIRES: XNNPACK adds or subtracts them
-std::unique_ptr<Row> make_quantized_sum_row(const NodeContext& node);
+std::unique_ptr<Row> make_quantized_arithmetic_row(const NodeContext& node);
 
 // A pass of one node; null if the row is.
 std::unique_ptr<Kernel> make_row_kernel(std::unique_ptr<Row> row, const NodeContext& node);

@@ -130,3 +130,66 @@ def test_attention_without_heads_has_one_layout(check):
         out %y
     """
     check(choose_layout, before, before)
+
+
+def test_channel_shuffles(check):
+    """Units of ShuffleNet: half of the channels are convolved, then all are mixed.
+
+    Which order pays shows only behind the next convolution.
+    """
+
+    def before(i):
+        return f"""
+        %a{i}: Float32[2, 2, 8, 8] = Slice(%x{i}) axis=1 start=0 size=2
+        %b{i}: Float32[2, 2, 8, 8] = Slice(%x{i}) axis=1 start=2 size=2
+        %t{i}: Float32[2, 8, 8, 2] = Transpose(%b{i}) perm=(0, 2, 3, 1)
+        %c{i}: Float32[2, 8, 8, 2] = Conv2d(%t{i}, %w)
+        %u{i}: Float32[2, 2, 8, 8] = Transpose(%c{i}) perm=(0, 3, 1, 2)
+        %j{i}: Float32[2, 4, 8, 8] = Concat(%a{i}, %u{i}) axis=1
+        %g{i}: Float32[2, 2, 2, 8, 8] = Reshape(%j{i}) shape=(2, 2, 2, 8, 8)
+        %s{i}: Float32[2, 2, 2, 8, 8] = Transpose(%g{i}) perm=(0, 2, 1, 3, 4)
+        %x{i + 1}: Float32[2, 4, 8, 8] = Reshape(%s{i}) shape=(2, 4, 8, 8)
+        """
+
+    def after(i):
+        return f"""
+        %a{i}: Float32[2, 8, 8, 2] = Slice(%x{i}) axis=3 start=0 size=2
+        %b{i}: Float32[2, 8, 8, 2] = Slice(%x{i}) axis=3 start=2 size=2
+        %c{i}: Float32[2, 8, 8, 2] = Conv2d(%b{i}, %w)
+        %j{i}: Float32[2, 8, 8, 4] = Concat(%a{i}, %c{i}) axis=3
+        %g{i}: Float32[2, 8, 8, 2, 2] = Reshape(%j{i}) shape=(2, 8, 8, 2, 2)
+        %s{i}: Float32[2, 8, 8, 2, 2] = Transpose(%g{i}) perm=(0, 1, 2, 4, 3)
+        %x{i + 1}: Float32[2, 8, 8, 4] = Reshape(%s{i}) shape=(2, 8, 8, 4)
+        """
+
+    begin = """
+        in %x: Float32[2, 4, 8, 8]
+        const %v: Float32[4, 1, 1, 4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
+        const %w: Float32[2, 1, 1, 2] = [1, 2, 3, 4]
+        %z: Float32[2, 8, 8, 4] = Transpose(%x) perm=(0, 2, 3, 1)
+    """
+    check(
+        choose_layout,
+        begin
+        + """
+        %y: Float32[2, 8, 8, 4] = Conv2d(%z, %v)
+        %x0: Float32[2, 4, 8, 8] = Transpose(%y) perm=(0, 3, 1, 2)
+        """
+        + before(0)
+        + before(1)
+        + """
+        %e: Float32[2, 8, 8, 4] = Transpose(%x2) perm=(0, 2, 3, 1)
+        %f: Float32[2, 8, 8, 4] = Conv2d(%e, %v)
+        out %f
+        """,
+        begin
+        + """
+        %x0: Float32[2, 8, 8, 4] = Conv2d(%z, %v)
+        """
+        + after(0)
+        + after(1)
+        + """
+        %f: Float32[2, 8, 8, 4] = Conv2d(%x2, %v)
+        out %f
+        """,
+    )

@@ -141,7 +141,7 @@ Cpu cpu_with_blocks(bool has_blocks) {
   Cpu cpu = Cpu::get();
   const size_t from = has_blocks ? 0 : Cpu::Blocks::kNever;
   cpu.blocks = {from, from, from, from};
-  cpu.int8_sums_in_rows = cpu.float32_windows = has_blocks;
+  cpu.int8_arithmetic_in_rows = cpu.float32_windows = has_blocks;
   cpu.unpacked_rows = cpu.short_softmax_rows = has_blocks ? 4 : 0;
   return cpu;
 }

@@ -115,7 +115,7 @@ class KernelGraph {
       Step step;
       Cpu cpu = Cpu::get();
       cpu.blocks = Cpu::Blocks(); // XNNPACK's are tested here
-      cpu.int8_sums_in_rows = cpu.float32_windows = false;
+      cpu.int8_arithmetic_in_rows = cpu.float32_windows = false;
       cpu.unpacked_rows = 0;
       const Choice choice = op.choose(node, cpu, {});
       if (choice.kind != Choice::Kind::View) {

@@ -93,6 +93,18 @@ TEST(BoxCopies, PixelsShuffled) {
   }
 }
 
+// Of channel_shuffle in channels_last, and of complex numbers: up to a vector or less at a time.
+TEST(BoxCopies, Interleaved) {
+  for (const DType dtype : {DType::UInt8, DType::Float16, DType::Float32}) {
+    for (const size_t channels : {1u, 3u, 4u, 5u, 8u, 15u, 16u, 17u, 29u, 58u, 63u, 64u, 65u, 120u}) {
+      for (const size_t groups : {2u, 3u, 4u}) {
+        check_transposed(dtype, {9, groups, channels}, {0, 2, 1});
+        check_transposed(dtype, {9, channels, groups}, {0, 2, 1});
+      }
+    }
+  }
+}
+
 TEST(BoxCopies, Expanded) {
   const Shape shapes[][2] = {{{}, {3, 70}}, {{1}, {1001}}, {{4, 1, 3}, {2, 4, 6, 3}}, {{2, 1, 200}, {2, 301, 200}}};
   for (const DType dtype : kDTypes) {

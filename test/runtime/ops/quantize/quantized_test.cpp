@@ -107,16 +107,16 @@ TEST(QuantizedBinary, NeedsScalesInRange) {
   EXPECT_FALSE(takes(BinaryKind::Div, 1, 1, 1));
 }
 
-TEST(QuantizedBinary, SumsAreInRowsWhereThatIsFaster) {
+TEST(QuantizedBinary, IsInRowsWhereThatIsFaster) {
   const auto kind_of = [](BinaryKind kind, bool has_blocks) {
     const Quantized first = int8(1, 1), second = int8(1, 2), result = int8(1, 3);
     const OpCase op = binary_of(kind, {operand(first, {4}), operand(second, {4})});
     return op.choose(result.type({4}), ChoiceOptions(), cpu_with_blocks(has_blocks)).kind;
   };
-  EXPECT_EQ(kind_of(BinaryKind::Add, true), Choice::Kind::Row);
-  EXPECT_EQ(kind_of(BinaryKind::Sub, true), Choice::Kind::Row);
-  EXPECT_EQ(kind_of(BinaryKind::Mul, true), Choice::Kind::Xnnpack);
-  EXPECT_EQ(kind_of(BinaryKind::Add, false), Choice::Kind::Xnnpack);
+  for (const BinaryKind kind : {BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul}) {
+    EXPECT_EQ(kind_of(kind, true), Choice::Kind::Row);
+    EXPECT_EQ(kind_of(kind, false), Choice::Kind::Xnnpack);
+  }
 }
 
 TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
