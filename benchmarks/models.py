@@ -307,5 +307,6 @@ def get(name: str) -> Model:
     import published_models
     import small_models
 
+    published_models.prepare()
     known = (*MODELS, *published_models.PUBLISHED, *cases.CASES, *layers.LAYERS, *small_models.SMALL)
     return next(m for m in known if m.name == name)

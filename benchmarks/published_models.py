@@ -58,8 +58,8 @@ TIMM = {  # and the size of the image
 TORCHVISION = ("densenet121", "efficientnet_b0", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1", "swin_v2_t")
 
 
-def _prepare() -> None:
-    """Makes torchvision importable beside a PyTorch for CPUs; timm and transformers import it, too."""
+def prepare() -> None:
+    """Makes torchvision importable beside a PyTorch for CPUs, if it is installed; timm and transformers import it."""
     folder = str(Path(__file__).resolve().parent.parent / "test" / "zoo")
     if folder not in sys.path:
         sys.path.append(folder)
@@ -69,14 +69,12 @@ def _prepare() -> None:
 
 
 def _timm(name: str) -> nn.Module:
-    _prepare()
     import timm
 
     return timm.create_model(name, pretrained=False, exportable=True)
 
 
 def _torchvision(name: str, **options) -> nn.Module:
-    _prepare()
     from torchvision.models import get_model
 
     return get_model(name, weights=None, **options)
@@ -94,7 +92,6 @@ class Segmented(nn.Module):
 
 
 def deberta() -> nn.Module:
-    _prepare()
     from transformers import DebertaV2Config, DebertaV2Model
 
     config = DebertaV2Config(
@@ -114,14 +111,12 @@ def deberta() -> nn.Module:
 
 
 def wav2vec2() -> nn.Module:
-    _prepare()
     from transformers import Wav2Vec2Config, Wav2Vec2Model
 
     return Output(Wav2Vec2Model(Wav2Vec2Config()), ("input_values",))
 
 
 def swin2sr() -> nn.Module:
-    _prepare()
     from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution
 
     config = Swin2SRConfig(embed_dim=60, depths=[6] * 4, num_heads=[6] * 4, upsampler="pixelshuffledirect")
@@ -129,7 +124,6 @@ def swin2sr() -> nn.Module:
 
 
 def segformer() -> nn.Module:
-    _prepare()
     from transformers import SegformerConfig, SegformerForSemanticSegmentation
 
     return Output(SegformerForSemanticSegmentation(SegformerConfig(num_labels=150)), ("pixel_values",), "logits")
