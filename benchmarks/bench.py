@@ -23,7 +23,7 @@ import models
 import numpy as np
 import published_models
 from markdown_table import table
-from options import absolute, positive
+from options import absolute, positive, with_published
 from rich.console import Console
 from rich.progress import Progress
 from worker import Worker
@@ -110,8 +110,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
     arguments = parser.parse_args()
-    if "published" in arguments.models:
-        arguments.models = [*(m for m in arguments.models if m != "published" and m not in published), *published]
+    arguments.models = with_published(arguments.models, published)
     return arguments
 
 

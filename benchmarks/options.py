@@ -2,6 +2,7 @@
 """What options of benchmarks may be."""
 
 import argparse
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 
@@ -15,3 +16,10 @@ def positive(text: str) -> int:
 def absolute(text: str) -> Path:
     """A path that processes with another working directory understand, too."""
     return Path(text).resolve()
+
+
+def with_published(names: Sequence[str], published: Collection[str]) -> list[str]:
+    """The names of models, with all of those in the place of the word ``published``."""
+    if "published" not in names:
+        return list(names)
+    return [*(name for name in names if name != "published" and name not in published), *published]

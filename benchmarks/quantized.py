@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from bench import ROOT, machine, versions
-from options import absolute
+from options import absolute, with_published
 from quantized_programs import (
     CALIBRATION,
     IMAGES,
@@ -57,8 +57,7 @@ def main() -> int:
     )
     parser.add_argument("--fresh", action="store_true", help="lower all programs again")
     arguments = parser.parse_args()
-    if "published" in arguments.models:
-        arguments.models = [*(m for m in arguments.models if m != "published" and m not in PUBLISHED), *PUBLISHED]
+    arguments.models = with_published(arguments.models, PUBLISHED)
     if OURS not in arguments.engines:
         arguments.engines.insert(0, OURS)
     if "fp32" not in arguments.schemes:  # what all others are divided by

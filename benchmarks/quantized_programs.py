@@ -64,15 +64,9 @@ SCHEMES = {
 }
 #: More networks that see images, of ``models.py`` and ``published_models.py``.
 PUBLISHED = (
-    *(
-        "convnext_tiny",
-        "densenet121",
-        "efficientnet_b0",
-        "ghostnet_100",
-        "mobilenet_v3_large",
-        "mobilenetv4_conv_small",
-    ),
-    *("regnety_008", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1", "swin_tiny", "vgg11_bn"),
+    *("convnext_tiny", "densenet121", "efficientnet_b0", "ghostnet_100", "mobilenet_v3_large"),
+    *("mobilenetv4_conv_small", "regnety_008", "resnext50_32x4d", "shufflenet_v2_x1_0", "squeezenet1_1"),
+    *("swin_tiny", "vgg11_bn"),
 )
 #: Programs by the model they are made of; what is measured unless others are named.
 USUAL = {

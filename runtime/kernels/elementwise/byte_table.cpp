@@ -92,6 +92,7 @@ void look_up_by_rows(const uint8_t* rows, const uint8_t* x, uint8_t* y, size_t c
 
 #if HWY_TARGET == HWY_AVX3
 
+// Instead of the attributes around, as in byte_dot-inl.h.
 HWY_POP_ATTRIBUTES
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR_AVX3 ",avx512vbmi")
 
@@ -172,7 +173,7 @@ namespace executorch::backends::et_xnnpack {
 HWY_EXPORT(prepare_table);
 
 ByteTable::ByteTable(const Entries& entries)
-    : entries_(entries), look_up_(ETX_DISPATCH(prepare_table)(entries_.data(), prepared_.data())) {}
+    : look_up_(ETX_DISPATCH(prepare_table)(entries.data(), prepared_.data())) {}
 
 } // namespace executorch::backends::et_xnnpack
 #endif // HWY_ONCE

@@ -14,16 +14,13 @@ class ByteTable {
 
   explicit ByteTable(const Entries& entries);
 
-  uint8_t operator[](uint8_t x) const {
-    return entries_[x];
-  }
   // y[i] = table[x[i]]. y may be x.
   void look_up(const uint8_t* x, uint8_t* y, size_t count) const {
     look_up_(prepared_.data(), x, y, count);
   }
 
  private:
-  Entries entries_, prepared_; // as they are, and as look_up_ wants them
+  Entries prepared_; // the entries as look_up_ wants them
   void (*look_up_)(const uint8_t* prepared, const uint8_t* x, uint8_t* y, size_t count);
 };
 

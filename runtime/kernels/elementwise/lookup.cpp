@@ -31,12 +31,10 @@ class LookupBytes final : public Row {
   explicit LookupBytes(const ByteTable& table) : table_(table) {}
 
   void run(const RowOperand* operands, void* y, size_t count) const override {
-    const uint8_t* const x = static_cast<const uint8_t*>(operands[0].data);
-    if (operands[0].moves) {
-      table_.look_up(x, static_cast<uint8_t*>(y), count);
-    } else {
-      std::fill_n(static_cast<uint8_t*>(y), count, table_[*x]);
-    }
+    uint8_t* const q = static_cast<uint8_t*>(y);
+    const size_t different = operands[0].moves ? count : 1;
+    table_.look_up(static_cast<const uint8_t*>(operands[0].data), q, different);
+    std::fill(q + different, q + count, q[0]);
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "runtime/kernels/simd/transpose-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 #include "runtime/kernels/common/parallel.h"
 
@@ -149,23 +150,6 @@ HWY_INLINE void group_scales(
   *scale = hn::Load(kFloats, scales);
 }
 
-// Transposes a square of bytes in registers: each step shuffles its halves into one another.
-HWY_INLINE void transpose_bytes(hn::Vec<Bytes> (&v)[kLanes]) {
-  HWY_UNROLL(4)
-  for (size_t step = 1; step < kLanes; step *= 2) {
-    hn::Vec<Bytes> shuffled[kLanes];
-    HWY_UNROLL(8)
-    for (size_t i = 0; i < kLanes / 2; ++i) {
-      shuffled[2 * i] = hn::InterleaveLower(kBytes, v[i], v[i + kLanes / 2]);
-      shuffled[2 * i + 1] = hn::InterleaveUpper(kBytes, v[i], v[i + kLanes / 2]);
-    }
-    HWY_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) {
-      v[i] = shuffled[i];
-    }
-  }
-}
-
 // Writes columns [column, column + width) as a panel of floats, [depth, width].
 void write_panel(const void* product, size_t column, size_t width, float* to) {
   constexpr size_t kCopied = 256; // numbers of a column, so that squares read them from the cache
@@ -191,7 +175,7 @@ void write_panel(const void* product, size_t column, size_t width, float* to) {
           for (size_t c = 0; c < kLanes; ++c) {
             square[c] = hn::LoadU(kBytes, copy[c] + (i - begin));
           }
-          transpose_bytes(square);
+          transpose_halves(kBytes, square);
           const size_t count = std::min(kLanes, group_end - i);
           float* const y = to + i * width + first;
           HWY_UNROLL(16)

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "runtime/kernels/simd/transpose-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -173,24 +174,12 @@ HWY_INLINE void transpose_squares(const CopyPiece& piece, const char* from, char
   const size_t from_stride = piece.columns.from / sizeof(Unit), to_stride = piece.rows.to / sizeof(Unit);
   for_squares<kSide>(piece, from, to, [=](const char* x, char* y) HWY_ATTR {
     const hn::FixedTag<Unit, kSide> tag;
-    hn::Vec<decltype(tag)> v[kSide], shuffled[kSide];
+    hn::Vec<decltype(tag)> v[kSide];
     HWY_UNROLL(16)
     for (size_t i = 0; i < kSide; ++i) {
       v[i] = hn::LoadU(tag, reinterpret_cast<const Unit*>(x) + i * from_stride);
     }
-    // Each step shuffles the halves of the square into one another.
-    HWY_UNROLL(4)
-    for (size_t step = 1; step < kSide; step *= 2) {
-      HWY_UNROLL(8)
-      for (size_t i = 0; i < kSide / 2; ++i) {
-        shuffled[2 * i] = hn::InterleaveLower(tag, v[i], v[i + kSide / 2]);
-        shuffled[2 * i + 1] = hn::InterleaveUpper(tag, v[i], v[i + kSide / 2]);
-      }
-      HWY_UNROLL(16)
-      for (size_t i = 0; i < kSide; ++i) {
-        v[i] = shuffled[i];
-      }
-    }
+    transpose_halves(tag, v);
     HWY_UNROLL(16)
     for (size_t i = 0; i < kSide; ++i) {
       hn::StoreU(v[i], tag, reinterpret_cast<Unit*>(y) + i * to_stride);
@@ -288,10 +277,10 @@ void copy_indexed(const CopyPiece& piece, const char* from_bytes, char* to_bytes
   }
 }
 
-// Null unless the piece interleaves and units are aligned.
+// Null unless the piece interleaves. REQUIRES: units are aligned
 template <typename Unit>
-CopyFunction choose_interleaving(const CopyPiece& piece, size_t element_size) {
-  if (element_size < sizeof(Unit) || !interleaves(piece)) {
+CopyFunction choose_interleaving(const CopyPiece& piece) {
+  if (!interleaves(piece)) {
     return nullptr;
   }
   if (piece.rows.to == piece.columns.size * sizeof(Unit)) {
@@ -321,13 +310,13 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
   CopyFunction interleaving = nullptr;
   switch (piece.unit) {
     case 1:
-      interleaving = choose_interleaving<uint8_t>(piece, element_size);
+      interleaving = choose_interleaving<uint8_t>(piece);
       return interleaving != nullptr ? interleaving : transpose_small_units<uint8_t>;
     case 2:
       if (element_size < sizeof(uint16_t)) {
         return transpose_units<2>; // not aligned
       }
-      interleaving = choose_interleaving<uint16_t>(piece, element_size);
+      interleaving = choose_interleaving<uint16_t>(piece);
       return interleaving != nullptr ? interleaving : transpose_small_units<uint16_t>;
     case 8:
       return transpose_units<8>;
@@ -337,7 +326,7 @@ CopyFunction choose_transposition(const CopyPiece& piece, size_t element_size) {
   if (element_size < sizeof(float)) {
     return transpose_units<4>; // not aligned
   }
-  interleaving = choose_interleaving<float>(piece, element_size);
+  interleaving = choose_interleaving<float>(piece);
   return interleaving != nullptr ? interleaving : transpose_floats;
 }
 

@@ -20,7 +20,7 @@ std::unique_ptr<Row> make_cast_row(const NodeContext& node);
 std::unique_ptr<Row> make_quantized_unary_row(const NodeContext& node);
 // Of operands and a result that are Float32 or quantized bytes with one scale; null for what is quantized otherwise.
 std::unique_ptr<Row> make_quantized_binary_row(const NodeContext& node);
-// REQUIRES: XNNPACK adds or subtracts them
+// REQUIRES: XNNPACK adds, subtracts or multiplies them
 std::unique_ptr<Row> make_quantized_arithmetic_row(const NodeContext& node);
 
 // A pass of one node; null if the row is.

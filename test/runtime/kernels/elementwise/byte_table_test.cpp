@@ -33,7 +33,6 @@ void check_look_up() {
     std::vector<uint8_t> expected(count + 1, 99), y(count + 1, 99), in_place = x;
     for (size_t i = 0; i < count; ++i) {
       expected[i] = entries[x[i]];
-      ASSERT_EQ(table[x[i]], entries[x[i]]);
     }
     table.look_up(x.data(), y.data(), count); // and nothing behind
     EXPECT_EQ(y, expected) << count;
