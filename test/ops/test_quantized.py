@@ -164,6 +164,14 @@ FLOWS = {
     "conv": Program(lambda: nn.Conv2d(8, 12, 3, padding=1), _IMAGE, ("Conv2d",)),
     "conv_stride": Program(lambda: nn.Conv2d(8, 12, (3, 2), 2, (1, 0), dilation=(1, 2)), _IMAGE, ("Conv2d",)),
     "conv_grouped": Program(lambda: nn.Conv2d(8, 12, 3, groups=4), _IMAGE, ("Conv2d",)),
+    "conv_small_groups": Program(
+        lambda: nn.Conv2d(72, 72, 3, padding=1, groups=18), ((3, 72, 9, 11),), ("Conv2d",), dynamic={0: "batch"}
+    ),
+    "conv_small_groups_stride": Program(
+        lambda: nn.Sequential(nn.Conv2d(80, 80, 3, 2, 1, groups=5, bias=False), nn.ReLU()),
+        ((2, 80, 13, 10),),
+        ("Conv2d",),
+    ),
     "conv_depthwise": Program(lambda: nn.Conv2d(8, 8, 3, groups=8, padding=1), _IMAGE, ("Conv2d",)),
     "conv_depthwise_multiplied": Program(lambda: nn.Conv2d(8, 16, 3, groups=8), _IMAGE, ("Conv2d",)),
     "conv_depthwise_strides": Program(

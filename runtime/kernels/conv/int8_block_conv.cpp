@@ -61,22 +61,6 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Bytes = hn::ScalableTag<uint8_t>;
-
-// Copies bytes, 128 more each.
-void copy_shifted(const int8_t* from, size_t count, uint8_t* to) {
-  constexpr Bytes kBytes;
-  const auto shift = hn::Set(kBytes, uint8_t{128});
-  const auto* const x = reinterpret_cast<const uint8_t*>(from);
-  size_t i = 0;
-  for (; i + hn::Lanes(kBytes) <= count; i += hn::Lanes(kBytes)) {
-    hn::StoreU(hn::Xor(hn::LoadU(kBytes, x + i), shift), kBytes, to + i);
-  }
-  if (i < count) {
-    hn::StoreN(hn::Xor(hn::LoadN(kBytes, x + i, count - i), shift), kBytes, to + i, count - i);
-  }
-}
-
 #if HWY_TARGET == HWY_AVX3
 ETX_BYTE_DOT_BEGIN
 
@@ -235,7 +219,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace executorch::backends::et_xnnpack {
 
-HWY_EXPORT(copy_shifted);
 HWY_EXPORT(multiply_int8_block);
 
 namespace {
@@ -384,7 +367,7 @@ void Int8BlockConv::run(const KernelArguments& arguments) {
       offsets);
   common.offsets = offsets;
   const auto multiply = ETX_DISPATCH(multiply_int8_block);
-  const Int8Stage stage(p, ETX_DISPATCH(copy_shifted));
+  const Int8Stage stage(p);
   const auto* const images = arguments.input<int8_t>(0);
   auto* const output = arguments.output<int8_t>(0);
   const size_t count = p.output[0] * parts.row_parts * parts.column_parts * parts.panel_parts;

@@ -8,16 +8,10 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Writes what windows see of an image, row by row, with the bytes of copy() and what stands for 0 as padding.
+// Writes what windows see of an image, row by row, with bytes that are 128 more, and with what stands for 0 as padding.
 class Int8Stage {
  public:
-  using Copy = void (*)(const int8_t* from, size_t count, uint8_t* to); // 128 more each
-
-  Int8Stage(const Int8ConvParameters& p, Copy copy)
-      : copy_(copy),
-        channels_(p.input[3]),
-        image_width_(p.input[2]),
-        outside_(static_cast<uint8_t>(p.input_zero_point + 128)) {}
+  explicit Int8Stage(const Int8ConvParameters& parameters);
 
   static size_t bytes(const Int8ConvParameters& p, const SeenPixels& rows, const SeenPixels& columns) {
     return rows.count * columns.count * p.input[3] + kSlack;
@@ -29,9 +23,9 @@ class Int8Stage {
   }
 
  private:
-  static constexpr size_t kSlack = 64; // bytes that the last quad of the last window may reach into
+  static constexpr size_t kSlack = 64; // bytes that a vector of the last pixel may reach into
 
-  Copy copy_;
+  void (*copy_)(const int8_t* from, size_t count, uint8_t* to);
   size_t channels_, image_width_;
   uint8_t outside_;
 };

@@ -194,6 +194,8 @@ size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get(), speed);
 }
 
+constexpr const char* kSmallGroups = "XNNPACK's vectors have more columns than a group has channels.";
+
 // What XNNPACK would compute between integers.
 Choice choose_int8_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnnpack) {
   constexpr const char* kFourProducts = "This CPU adds up four products of 8 bits at once.";
@@ -207,8 +209,12 @@ Choice choose_int8_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnnpac
     const bool has = Int8DepthwiseConv::has(weight[1], weight[2], attributes.stride()->width());
     return has ? Choice::kernel(make_int8_depthwise_conv2d, kFourProducts) : xnnpack;
   }
+  if (attributes.groups() > 1) {
+    return Int8GroupedConv::has(int8_conv2d_parameters(node)) ? Choice::kernel(make_int8_grouped_conv2d, kSmallGroups)
+                                                              : xnnpack;
+  }
   const bool sees_one_pixel = weight[1] * weight[2] == 1;
-  if (attributes.groups() == 1 && weight.numel() >= (sees_one_pixel ? cpu.blocks.int8_linear : cpu.blocks.int8_conv)) {
+  if (weight.numel() >= (sees_one_pixel ? cpu.blocks.int8_linear : cpu.blocks.int8_conv)) {
     return Choice::kernel(make_int8_block_conv2d, kInt8Blocks);
   }
   return Int8PixelConv::has(int8_conv2d_parameters(node)) ? Choice::kernel(make_int8_pixel_conv2d, kFourProducts)
@@ -278,7 +284,7 @@ Choice choose_float32_conv2d(const NodeContext& node, const Cpu& cpu, Choice xnn
     return Choice::kernel(make_depthwise_conv2d, "XNNPACK multiplies one channel of the image at a time.").leading();
   }
   if (GroupedConv::has(conv2d_parameters(node))) {
-    return Choice::kernel(make_grouped_conv2d, "XNNPACK's vectors have more columns than a group has channels.");
+    return Choice::kernel(make_grouped_conv2d, kSmallGroups);
   }
   if (cpu.float32_windows && has_few_channels(node)) {
     return Choice::kernel(

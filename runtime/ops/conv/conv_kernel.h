@@ -8,6 +8,7 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/conv/int8_block_conv.h"
 #include "runtime/kernels/conv/int8_depthwise.h"
+#include "runtime/kernels/conv/int8_grouped_conv.h"
 #include "runtime/kernels/conv/int8_pixel_conv.h"
 #include "runtime/kernels/conv/packed_conv.h"
 #include "runtime/kernels/conv/window_conv.h"
@@ -75,9 +76,11 @@ inline constexpr auto make_gathering_bfloat16_conv2d = make_kernel_of<PackedConv
 inline constexpr auto make_bfloat16_conv_transpose2d = make_kernel_of<PackedConv, bfloat16_conv_transpose2d_parameters>;
 
 // Between integers of 8 bits. REQUIRES: integer_product_limit() is null and the dilation is 1; is_depthwise and
-// Int8DepthwiseConv::has() the window, or there is one group, and Int8PixelConv::has() the parameters
+// Int8DepthwiseConv::has() the window, or Int8GroupedConv::has() the parameters, or there is one group, and
+// Int8PixelConv::has() the parameters
 inline constexpr auto make_int8_block_conv2d = make_kernel_of<Int8BlockConv, int8_conv2d_parameters>;
 inline constexpr auto make_int8_pixel_conv2d = make_kernel_of<Int8PixelConv, int8_conv2d_parameters>;
 inline constexpr auto make_int8_depthwise_conv2d = make_kernel_of<Int8DepthwiseConv, int8_conv2d_parameters>;
+inline constexpr auto make_int8_grouped_conv2d = make_kernel_of<Int8GroupedConv, int8_conv2d_parameters>;
 
 } // namespace executorch::backends::et_xnnpack

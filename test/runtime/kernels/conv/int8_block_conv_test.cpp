@@ -30,7 +30,7 @@ void check(const Case& c) {
   p.width = {c.width.stride, c.width.padding};
   const std::vector<float> scale = some_scales(c.by_channel ? c.channels : 1);
   set_quantization(p, scale);
-  check_int8_conv<Int8BlockConv>(p, c.has_bias, dense_int8_conv);
+  check_int8_conv<Int8BlockConv>(p, c.has_bias);
 }
 
 void check(const Shape& input, size_t channels, const Window& window) {
@@ -101,7 +101,7 @@ TEST(Int8BlockConv, SumsAtBothEndsOfTheRange) {
   p.input = {1, 5, 6, 256};
   p.output = {1, 3, 4, 40};
   p.weight = {40, 3, 3, 256};
-  check_ends_of_range<Int8BlockConv>(p, dense_int8_conv);
+  check_ends_of_range<Int8BlockConv>(p);
 }
 
 } // namespace

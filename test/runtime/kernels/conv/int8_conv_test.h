@@ -48,11 +48,11 @@ inline void set_quantization(Int8ConvParameters& p, const std::vector<float>& we
   p.max = 90;
 }
 
-// Of one group; `bias` may be null.
-inline Tensor dense_int8_conv(const Int8ConvParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
+// `bias` may be null.
+inline Tensor int8_conv(const Int8ConvParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
   Tensor y(DType::Int8, p.output);
   Index at(p.output);
-  const size_t depth = p.input[3];
+  const size_t depth = p.weight[3], of_group = p.weight[0] * depth / p.input[3]; // channels in and out
   for (size_t i = 0; i < y.numel(); ++i, at.next()) {
     const size_t channel = at[3];
     int64_t sum = bias == nullptr ? 0 : bias->data<int32_t>()[channel];
@@ -63,7 +63,8 @@ inline Tensor dense_int8_conv(const Int8ConvParameters& p, const Tensor& x, cons
         if (row >= p.input[1] || column >= p.input[2]) {
           continue;
         }
-        const int8_t* const pixel = x.data<int8_t>() + ((at[0] * p.input[1] + row) * p.input[2] + column) * depth;
+        const size_t pixel_index = (at[0] * p.input[1] + row) * p.input[2] + column;
+        const int8_t* const pixel = x.data<int8_t>() + pixel_index * p.input[3] + channel / of_group * depth;
         const int8_t* const tap = w.data<int8_t>() + ((channel * p.weight[1] + r) * p.weight[2] + c) * depth;
         for (size_t k = 0; k < depth; ++k) {
           sum += (pixel[k] - p.input_zero_point) * tap[k];
@@ -76,13 +77,12 @@ inline Tensor dense_int8_conv(const Int8ConvParameters& p, const Tensor& x, cons
   return y;
 }
 
-// reference(p, x, w, bias) is the result, without a bias if that is null.
-template <typename Conv, typename Reference>
-void check_int8_conv(const Int8ConvParameters& p, bool has_bias, const Reference& reference) {
+template <typename Conv>
+void check_int8_conv(const Int8ConvParameters& p, bool has_bias) {
   const Tensor x = random_integers(DType::Int8, p.input, -128, 127),
                w = random_integers(DType::Int8, p.weight, -128, 127);
   const Tensor bias = random_integers(DType::Int32, {p.weight[0]}, -9999, 9999);
-  const Tensor y = reference(p, x, w, has_bias ? &bias : nullptr);
+  const Tensor y = int8_conv(p, x, w, has_bias ? &bias : nullptr);
   std::vector<std::optional<Tensor>> inputs{x, w};
   std::vector<size_t> constants{1};
   if (has_bias) {
@@ -94,15 +94,15 @@ void check_int8_conv(const Int8ConvParameters& p, bool has_bias, const Reference
 }
 
 // Sums as small and as large as they get, of windows or pixels of `p`, which has sizes only.
-template <typename Conv, typename Reference>
-void check_ends_of_range(Int8ConvParameters p, const Reference& reference) {
+template <typename Conv>
+void check_ends_of_range(Int8ConvParameters p) {
   const float scale[] = {1e9f};
   p.weight_scale = {scale, 1};
   for (const int8_t of_x : {int8_t{-128}, int8_t{127}}) {
     Tensor x(DType::Int8, p.input), w(DType::Int8, p.weight);
     std::fill_n(x.data<int8_t>(), x.numel(), of_x);
     std::fill_n(w.data<int8_t>(), w.numel(), int8_t{-128});
-    const Tensor y = reference(p, x, w, nullptr);
+    const Tensor y = int8_conv(p, x, w, nullptr);
     check_kernel(plain_case<Conv>(p, {x, w}, {y.type}, {1}), y, {}, Isas::WithoutByteDot);
   }
 }

@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/conv/int8_depthwise.h>
 
-#include <algorithm>
-
 #include "int8_conv_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {
@@ -13,29 +11,6 @@ struct Case {
   size_t rows, columns; // of the window
   Int8ConvParameters::Axis height, width; // as much padding behind the image as before
 };
-
-Tensor reference(const Int8ConvParameters& p, const Tensor& x, const Tensor& w, const Tensor* bias) {
-  Tensor y(DType::Int8, p.output);
-  Index at(p.output);
-  for (size_t i = 0; i < y.numel(); ++i, at.next()) {
-    const size_t channel = at[3];
-    int64_t sum = bias == nullptr ? 0 : bias->data<int32_t>()[channel];
-    for (size_t r = 0; r < p.weight[1]; ++r) {
-      for (size_t k = 0; k < p.weight[2]; ++k) {
-        const size_t row = at[1] * p.height.stride + r - p.height.padding;
-        const size_t column = at[2] * p.width.stride + k - p.width.padding;
-        if (row < p.input[1] && column < p.input[2]) {
-          const size_t pixel = (at[0] * p.input[1] + row) * p.input[2] + column;
-          sum += (x.data<int8_t>()[pixel * p.input[3] + channel] - p.input_zero_point) *
-              w.data<int8_t>()[(channel * p.weight[1] + r) * p.weight[2] + k];
-        }
-      }
-    }
-    const float q = std::nearbyint(static_cast<float>(sum) * p.scale_of(channel)) + p.output_zero_point;
-    y.data<int8_t>()[i] = static_cast<int8_t>(std::clamp<float>(q, p.min, p.max));
-  }
-  return y;
-}
 
 void check(const Case& c, bool by_channel = true, bool has_bias = true) {
   const size_t channels = c.input[3];
@@ -50,7 +25,7 @@ void check(const Case& c, bool by_channel = true, bool has_bias = true) {
   p.height = c.height;
   p.width = c.width;
   set_quantization(p, scale);
-  check_int8_conv<Int8DepthwiseConv>(p, has_bias, reference);
+  check_int8_conv<Int8DepthwiseConv>(p, has_bias);
 }
 
 TEST(Int8DepthwiseConv, Windows) { // input, window, stride and padding of height and of width
@@ -82,7 +57,7 @@ TEST(Int8DepthwiseConv, SumsAtBothEndsOfTheRange) {
   p.input = p.output = {1, 4, 4, 16};
   p.weight = {16, 3, 3, 1};
   p.height = p.width = {1, 1};
-  check_ends_of_range<Int8DepthwiseConv>(p, reference);
+  check_ends_of_range<Int8DepthwiseConv>(p);
 }
 
 } // namespace

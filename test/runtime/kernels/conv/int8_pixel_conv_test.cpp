@@ -15,7 +15,7 @@ void check(const Shape& input, size_t channels, bool by_channel = true, bool has
   const std::vector<float> scale = some_scales(by_channel ? channels : 1);
   set_quantization(p, scale);
   ASSERT_TRUE(Int8PixelConv::has(p));
-  check_int8_conv<Int8PixelConv>(p, has_bias, dense_int8_conv);
+  check_int8_conv<Int8PixelConv>(p, has_bias);
 }
 
 TEST(Int8PixelConv, Channels) {
@@ -40,7 +40,7 @@ TEST(Int8PixelConv, SumsAtBothEndsOfTheRange) {
   p.input = {1, 2, 3, 256};
   p.output = {1, 2, 3, 40};
   p.weight = {40, 1, 1, 256};
-  check_ends_of_range<Int8PixelConv>(p, dense_int8_conv);
+  check_ends_of_range<Int8PixelConv>(p);
 }
 
 TEST(Int8PixelConv, TakesPixelsByThemselvesOnly) {

@@ -119,21 +119,32 @@ TEST(QuantizedBinary, IsInRowsWhereThatIsFaster) {
   }
 }
 
-TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
-  const auto reason_with = [](const Shape& image, const Shape& weight, uint32_t groups, Cpu cpu) {
-    const Quantized of_image = int8(0.5f, 3), of_weight = int8(0.5f), of_result = int8(0.25f, -4);
-    const auto attributes = [=](Builder& builder) {
-      const schema::Size2D one(1, 1);
-      const schema::Padding2D none(0, 0, 0, 0);
-      return schema::CreateConv2d(builder, &one, &none, &one, groups);
-    };
-    const OpCase op(attributes, {operand(of_image, image), operand(of_weight, weight, true)});
-    const Shape result{image[0], image[1] - weight[1] + 1, image[2] - weight[2] + 1, weight[0]};
-    cpu.int8_sums = true;
-    return op.choose(of_result.type(result), ChoiceOptions(), cpu).reason;
+// On a CPU that adds up four products, of stride 1 and without padding.
+Choice choose_conv2d(const Shape& image, const Shape& weight, uint32_t groups, Cpu cpu) {
+  const Quantized of_image = int8(0.5f, 3), of_weight = int8(0.5f), of_result = int8(0.25f, -4);
+  const auto attributes = [=](Builder& builder) {
+    const schema::Size2D one(1, 1);
+    const schema::Padding2D none(0, 0, 0, 0);
+    return schema::CreateConv2d(builder, &one, &none, &one, groups);
   };
-  const auto reason = [&](const Shape& image, const Shape& weight, uint32_t groups, bool has_blocks) {
-    return reason_with(image, weight, groups, cpu_with_blocks(has_blocks));
+  const OpCase op(attributes, {operand(of_image, image), operand(of_weight, weight, true)});
+  const Shape result{image[0], image[1] - weight[1] + 1, image[2] - weight[2] + 1, weight[0]};
+  cpu.int8_sums = true;
+  return op.choose(of_result.type(result), ChoiceOptions(), cpu);
+}
+
+TEST(QuantizedConv2d, OfSmallGroupsHasVectorsOfSeveral) {
+  const auto kind = [](const Shape& image, const Shape& weight, uint32_t groups) {
+    return choose_conv2d(image, weight, groups, cpu_with_blocks(true)).kind;
+  };
+  EXPECT_EQ(kind({1, 9, 9, 32}, {32, 3, 3, 4}, 8), Choice::Kind::Kernel);
+  EXPECT_EQ(kind({1, 9, 9, 64}, {64, 3, 3, 32}, 2), Choice::Kind::Xnnpack);
+  EXPECT_EQ(kind({1, 9, 9, 32}, {64, 3, 3, 4}, 8), Choice::Kind::Xnnpack);
+}
+
+TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
+  const auto reason = [](const Shape& image, const Shape& weight, uint32_t groups, bool has_blocks) {
+    return choose_conv2d(image, weight, groups, cpu_with_blocks(has_blocks)).reason;
   };
   EXPECT_EQ(reason({1, 9, 9, 16}, {32, 3, 3, 16}, 1, true), kInt8Blocks);
   EXPECT_EQ(reason({1, 9, 9, 3}, {32, 1, 1, 3}, 1, true), kInt8Blocks);
@@ -145,7 +156,7 @@ TEST(QuantizedConv2d, IsInBlocksWhereThatIsFaster) {
     Cpu cpu = cpu_with_blocks(false);
     cpu.blocks.int8_linear = one_pixel;
     cpu.blocks.int8_conv = more;
-    return reason_with({1, 9, 9, 16}, weight, 1, cpu);
+    return choose_conv2d({1, 9, 9, 16}, weight, 1, cpu).reason;
   };
   const Shape one_pixel{32, 1, 1, 16}, more{32, 3, 3, 16};
   EXPECT_EQ(from(one_pixel, one_pixel.numel(), Cpu::Blocks::kNever), kInt8Blocks);
