@@ -27,7 +27,7 @@ const Cpu& Cpu::get() {
   return cpu;
 }
 
-// Measured on Cascade Lake and on Zen 5, both with 1 MB of second-level cache a core (docs/performance.md). Intel's cores wait
+// Measured on Cascade Lake and on Zen 5, both with 1 MB of second-level cache a core (docs/kernels.md). Intel's cores wait
 // for weights in XNNPACK's tiles wherever they come from, those of AMD for weights that the second-level cache does not hold.
 Cpu::Blocks Cpu::Blocks::of_this_process() {
   Blocks blocks;

@@ -49,6 +49,21 @@ def test_code_is_in_blocks_with_a_language(document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
+def test_tables_are_whole(document):
+    """A row without a head, or with other cells than its head, is shown as text or loses cells."""
+    wrong, table = [], []
+    for line in [*documents.text(document).splitlines(), ""]:
+        if line.startswith("|"):
+            table.append(line)
+        elif table:
+            if len(table) < 3 or not re.fullmatch(r"(\| *:?-+:? *)+\|", table[1]):
+                wrong.append(table[0])
+            wrong += [row for row in table if len(re.findall(r"(?<!\\)\|", row)) != table[1].count("|")]
+            table = []
+    assert wrong == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_lead_somewhere(document):
     wrong = []
     for path, fragment in documents.links(document):

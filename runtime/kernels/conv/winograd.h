@@ -23,7 +23,7 @@ struct WinogradParameters : ConvParameters {
 // transformed to a tile of the output. The weight, input 1, is a constant of Float32, which is packed; a bias, input 2,
 // is optional. An image of BFloat16 is read as it is.
 //
-// Tiles of 2 x 2 have less error than the sum of products, those of 4 x 4 up to 2.7 times as much (docs/performance.md). A
+// Tiles of 2 x 2 have less error than the sum of products, those of 4 x 4 up to 2.7 times as much (docs/kernels.md). A
 // tile whose result is not finite, or, of 4 x 4, whose pixels differ so much in size that small ones would be lost, is
 // computed as a sum of products: NaN and infinity reach those pixels whose window sees them, and no others.
 class WinogradConv {

@@ -9,7 +9,7 @@ namespace executorch::backends::et_xnnpack {
 namespace {
 
 // Cycles of a core that begins two vector operations in each, as an estimate: what counts is how the ways compare.
-// docs/performance.md has what was measured.
+// docs/kernels.md has what was measured.
 
 constexpr double kOperations = 2; // in a cycle
 constexpr double kTileOverhead = 8; // multiplications of a vector that storing it costs
