@@ -34,7 +34,7 @@ class ReportedSpecs(list):
 
 @final
 class EtXnnpackBackend(BackendDetails):
-    """The class name is the backend id in the .pte file and in the runtime."""
+    """ExecuTorch takes the name of the class for that of the backend."""
 
     @classmethod
     def copy_exported_program_for_preprocess(
@@ -69,6 +69,10 @@ class EtXnnpackBackend(BackendDetails):
             debug_handle_map=serialized.debug_handles,
             data_store_output=named_data(weights, _WEIGHT_ALIGNMENT),
         )
+
+
+#: In the .pte file and in the runtime.
+BACKEND_ID = EtXnnpackBackend.__name__
 
 
 def _external_files(program: ExportedProgram) -> dict[str | None, str]:

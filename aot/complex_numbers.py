@@ -15,12 +15,11 @@ from .complex_borders import READERS, is_complex, is_left, keep_whole, show_agai
 from .complex_transforms import RULES
 from .custom_ops import aten_of, custom_op
 from .fold_float64 import fold_float64, is_assertion, remove_unread, replace_by_constants
-from .graph_edit import add_call
+from .graph_edit import MOST_ROUNDS, add_call
 from .placeholders import Placeholders
 from .private.torch import OpOverload, decompositions, has_aliases
 
 _aten = torch.ops.aten
-_MOST_ROUNDS = 8  # of decomposing what the last one gave
 _LEFT = {*READERS, _aten.complex.default, _aten.select.int}  # at inputs, constants and results
 
 
@@ -54,7 +53,7 @@ def _in_rounds(program: ExportedProgram) -> ExportedProgram:
     """``program`` with parts of all complex numbers that the rules take apart."""
     default = decompositions()
     found = _operators_on_complex(program)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         known = {operator: default[operator] for operator in found - RULES.keys() if operator in default}
         program = program.run_decompositions({**RULES, **known})
         _drop_checks_of_types(program.graph)
@@ -87,7 +86,7 @@ def _apart_but_whole(program: ExportedProgram) -> ExportedProgram | None:
 def _decomposed_to_rules(program: ExportedProgram) -> ExportedProgram:
     """``program`` with operators on complex tensors that have a rule or cannot be decomposed."""
     default = decompositions()
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         known = _operators_on_complex(program) - RULES.keys() & default.keys()
         program = program.run_decompositions({operator: default[operator] for operator in known})
         _drop_checks_of_types(program.graph)

@@ -8,7 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node as FxNode
 
-from .graph_edit import add_call
+from .graph_edit import MOST_ROUNDS, add_call
 from .private.torch import (
     OpOverload,
     decompositions,
@@ -20,7 +20,6 @@ from .private.torch import (
 )
 
 _aten = torch.ops.aten
-_MOST_ROUNDS = 8  # of decomposing what the last one gave
 
 
 def decompose_float64(program: ExportedProgram, kept: Container[str]) -> ExportedProgram:
@@ -29,7 +28,7 @@ def decompose_float64(program: ExportedProgram, kept: Container[str]) -> Exporte
     ExecuTorch would do it after ``keep_float64_numbers``, which would not see the numbers that come of it.
     """
     before = None
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         found = {
             node.target
             for node in program.graph.nodes

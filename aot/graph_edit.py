@@ -1,8 +1,10 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""What is added to a program before it is partitioned."""
+"""What steps that edit a program before it is partitioned share."""
 
 from torch.fx import Graph
 from torch.fx import Node as FxNode
+
+MOST_ROUNDS = 8  #: of decomposing what the last one gave
 
 
 def add_call(graph: Graph, target, value, /, *args, **kwargs) -> FxNode:

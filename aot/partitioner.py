@@ -17,7 +17,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import Node as FxNode
 
 from . import ops, progress
-from .backend import EtXnnpackBackend, ReportedSpecs, check_compile_specs, runtime_specs
+from .backend import BACKEND_ID, ReportedSpecs, check_compile_specs, runtime_specs
 from .collector import no_full_collections
 from .custom_ops import can_be_custom_op, custom_op, needs_custom_op
 from .float64_numbers import decompose_float64, keep_float64_numbers
@@ -258,7 +258,7 @@ class EtXnnpackPartitioner(Partitioner):
             raise ValueError(f"min_partition_size takes 1 or more, not {min_partition_size}")
         if not isinstance(require_full_delegation, bool):
             raise TypeError(f"require_full_delegation takes a bool, not {require_full_delegation!r}")
-        self.delegation_spec = DelegationSpec(EtXnnpackBackend.__name__, specs)
+        self.delegation_spec = DelegationSpec(BACKEND_ID, specs)
         self.selection = Selection(allow_operators, block_operators, allow_modules, block_modules)
         self.min_partition_size = min_partition_size
         self.require_full_delegation = require_full_delegation

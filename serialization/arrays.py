@@ -13,6 +13,7 @@ DTYPES = {v: k for k, v in NUMPY_DTYPES.items()}
 REDUCED_FLOATS = frozenset({DType.Float16, DType.BFloat16})
 WIDE_FLOATS = frozenset({DType.Float32, DType.Float64})  #: floats that are computed with
 FLOATS = REDUCED_FLOATS | WIDE_FLOATS
+WIDE_INTEGERS = frozenset({DType.Int32, DType.Int64})  #: integers that are computed with, and that index
 
 
 def convert(x: np.ndarray, dtype: DType) -> np.ndarray:

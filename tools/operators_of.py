@@ -8,19 +8,19 @@ cmake --preset release -DET_XNNPACK_OPS="$(python tools/operators_of.py model.pt
 import argparse
 from pathlib import Path
 
+from executorch.backends.et_xnnpack.aot.backend import BACKEND_ID
 from executorch.backends.et_xnnpack.aot.private.executorch import delegate_blobs
-from executorch.backends.et_xnnpack.serialization import schema_generated as schema
-
-NAMES = {value: name for name, value in vars(schema.Attributes).items() if isinstance(value, int)}
+from executorch.backends.et_xnnpack.serialization import schema, schema_generated
 
 
 def operators_of(program: bytes) -> set[str]:
     """Those of all delegates of et_xnnpack in a ``.pte``. Raises ValueError if there is none."""
-    blobs = delegate_blobs(program, "EtXnnpackBackend")
+    blobs = delegate_blobs(program, BACKEND_ID)
     if not blobs:
         raise ValueError("no part of the program is delegated to et_xnnpack")
-    graphs = [schema.Graph.GetRootAs(blob) for blob in blobs]
-    return {NAMES[graph.Nodes(i).AttributesType()] for graph in graphs for i in range(graph.NodesLength())}
+    graphs = [schema_generated.Graph.GetRootAs(blob) for blob in blobs]
+    nodes = [graph.Nodes(i) for graph in graphs for i in range(graph.NodesLength())]
+    return {schema.AttributesType(node.AttributesType()).name for node in nodes}
 
 
 def main() -> None:

@@ -10,13 +10,13 @@ import argparse
 import ast
 import inspect
 import itertools
-import re
 import sys
 import textwrap
 from pathlib import Path
 
 from executorch.backends.et_xnnpack.aot import ops
 from executorch.backends.et_xnnpack.serialization.schema import DType
+from splice import splice
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operators.md"
 BEGIN = "<!-- support table: begin. tools/support_table.py writes it -->"
@@ -25,7 +25,6 @@ END = "<!-- support table: end -->"
 CHECKS = {
     "require": (1, "{}"),
     "refuse": (0, "{}"),
-    "require_constant": (1, "{} must be a constant"),
     "require_static": (1, "{} must not depend on an input size"),
     "largest": (1, "{} must be a number, or an input size that has an upper bound"),
 }
@@ -92,20 +91,12 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def updated(page: str) -> str:
-    """``page`` with the table of the rows as they are now."""
-    begin, end = re.escape(BEGIN), re.escape(END)
-    if len(re.findall(f"{begin}.*?{end}", page, re.DOTALL)) != 1:
-        sys.exit(f"docs/operators.md has no place for the table, between the lines\n{BEGIN}\n{END}")
-    return re.sub(f"{begin}.*?{end}", lambda _: f"{BEGIN}\n\n{table()}\n\n{END}", page, flags=re.DOTALL)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     arguments = parser.parse_args()
     old = PAGE.read_text()
-    new = updated(old)
+    new = splice(old, BEGIN, table(), END)
     if arguments.check:
         if new != old:
             print("The support table of docs/operators.md is out of date: run python tools/support_table.py")

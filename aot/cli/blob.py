@@ -17,8 +17,6 @@ from ..cost import Cost
 from ..traits.table import TRAITS
 from .errors import runtime_log
 
-_NAMES = {value: name for name, value in vars(generated.Attributes).items() if isinstance(value, int)}
-_DIM_OPS = {value: name for name, value in vars(generated.DimOp).items() if isinstance(value, int)}
 #: Options of the runtime that a plan depends on.
 PLAN_OPTIONS = ("fuse_elementwise", "force_fp16", "force_bf16", "winograd_tile")
 #: Sizes that come with a call.
@@ -27,7 +25,7 @@ _LEAVES = ("InputDim", "InputInt", "FoundSize")
 _PICKS = (schema.Slice, schema.Index, schema.Gather)
 _PLAN = "plan for this CPU:"
 _FUSED = "row of a pass with the others of this step"
-_STEP = re.compile(r"step (\d+)(?:: (to \w+))?$")
+_STEP = re.compile(r"step (\d+)(?:: to \w+)?$")
 _CHOICE = re.compile(r"(?:  )?node (\d+) (\w+): ([^.]*)\. ?(.*)$")
 
 
@@ -77,14 +75,6 @@ class Node:
     def name(self) -> str:
         """As in events and messages."""
         return f"{self.index} {self.op}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Conversion:
-    """A step that is no node: to Float16 and back."""
-
-    step: int
-    to: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,7 +171,7 @@ def read_blob(
     choices = _choices(lines[plan_at + 1 :])
     nodes, ranges = [], graph.ranges or []
     for i, node in enumerate(graph.nodes or []):
-        op = _NAMES[node.attributesType]
+        op = schema.AttributesType(node.attributesType).name
         inputs = tuple(None if j == schema.NONE else int(j) for j in _list(node.inputs))
         outputs = tuple(int(j) for j in _list(node.outputs))
         attributes, exact = _attributes(written[i]) if written else "", _exact(node.attributes, sizes)
@@ -222,7 +212,7 @@ class _Sizes:
         values: list[int] = []
         known: set[int] = set()  # of these what the call says
         for i, expr in enumerate(graph.exprs or []):
-            op = _DIM_OPS[expr.op]
+            op = schema.DimOp(expr.op).name
             if op == "InputDim" and expr.a in given:
                 order = _list(graph.inputs[expr.a].dimOrder)
                 values.append(given[expr.a][order[expr.b] if order else expr.b])
@@ -235,7 +225,7 @@ class _Sizes:
         self._values = values
         self._formulas: list[str] = []
         for expr in graph.exprs or []:
-            op = _DIM_OPS[expr.op]
+            op = schema.DimOp(expr.op).name
             operands = 0 if op in (*_LEAVES, "Const") else 1 if op == "Scale" else 2
             words = [self._formulas[x] if k < operands else x for k, x in enumerate((expr.a, expr.b))]
             self._formulas.append(hashlib.sha256(f"{op} {words}".encode()).hexdigest())
@@ -248,7 +238,7 @@ class _Sizes:
         return size if size >= 0 else self._formulas[-1 - size]
 
     def _compute(self, graph, expr, known: list[int]) -> int:
-        op, a, b = _DIM_OPS[expr.op], expr.a, expr.b
+        op, a, b = schema.DimOp(expr.op).name, expr.a, expr.b
         if op == "Const":
             return a
         if op == "InputDim":
@@ -315,11 +305,6 @@ def _choices(lines: list[str]) -> dict[int, Choice]:
             by, reason = ("fused pass", f"A {_FUSED}.") if match[3] == _FUSED else (match[3], match[4])
             found[int(match[1])] = Choice(step if line.startswith(" ") else None, by, reason)
     return found
-
-
-def conversions(blob: Blob) -> list[Conversion]:
-    matches = (_STEP.match(line) for line in (blob.plan or "").splitlines())
-    return [Conversion(int(match[1]), match[2]) for match in matches if match and match[2]]
 
 
 def _cost(op: str, attributes, inputs, outputs, values: tuple[Value, ...]) -> Cost:

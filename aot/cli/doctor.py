@@ -51,6 +51,7 @@ def _facts() -> tuple[dict[str, object], list[str]]:
 
     from ... import _aot_only, _runtime_module, is_available, xnnpack_version
     from ..._version import __version__, executorch_version
+    from ..backend import BACKEND_ID
     from ..private.executorch import pool_size
 
     problems = []
@@ -84,8 +85,8 @@ def _facts() -> tuple[dict[str, object], list[str]]:
         facts["pool_threads"] = pool_size()
         registry = Runtime.get().backend_registry
         facts["backends"] = {name: registry.is_available(name) for name in registry.registered_backend_names}
-    if not facts["backends"].get("EtXnnpackBackend"):
-        problems.append("EtXnnpackBackend is not registered, or not available")
+    if not facts["backends"].get(BACKEND_ID):
+        problems.append(f"{BACKEND_ID} is not registered, or not available")
     return facts, problems
 
 

@@ -95,11 +95,6 @@ def share(part: float, whole: float) -> str:
     return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
 
 
-def type_text(dtype: str, sizes: Iterable[object]) -> str:
-    """``Float32[1, 3, 224, 224]``"""
-    return f"{dtype}[{', '.join(map(str, sizes))}]"
-
-
 def distance(difference) -> str:
     """How far two results of one type are apart, for people; ``difference`` as a dict."""
     text = f"{difference['largest']:.3g}, {difference['relative']:.3g} times the largest number"

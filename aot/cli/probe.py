@@ -15,9 +15,11 @@ from executorch.exir.scalar_type import ScalarType
 
 from ...serialization import schema
 from ...serialization import schema_generated as generated
+from ...serialization.serialize import IDENTIFIER
+from ..backend import BACKEND_ID
 from ..private.executorch import rewrite_program
 from .execute import Loaded
-from .program import OURS, Method
+from .program import Method
 from .steps import matching, nodes_of
 from .tensors import compare, laid_out
 
@@ -74,7 +76,7 @@ def _add_results(program: et.Program, method: Method) -> list[tuple[int, int]]:
     instructions = [i.instr_args for chain in plan.chains for i in chain.instructions]
     for call in (i for i in instructions if isinstance(i, et.DelegateCall)):
         delegate = method.delegates[call.delegate_index]
-        if delegate.backend != OURS or delegate.calls != 1:
+        if delegate.backend != BACKEND_ID or delegate.calls != 1:
             continue
         index = plan.delegates[call.delegate_index].processed.index
         data, values = _with_results(delegate)
@@ -123,7 +125,7 @@ def _with_results(delegate) -> tuple[bytes, list[int]]:
         output.value = result
         graph.outputs = [*(graph.outputs or []), output]
     builder = flatbuffers.Builder(1024)
-    builder.Finish(graph.Pack(builder), b"ETX1")
+    builder.Finish(graph.Pack(builder), IDENTIFIER)
     return bytes(builder.Output()), probed
 
 

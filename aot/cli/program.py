@@ -23,12 +23,12 @@ from executorch.exir.schema import (
     TensorList,
 )
 
+from ..backend import BACKEND_ID
 from ..private.executorch import read_program
 from .blob import PLAN_OPTIONS, Blob, read_blob
 from .errors import first_line, unreadable
 from .execute import parse_value
 
-OURS = "EtXnnpackBackend"
 #: PyTorch's names for ExecuTorch's; the others are the same in small letters.
 _DTYPES = {"BYTE": "uint8", "CHAR": "int8", "SHORT": "int16", "INT": "int32", "LONG": "int64"}
 _DTYPES |= {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
@@ -85,7 +85,7 @@ class Delegate:
 
     def blob_of_call(self, sizes: Mapping[int, tuple[int, ...]]) -> Blob | None:
         """With the sizes that it has where its inputs have these, by index."""
-        return read_blob(self.data, self.named, sizes, self.options) if self.backend == OURS else None
+        return read_blob(self.data, self.named, sizes, self.options) if self.backend == BACKEND_ID else None
 
     @property
     def inputs(self) -> int | None:

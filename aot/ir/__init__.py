@@ -2,7 +2,7 @@
 """The graph that passes rewrite and the serializer writes. Knows nothing of torch."""
 
 from .dims import Dim, Range, is_static, numel
-from .graph import Builder, Constant, Graph, Input, Node, Output, Rewriter, Source, State, Value
+from .graph import Builder, Constant, Graph, Input, Node, Output, Rewriter, Source, State, Value, rewrite
 from .quantization import Quantization
 from .text import parse
 
@@ -23,4 +23,5 @@ __all__ = [
     "is_static",
     "numel",
     "parse",
+    "rewrite",
 ]

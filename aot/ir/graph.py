@@ -1,10 +1,10 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-"""``Graph`` and its parts are immutable; ``Builder`` makes one, ``Rewriter`` makes one from another."""
+"""``Graph`` and its parts are immutable; ``Builder`` makes one, ``Rewriter`` and ``rewrite`` make one from another."""
 
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 import sympy
@@ -406,3 +406,20 @@ class Rewriter(Builder):
         used.update(i.value for i in self.inputs)
         self.values = {n: v for n, v in self.values.items() if n in used}
         return self.build()
+
+
+def rewrite(graph: Graph, rule: Callable[[Rewriter, Node], Value | None]) -> Graph:
+    """A new version of ``graph`` by a rule for single nodes.
+
+    ``rule`` gets the Rewriter and each old node, in order; its operands are new values (``r[node.inputs[0]]``). It
+    returns the value that takes the place of the first output, or None for a node that stays, as one with several
+    outputs must. What it adds before it returns None is dropped.
+    """
+    r = Rewriter(graph)
+    for node in r.walk():
+        new = rule(r, node)
+        if new is None:
+            r.copy(node)
+        else:
+            r.replace(node.outputs[0], new)
+    return r.finish()

@@ -74,10 +74,6 @@ class RowContext(Builder):
         if not condition:
             raise Unsupported(reason)
 
-    def require_constant(self, value: Value, what: str) -> Value:
-        self.require(value.constant is not None, f"{what} must be a constant")
-        return value
-
     def require_static(self, dim: dims.Dim, what: str) -> int:
         self.require(isinstance(dim, int), f"{what} must not depend on an input size")
         return dim

@@ -23,7 +23,7 @@ from ..ir import Graph, Range, Value, dims
 Box = dict[sympy.Symbol, tuple[int, int]]  #: the values that each symbol may still take
 
 _MOST_BYTES = 2**40  # of one tensor
-UNBOUNDED = 2**31 - 2
+_LARGEST_SIZE = 2**31 - 2  # where there is no upper bound
 _ANYTHING = (-(2**256), 2**256)
 _STEPS = 4000  # boxes to look at before giving up, once
 
@@ -278,7 +278,7 @@ def _wanted(ranges: Mapping[str, Range], sizes: list[sympy.Expr]) -> dict[sympy.
 
 
 def _high(r: Range) -> int:
-    return max(UNBOUNDED if r.max is None else r.max, r.hint, r.min)
+    return max(_LARGEST_SIZE if r.max is None else r.max, r.hint, r.min)
 
 
 def _middle(r: Range) -> int:
@@ -332,7 +332,7 @@ def plan_sizes(graph: Graph, conditions: Iterable = ()) -> dict[str, Range]:
 def largest(dim: dims.Dim, ranges: Mapping[str, Range]) -> int | None:
     """The most that it can be with symbols in ``ranges``; None if that has no bound."""
     high = interval(dim, {dims.symbol(name): (r.min, _high(r)) for name, r in ranges.items()})[1]
-    return int(high) if high < UNBOUNDED else None
+    return int(high) if high < _LARGEST_SIZE else None
 
 
 def widen(
@@ -354,7 +354,7 @@ def widen(
         related = [c for c in conditions if symbol in c.free_symbols and c.free_symbols.intersection(others)]
         if name in assumed or not related:
             continue
-        box = {dims.symbol(n): (q.min, _high(q)) for n, q in ranges.items()} | {symbol: (0, UNBOUNDED)}
+        box = {dims.symbol(n): (q.min, _high(q)) for n, q in ranges.items()} | {symbol: (0, _LARGEST_SIZE)}
         tight = _narrowed({**box, **{s: (assumed[s.name], max(box[s][1], assumed[s.name])) for s in others}}, related)
         loose = _narrowed(box, related)
         if tight is None or loose is None:
@@ -363,6 +363,6 @@ def widen(
         if tight[symbol][0] >= low:
             low = min(low, loose[symbol][0])
         if high is not None and tight[symbol][1] <= high:
-            high = max(high, min(loose[symbol][1], most.get(name, UNBOUNDED)))
+            high = max(high, min(loose[symbol][1], most.get(name, _LARGEST_SIZE)))
         result[name] = dataclasses.replace(r, min=low, max=high)
     return result

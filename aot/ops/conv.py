@@ -4,7 +4,7 @@
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, Padding2D
 from ..ir import dims
-from .image import from_nhwc, size2d, sizes_of, to_nhwc
+from .nhwc import from_nhwc, size2d, sizes_of, to_nhwc
 from .registry import op
 
 

@@ -4,9 +4,10 @@
 import math
 
 from ...serialization import schema
+from ...serialization.arrays import WIDE_FLOATS, WIDE_INTEGERS
 from ...serialization.schema import BinaryKind, CompareKind, DType, UnaryKind
 from ..ir import Value, dims
-from .registry import WIDE_FLOATS, Int8, op
+from .registry import Int8, op
 
 
 def _unary(kind: UnaryKind, *targets: str, **options) -> None:
@@ -23,7 +24,7 @@ def _integer_unary(kind: UnaryKind, of_integers, *targets: str, **options) -> No
 
     @op(*targets, dtypes=DType, **options)
     def lower(c, self):
-        if self.dtype in _INTEGERS:
+        if self.dtype in WIDE_INTEGERS:
             return of_integers(c, self)
         c.require(self.dtype in WIDE_FLOATS, f"the operand has type {self.dtype.name}, not Float32 or Float64")
         return c.node(schema.Unary(kind=kind), self, shape=c.out.shape)
@@ -140,7 +141,7 @@ def leaky_relu(c, self, negative_slope):
 
 def _clamp(c, x, low, high):
     x = c.cast(x, c.out.dtype)
-    if x.dtype in _INTEGERS or x.dtype == DType.Float64:  # the limits of a Clamp are Float32
+    if x.dtype in WIDE_INTEGERS or x.dtype == DType.Float64:  # the limits of a Clamp are Float32
         return _limited(c, x, low, high)
     c.require(x.dtype == DType.Float32, f"the operand has type {x.dtype.name}, not Float32")
     low, high = -math.inf if low is None else low, math.inf if high is None else high
@@ -215,7 +216,6 @@ _OF_BOOLS = {
     BinaryKind.Minimum: BinaryKind.BitAnd,
 }
 _BITS = (BinaryKind.BitAnd, BinaryKind.BitOr, BinaryKind.BitXor)
-_INTEGERS = (DType.Int32, DType.Int64)
 
 
 def _binary(kind: BinaryKind, *targets: str, dtypes=DType) -> None:

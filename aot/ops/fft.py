@@ -3,8 +3,9 @@
 others of complex numbers, as two real tensors."""
 
 from ...serialization import schema
+from ...serialization.arrays import WIDE_FLOATS
 from ...serialization.schema import FftKind, FftNorm
-from .registry import WIDE_FLOATS, op
+from .registry import op
 
 
 def _transform(c, attributes, *inputs):

@@ -9,9 +9,10 @@ import functools
 import numpy as np
 
 from ...serialization import schema
+from ...serialization.arrays import WIDE_FLOATS
 from ...serialization.schema import BinaryKind, CompareKind, DType, ScanKind, UpdateKind
 from ..ir import dims
-from .registry import WIDE_FLOATS, op
+from .registry import op
 from .shape import expand_to, iota
 
 _find = functools.partial(op, dtypes=DType)

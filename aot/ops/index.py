@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.arrays import FLOATS, NUMPY_DTYPES
+from ...serialization.arrays import FLOATS, NUMPY_DTYPES, WIDE_INTEGERS
 from ...serialization.schema import BagKind, BinaryKind, CompareKind, DType, ScanKind, UnaryKind, UpdateKind
 from ..ir import dims
 from .find import pick_masked
@@ -14,7 +14,6 @@ from .registry import op
 from .shape import expand_to, iota, place, slice_axis
 
 _index = functools.partial(op, dtypes=DType)
-_INTEGERS = (DType.Int32, DType.Int64)
 
 
 def _copy(c, x):
@@ -50,7 +49,7 @@ def _indexed_axes(c, indices) -> list[int]:
     """Which axes have an index, all of them integers."""
     axes = [i for i, index in enumerate(indices) if index is not None]
     for i in axes:
-        c.require(indices[i].dtype in _INTEGERS, f"an index has type {indices[i].dtype.name}, not Int32 or Int64")
+        c.require(indices[i].dtype in WIDE_INTEGERS, f"an index has type {indices[i].dtype.name}, not Int32 or Int64")
     return axes
 
 

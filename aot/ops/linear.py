@@ -2,9 +2,10 @@
 """Matrix products."""
 
 from ...serialization import schema
+from ...serialization.arrays import WIDE_FLOATS
 from ...serialization.schema import BinaryKind, CompareKind, DType, ReduceKind
 from ..ir import dims
-from .registry import WIDE_FLOATS, op
+from .registry import op
 from .shape import iota, slice_axis
 
 #: So many products of two 8-bit integers have a sum of 2^24 at most.
@@ -26,10 +27,6 @@ def _scale(c, x, factor):
     if factor == 1:
         return x
     return c.node(schema.Binary(kind=BinaryKind.Mul), x, c.operand(float(factor), x.dtype, exact=True), shape=x.shape)
-
-
-def _swap_last(x):
-    return (*range(x.rank - 2), x.rank - 1, x.rank - 2)
 
 
 def _expand_leading(c, x, leading):

@@ -4,11 +4,11 @@
 import numpy as np
 
 from ...serialization import schema
-from ...serialization.arrays import NUMPY_DTYPES
+from ...serialization.arrays import NUMPY_DTYPES, WIDE_FLOATS
 from ...serialization.schema import BinaryKind, DType, ReduceKind, UnaryKind
 from ..ir import dims
 from .reduce import reduce
-from .registry import WIDE_FLOATS, op
+from .registry import op
 
 
 def _binary(c, kind, a, b, shape):

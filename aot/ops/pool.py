@@ -5,7 +5,7 @@ import dataclasses
 
 from ...serialization import schema
 from ...serialization.schema import AdaptivePoolKind, DType, Padding2D, ReduceKind, Size2D
-from .image import from_nhwc, sizes_of, to_nhwc, volume_to_columns, volume_to_images
+from .nhwc import from_nhwc, sizes_of, to_nhwc, volume_to_columns, volume_to_images
 from .registry import Int8, op
 from .shape import expand_to
 

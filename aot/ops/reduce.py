@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from ...serialization import schema
+from ...serialization.arrays import WIDE_FLOATS
 from ...serialization.schema import ArgReduceKind, BinaryKind, CompareKind, DType, ReduceKind, ScanKind, UnaryKind
 from ..ir import dims
-from .registry import WIDE_FLOATS, Int8, op
+from .registry import Int8, op
 from .shape import expand_to, slice_axis
 
 _any = functools.partial(op, dtypes=DType)

@@ -41,9 +41,6 @@ class Row:
     int8: Int8 | None  #: the quantizer lets it compute with int8
 
 
-#: What rows of operators that compute in float64 as well take.
-WIDE_FLOATS = (DType.Float32, DType.Float64)
-
 ROWS: dict[str, Row] = {}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.schema import GridPaddingMode, ResizeKind, SampleKind
-from .image import volume_to_columns, volume_to_images
+from .nhwc import volume_to_columns, volume_to_images
 from .registry import Int8, op
 
 

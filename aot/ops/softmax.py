@@ -2,7 +2,8 @@
 """Softmax and its logarithm."""
 
 from ...serialization import schema
-from .registry import WIDE_FLOATS, op
+from ...serialization.arrays import WIDE_FLOATS
+from .registry import op
 
 
 def _softmax(c, x, dim, log):

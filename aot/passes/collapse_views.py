@@ -3,7 +3,7 @@ import dataclasses
 import functools
 
 from ...serialization import schema
-from ..ir import Graph, Node, Rewriter, Value, dims
+from ..ir import Graph, Node, Rewriter, Value, dims, rewrite
 
 
 def _large(shape):
@@ -60,10 +60,13 @@ def _slice(r: Rewriter, node: Node, x: Value) -> Value | None:
     if inner is None or inner.attributes.axis != a.axis:
         return None
     b = inner.attributes
+    source = r.values[inner.inputs[0]]
     start = dims.simplify(b.start + a.start * b.step)
+    if b.step != 1:  # what begins at the end of a slice with steps may begin behind that of its operand
+        start = dims.minimum(start, source.shape[a.axis])
     merged = dataclasses.replace(a, start=start, step=a.step * b.step)
     shape = (*x.shape[: a.axis], a.size, *x.shape[a.axis + 1 :])
-    return r.node(merged, r.values[inner.inputs[0]], shape=shape)
+    return r.node(merged, source, shape=shape)
 
 
 def _broadcasting(r: Rewriter, node: Node, *operands: Value) -> Value | None:
@@ -108,6 +111,11 @@ _RULES = {
 }
 
 
+def _collapsed(r: Rewriter, node: Node) -> Value | None:
+    rule = _RULES.get(type(node.attributes))
+    return None if rule is None else rule(r, node, *(r[i] for i in node.inputs))
+
+
 def collapse_views(graph: Graph) -> Graph:
     """Makes one node of several that only move elements, and the cheapest one that does it.
 
@@ -126,12 +134,4 @@ def collapse_views(graph: Graph) -> Graph:
         %c: Float32[12] = Reshape(%b) shape=(12)
         %y: Float32[2, 12] = Binary(%c, %z)
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        rule = _RULES.get(type(node.attributes))
-        new = None if rule is None else rule(r, node, *(r[i] for i in node.inputs))
-        if new is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], new)
-    return r.finish()
+    return rewrite(graph, _collapsed)

@@ -4,7 +4,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.arrays import REDUCED_FLOATS, convert
 from ...serialization.schema import DType
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from ..traits import traits_of
 
 
@@ -37,24 +37,22 @@ def drop_casts(graph: Graph) -> Graph:
         %c: Float32[4] = Unary(%x) kind=Abs
         %y: Float16[4] = Cast(%c) dtype=Float16
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        x = r[node.inputs[0]] if node.inputs else None
-        maker = None if x is None else r.producer(x)
-        if not _rounds(node, x) or maker is None:
-            r.copy(node)
-            continue
-        dtype = node.attributes.dtype
-        if maker.is_a(schema.Cast) and r.values[maker.inputs[0]].dtype == dtype:
-            r.replace(node.outputs[0], r.values[maker.inputs[0]])
-            continue
-        source = _unrounded(r, maker, dtype) if len(maker.inputs) == 1 and _commutes(maker, dtype) else None
-        if source is not None:
-            x = r.node(maker.attributes, source, shape=x.shape)
-            r.replace(node.outputs[0], r.node(node.attributes, x, shape=x.shape, dtype=dtype))
-        else:
-            r.copy(node)
-    return r.finish()
+    return rewrite(graph, _rounded_once)
+
+
+def _rounded_once(r: Rewriter, node: Node) -> Value | None:
+    x = r[node.inputs[0]] if node.inputs else None
+    maker = None if x is None else r.producer(x)
+    if not _rounds(node, x) or maker is None:
+        return None
+    dtype = node.attributes.dtype
+    if maker.is_a(schema.Cast) and r.values[maker.inputs[0]].dtype == dtype:
+        return r.values[maker.inputs[0]]
+    source = _unrounded(r, maker, dtype) if len(maker.inputs) == 1 and _commutes(maker, dtype) else None
+    if source is None:
+        return None
+    x = r.node(maker.attributes, source, shape=x.shape)
+    return r.node(node.attributes, x, shape=x.shape, dtype=dtype)
 
 
 def _unrounded(r: Rewriter, node: Node, dtype: DType) -> Value | None:

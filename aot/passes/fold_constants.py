@@ -1,6 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 from ..fold import fold
-from ..ir import Graph, Rewriter
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -13,12 +13,9 @@ def fold_constants(graph: Graph) -> Graph:
         %y: Float32[2] = Binary(%x, %n)          out %y
         out %y
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        inputs = [r[name] for name in node.inputs]
-        folded = fold(r, node.attributes, inputs, node.outputs[0]) if len(node.outputs) == 1 else None
-        if folded is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], folded)
-    return r.finish()
+    return rewrite(graph, _folded)
+
+
+def _folded(r: Rewriter, node: Node) -> Value | None:
+    inputs = [r[name] for name in node.inputs]
+    return fold(r, node.attributes, inputs, node.outputs[0]) if len(node.outputs) == 1 else None

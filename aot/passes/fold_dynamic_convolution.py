@@ -4,7 +4,7 @@ import dataclasses
 import numpy as np
 
 from ...serialization import schema
-from ..ir import Graph, Node, Quantization, Rewriter, Value
+from ..ir import Graph, Node, Quantization, Rewriter, Value, rewrite
 from ..traits import traits_of
 from .fold_quantization import problem_of
 from .fold_quantized_linear import dynamic_source
@@ -24,17 +24,12 @@ def fold_dynamic_convolution(graph: Graph) -> Graph:
 
         %y: Float32[1, 8, 8, 6] = Conv2d(%x, %w) dynamic_quantization=True
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        found = _convolution(r, node) if node.is_a(schema.Conv2d, schema.ConvTranspose2d) else None
-        if found is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], found)
-    return r.finish()
+    return rewrite(graph, _convolution)
 
 
 def _convolution(r: Rewriter, node: Node) -> Value | None:
+    if not node.is_a(schema.Conv2d, schema.ConvTranspose2d):
+        return None
     x, weight, *bias = (r[i] for i in node.inputs)
     weight = _by_channel(r, weight)
     if weight is None or any(b is not None and (b.constant is None or b.quantization is not None) for b in bias):

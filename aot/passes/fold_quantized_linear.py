@@ -8,7 +8,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.arrays import convert
 from ...serialization.schema import BinaryKind, DType, QParamsKind, ReduceKind
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from .fold_quantization import has_blocks
 
 _OFFSET = 128  # that torchao adds to make signed integers unsigned
@@ -30,15 +30,12 @@ def fold_quantized_linear(graph: Graph) -> Graph:
 
         %y: Float32[4, 8] = QuantizedLinear(%x, %w, %scale) dynamic_quantization=True
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        rule = _FOLDS.get(type(node.attributes))
-        found = None if rule is None else rule(r, node)
-        if found is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], found)
-    return r.finish()
+    return rewrite(graph, _folded)
+
+
+def _folded(r: Rewriter, node: Node) -> Value | None:
+    rule = _FOLDS.get(type(node.attributes))
+    return None if rule is None else rule(r, node)
 
 
 def _operands(r: Rewriter, node: Node) -> list[Value | None]:
@@ -169,7 +166,11 @@ def _node(r, x, integers, scales, zeros, bias, dynamic_quantization, clamp) -> V
 
 
 def _are_scales_of_groups(scales: np.ndarray) -> bool:
-    """Whether XNNPACK takes them for groups of weights of 4 bits, in bfloat16."""
+    """Whether XNNPACK takes them for groups of weights of 4 bits, in bfloat16.
+
+    The one limit of XNNPACK that a pass knows: the runtime decides before it reads the numbers of constants, and would
+    give XNNPACK such weights. As 8 bits they get our kernel.
+    """
     rounded = convert(convert(np.ascontiguousarray(scales, np.float32), DType.BFloat16), DType.Float32)
     return bool(((rounded >= np.finfo(np.float32).tiny) & np.isfinite(rounded)).all())
 

@@ -3,7 +3,7 @@ import dataclasses
 
 from ...serialization import schema
 from ...serialization.schema import Padding2D, PadMode
-from ..ir import Graph, Node, Rewriter
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from ..traits import TRAITS
 
 
@@ -56,14 +56,14 @@ def fuse_pad(graph: Graph) -> Graph:
 
         %y: Float32[1, 4, 4, 2] = Conv2d(%x, %w) padding=(0, 1, 1, 0) stride=(2, 2)
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        pad = r.producer(r[node.inputs[0]], schema.Pad) if node.inputs else None
-        attributes = _with_pad(node, pad)
-        if attributes is None:
-            r.copy(node)
-            continue
-        inputs = [r.values[pad.inputs[0]], *(r[i] for i in node.inputs[1:])]
-        name = node.outputs[0]
-        r.replace(name, r.node(attributes, *inputs, shape=graph.values[name].shape, name=name))
-    return r.finish()
+    return rewrite(graph, _padding_itself)
+
+
+def _padding_itself(r: Rewriter, node: Node) -> Value | None:
+    pad = r.producer(r[node.inputs[0]], schema.Pad) if node.inputs else None
+    attributes = _with_pad(node, pad)
+    if attributes is None:
+        return None
+    inputs = [r.values[pad.inputs[0]], *(r[i] for i in node.inputs[1:])]
+    name = node.outputs[0]
+    return r.node(attributes, *inputs, shape=r.graph.values[name].shape, name=name)

@@ -2,7 +2,7 @@
 import dataclasses
 
 from ...serialization import schema
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 
 
 def _through_reshape(r: Rewriter, value: Value) -> tuple[Value, Node | None]:
@@ -40,6 +40,13 @@ def _merged(r: Rewriter, node: Node, x: Value, values: Value) -> Value | None:
     return r.node(attributes, x, piece, shape=x.shape)
 
 
+def _written_at_once(r: Rewriter, node: Node) -> Value | None:
+    if not node.is_a(schema.SliceScatter):
+        return None
+    x, values = (r[i] for i in node.inputs)
+    return values if values.shape == x.shape else _merged(r, node, x, values)
+
+
 def merge_slice_scatters(graph: Graph) -> Graph:
     """Writes to a slice of a slice at once, ``x[1, 2:4] = v``, and a whole tensor not at all.
 
@@ -56,15 +63,4 @@ def merge_slice_scatters(graph: Graph) -> Graph:
         %d: Float32[1, 2] = Reshape(%v) shape=(1, 2)
         %y: Float32[3, 6] = SliceScatter(%x, %d) start=(1, 2) step=(1, 1)
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        if not node.is_a(schema.SliceScatter):
-            r.copy(node)
-            continue
-        x, values = (r[i] for i in node.inputs)
-        new = values if values.shape == x.shape else _merged(r, node, x, values)
-        if new is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], new)
-    return r.finish()
+    return rewrite(graph, _written_at_once)

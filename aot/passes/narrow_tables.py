@@ -2,13 +2,15 @@
 from ...serialization import schema
 from ...serialization.arrays import BFLOAT16, pack
 from ...serialization.schema import DType, Storage
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 
 #: Bytes of Float32 from which on the memory is worth a cast of each row that is looked up.
 _LARGE = 1 << 20
 
 
 def _narrow(r: Rewriter, node: Node) -> Value | None:
+    if not node.is_a(schema.Index):
+        return None
     table = r[node.inputs[0]]
     if table.constant is None or table.dtype != DType.Float32 or table.quantization is not None:
         return None
@@ -38,11 +40,4 @@ def narrow_tables(graph: Graph) -> Graph:
         %z: BFloat16[4, 64] = Index(%t, %i)
         %y: Float32[4, 64] = Cast(%z) dtype=Float32
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        narrow = _narrow(r, node) if node.is_a(schema.Index) else None
-        if narrow is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], narrow)
-    return r.finish()
+    return rewrite(graph, _narrow)

@@ -3,7 +3,7 @@ import math
 
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, Clamp, DType, UnaryKind
-from ..ir import Graph, Node, Rewriter
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from .terms import binary, clamped, close, is_polynomial, is_unary, number, private, product
 
 _TANH_INNER = math.sqrt(2 / math.pi)
@@ -71,6 +71,22 @@ def _from_limit(graph: Graph, node: Node) -> tuple[Clamp, str] | None:
     return None
 
 
+def _activation(r: Rewriter, node: Node) -> Value | None:
+    output = r.graph.values[node.outputs[0]]
+    if output.dtype != DType.Float32:
+        return None
+    attributes = x = None
+    if binary(node) in (BinaryKind.Mul, BinaryKind.Div):
+        kind, x = _from_product(r.graph, node) or (None, None)
+        attributes = schema.Unary(kind=kind)
+    elif binary(node) in (BinaryKind.Maximum, BinaryKind.Minimum):
+        clamp, x = _from_limit(r.graph, node) or (None, None)
+        attributes = schema.Unary(kind=UnaryKind.Clamp, clamp=clamp)
+    if x is None or r.graph.values[x].shape != output.shape:
+        return None
+    return r.node(attributes, r[x], shape=output.shape)
+
+
 def recognize_activations(graph: Graph) -> Graph:
     """Finds activation functions that a frontend has written out.
 
@@ -83,18 +99,4 @@ def recognize_activations(graph: Graph) -> Graph:
 
     Not for values that something else reads, too: those would be computed twice.
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        output = graph.values[node.outputs[0]]
-        attributes = x = None
-        if output.dtype == DType.Float32 and binary(node) in (BinaryKind.Mul, BinaryKind.Div):
-            kind, x = _from_product(graph, node) or (None, None)
-            attributes = schema.Unary(kind=kind)
-        elif output.dtype == DType.Float32 and binary(node) in (BinaryKind.Maximum, BinaryKind.Minimum):
-            clamp, x = _from_limit(graph, node) or (None, None)
-            attributes = schema.Unary(kind=UnaryKind.Clamp, clamp=clamp)
-        if x is None or graph.values[x].shape != output.shape:
-            r.copy(node)
-        else:
-            r.replace(output.name, r.node(attributes, r[x], shape=output.shape))
-    return r.finish()
+    return rewrite(graph, _activation)

@@ -3,7 +3,7 @@ import math
 
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, ReduceKind, UnaryKind
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from .terms import binary, is_unary, number
 
 
@@ -97,6 +97,18 @@ def _scaled(r: Rewriter, node: Node) -> Value | None:
     return None
 
 
+def _norm(r: Rewriter, node: Node) -> Value | None:
+    output = r.graph.values[node.outputs[0]]
+    if not node.is_a(schema.Binary) or output.dtype != DType.Float32:
+        return None
+    found = _normalized(r.graph, node)
+    # An epsilon of more axes gives the result more, too.
+    if found is None or r.graph.values[found[0]].shape != output.shape:
+        return _scaled(r, node)
+    x, attributes = found
+    return r.node(attributes, r[x], shape=r[x].shape)
+
+
 def recognize_layer_norm(graph: Graph) -> Graph:
     """Finds layer norms and RMS norms that a frontend has written out, over the last axes in memory.
 
@@ -118,19 +130,4 @@ def recognize_layer_norm(graph: Graph) -> Graph:
 
     and without the subtraction an RmsNorm.
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        new = None
-        if node.is_a(schema.Binary) and graph.values[node.outputs[0]].dtype == DType.Float32:
-            found = _normalized(graph, node)
-            # An epsilon of more axes gives the result more, too.
-            if found is not None and graph.values[found[0]].shape == graph.values[node.outputs[0]].shape:
-                x, attributes = found
-                new = r.node(attributes, r[x], shape=r[x].shape)
-            else:
-                new = _scaled(r, node)
-        if new is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], new)
-    return r.finish()
+    return rewrite(graph, _norm)

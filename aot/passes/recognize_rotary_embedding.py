@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, DType, UnaryKind
-from ..ir import Graph, Node, Rewriter, Value, dims
+from ..ir import Graph, Node, Rewriter, Value, dims, rewrite
 from .terms import binary, is_unary
 
 
@@ -240,11 +240,4 @@ def recognize_rotary_embedding(graph: Graph) -> Graph:
 
         %y: Float32[5, 8] = RotaryEmbedding(%x, %cos, %sin)
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        new = _rotary(r, node)
-        if new is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], new)
-    return r.finish()
+    return rewrite(graph, _rotary)

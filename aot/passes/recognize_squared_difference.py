@@ -1,7 +1,7 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 from ...serialization import schema
 from ...serialization.schema import BinaryKind, UnaryKind
-from ..ir import Graph, Rewriter
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from .terms import binary, is_unary, private
 
 
@@ -11,14 +11,13 @@ def recognize_squared_difference(graph: Graph) -> Graph:
     %d: Float32[4] = Binary(%a, %b) kind=Sub    =>    %y: Float32[4] = Binary(%a, %b) kind=SquaredDifference
     %y: Float32[4] = Unary(%d) kind=Square
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        difference = private(graph, node.inputs[0]) if is_unary(node, UnaryKind.Square) else None
-        if binary(difference) != BinaryKind.Sub:
-            r.copy(node)
-            continue
-        output = graph.values[node.outputs[0]]
-        a, b = (r[i] for i in difference.inputs)
-        y = r.node(schema.Binary(kind=BinaryKind.SquaredDifference), a, b, shape=output.shape)
-        r.replace(output.name, y)
-    return r.finish()
+    return rewrite(graph, _squared_difference)
+
+
+def _squared_difference(r: Rewriter, node: Node) -> Value | None:
+    difference = private(r.graph, node.inputs[0]) if is_unary(node, UnaryKind.Square) else None
+    if binary(difference) != BinaryKind.Sub:
+        return None
+    a, b = (r[i] for i in difference.inputs)
+    shape = r.graph.values[node.outputs[0]].shape
+    return r.node(schema.Binary(kind=BinaryKind.SquaredDifference), a, b, shape=shape)

@@ -6,7 +6,7 @@ import numpy as np
 from ...serialization import schema
 from ...serialization.arrays import WIDE_FLOATS
 from ...serialization.schema import BinaryKind, Size2D, UnaryKind
-from ..ir import Graph, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from ..traits import TRAITS
 
 _ONE = Size2D(1, 1)
@@ -95,20 +95,21 @@ def remove_no_ops(graph: Graph) -> Graph:
 
     Outputs that become inputs, constants or equal are allowed here; ``copy_outputs`` is last.
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        old = graph.values[node.outputs[0]]
-        inputs = [r[i] for i in node.inputs]
-        rule = _PASSED.get(type(node.attributes))
-        passed = None if rule is None else rule(node.attributes, *inputs)
-        if passed is not None and (passed.shape, passed.dtype) == (old.shape, old.dtype):
-            clamp = node.attributes.clamp if TRAITS[type(node.attributes)].absorbs_clamp else None
-            if clamp is not None:
-                passed = r.node(schema.Unary(kind=UnaryKind.Clamp, clamp=clamp), passed, shape=old.shape)
-            r.replace(old.name, passed)
-        elif node.is_a(schema.Concat) and 1 < len(_nonempty(node.attributes, inputs)) < len(inputs):
-            rest = _nonempty(node.attributes, inputs)
-            r.replace(old.name, r.node(node.attributes, *rest, shape=old.shape))
-        else:
-            r.copy(node)
-    return r.finish()
+    return rewrite(graph, _removed)
+
+
+def _removed(r: Rewriter, node: Node) -> Value | None:
+    old = r.graph.values[node.outputs[0]]
+    inputs = [r[i] for i in node.inputs]
+    rule = _PASSED.get(type(node.attributes))
+    passed = None if rule is None else rule(node.attributes, *inputs)
+    if passed is not None and (passed.shape, passed.dtype) == (old.shape, old.dtype):
+        clamp = node.attributes.clamp if TRAITS[type(node.attributes)].absorbs_clamp else None
+        if clamp is None:
+            return passed
+        return r.node(schema.Unary(kind=UnaryKind.Clamp, clamp=clamp), passed, shape=old.shape)
+    if node.is_a(schema.Concat):
+        rest = _nonempty(node.attributes, inputs)
+        if 1 < len(rest) < len(inputs):
+            return r.node(node.attributes, *rest, shape=old.shape)
+    return None

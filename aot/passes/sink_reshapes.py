@@ -1,6 +1,6 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 from ...serialization import schema
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 from ..traits import TRAITS
 
 
@@ -22,7 +22,9 @@ def _along(constant: Value, shape, before) -> tuple[int, ...] | None:
 
 
 def _sunk(r: Rewriter, node: Node) -> Value | None:
-    """The elementwise ``node`` on operands before their reshapes, reshaped."""
+    """An elementwise ``node`` on operands before their reshapes, reshaped."""
+    if not TRAITS[type(node.attributes)].elementwise:
+        return None
     output = r.graph.values[node.outputs[0]]
     moving = [i for i in node.inputs if r[i].constant is None]
     sources = {i: _source(r, i) if r[i].shape == output.shape else None for i in moving}
@@ -61,11 +63,4 @@ def sink_reshapes(graph: Graph) -> Graph:
         %m: Float32[1, 1, 8, 4] = Binary(%y, %c) kind=Mul
         %z: Float32[1, 8, 4] = Reshape(%m) shape=(1, 8, 4)
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        new = _sunk(r, node) if TRAITS[type(node.attributes)].elementwise else None
-        if new is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], new)
-    return r.finish()
+    return rewrite(graph, _sunk)

@@ -4,7 +4,7 @@ import dataclasses
 import numpy as np
 
 from ...serialization import schema
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 
 
 def _transposed_operand(r: Rewriter, node: Node) -> Value | None:
@@ -48,6 +48,12 @@ def _weight(r: Rewriter, node: Node) -> Value | None:
     return r.node(schema.Linear(), a, weight, shape=r.graph.values[node.outputs[0]].shape)
 
 
+def _product(r: Rewriter, node: Node) -> Value | None:
+    if not node.is_a(schema.BatchMatMul):
+        return None
+    return _weight(r, node) or _transposed_operand(r, node)
+
+
 def transpose_matmul(graph: Graph) -> Graph:
     """Takes transposes and constants into matrix products.
 
@@ -62,13 +68,4 @@ def transpose_matmul(graph: Graph) -> Graph:
         %y: Float32[2, 3, 5] = BatchMatMul(%a, %b) transpose_b=True
         %z: Float32[2, 3, 7] = Linear(%y, %w)                 // const %w: Float32[7, 5]
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        new = None
-        if node.is_a(schema.BatchMatMul):
-            new = _weight(r, node) or _transposed_operand(r, node)
-        if new is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], new)
-    return r.finish()
+    return rewrite(graph, _product)

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...serialization import schema
 from ...serialization.schema import Padding2D, Size2D
-from ..ir import Graph, Node, Rewriter, Value
+from ..ir import Graph, Node, Rewriter, Value, rewrite
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +45,8 @@ def _axes(node: Node, x: Value, weight: Value) -> tuple[_Axis, _Axis]:
 
 
 def _trimmed(r: Rewriter, node: Node) -> Value | None:
+    if not node.is_a(schema.Conv2d):
+        return None
     x, weight, *bias = (r[i] for i in node.inputs)
     if weight.constant is None or not all(isinstance(size, int) for size in x.shape[1:3]):
         return None
@@ -87,11 +89,4 @@ def trim_windows(graph: Graph) -> Graph:
         const %w: Float32[8, 1, 1, 4] = [...]
         %y: Float32[1, 16, 16, 8] = Conv2d(%x, %w) stride=(1, 1) padding=(0, 0, 0, 0) dilation=(1, 1)
     """
-    r = Rewriter(graph)
-    for node in r.walk():
-        trimmed = _trimmed(r, node) if node.is_a(schema.Conv2d) else None
-        if trimmed is None:
-            r.copy(node)
-        else:
-            r.replace(node.outputs[0], trimmed)
-    return r.finish()
+    return rewrite(graph, _trimmed)

@@ -12,9 +12,14 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from .cases import FAMILIES
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "numerics.md"
+from splice import splice  # noqa: E402
+
+from .cases import FAMILIES  # noqa: E402
+
+PAGE = ROOT / "docs" / "numerics.md"
 BEGIN = "<!-- tables: begin. test/numerics/table.py writes them -->"
 END = "<!-- tables: end -->"
 
@@ -35,8 +40,7 @@ def _text(bound: float, unit: str) -> str:
 
 
 def _with_tables(page: str) -> str:
-    head, rest = page.split(BEGIN)
-    return head + BEGIN + "\n\n" + tables() + "\n\n" + END + rest.split(END)[1]
+    return splice(page, BEGIN, tables(), END)
 
 
 def is_up_to_date() -> bool:

@@ -163,7 +163,7 @@ class _Drawing:
                     (name, *paths[node.index]),
                     tuple(dict.fromkeys(inputs)),
                     {"flop": node.cost.flop, "bytes": node.cost.bytes},
-                )  # fmt: skip
+                )
             )
             made.update(dict.fromkeys(node.outputs, node_id))
         for i, value in zip(instruction.arguments[border:], blob.outputs, strict=False):
