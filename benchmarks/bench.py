@@ -14,7 +14,6 @@ import os
 import platform
 import statistics
 import sys
-import time
 from pathlib import Path
 
 import engines
@@ -22,17 +21,16 @@ import machine_limits
 import models
 import numpy as np
 import published_models
+from engines import OFFICIAL, OURS, TOLERANCE
 from markdown_table import table
-from options import absolute, positive, with_published
+from options import add_output, positive, with_published
 from rich.console import Console
 from rich.progress import Progress
+from turns import turns
 from worker import Worker
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-BASE = "official"  # what the ratios are relative to
-OURS = "et_xnnpack"
-TOLERANCE = 1e-4  # of the largest reference value
 
 console = Console(stderr=True, highlight=False)
 
@@ -105,9 +103,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=15, help="turns of each engine")
     parser.add_argument("--calls", type=positive, default=5, help="timed calls in a turn; 2 more warm up")
     parser.add_argument("--seconds", type=float, default=30, help="no new round of a model after this time")
-    parser.add_argument(
-        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
-    )
+    add_output(parser)
     parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
     arguments = parser.parse_args()
     arguments.models = with_published(arguments.models, published)
@@ -186,14 +182,9 @@ def measure(model: str, names: list[str], folder: Path, threads: int, arguments)
             except RuntimeError as error:
                 errors.append({"model": model, "engine": name, "what": f"running: {error}"})
                 workers.pop(name).close()
-        order = list(workers)
-        enough = time.perf_counter() + arguments.seconds
-        for i in range(arguments.rounds):
-            if i >= 3 and time.perf_counter() > enough:
-                break
+        for order in turns(workers, arguments.rounds, arguments.seconds):
             for name in order:
                 row[name]["samples"] += workers[name].time(2, arguments.calls)
-            order = [*order[1:], *order[:1]]
     finally:
         for worker in workers.values():
             worker.close()
@@ -234,7 +225,7 @@ def report(results) -> str:
     parts = ["# Latency of whole models", _method(results), _summary(results), *machine_limits.report(results)]
     for threads in sorted({r["threads"] for r in results["latency"]}):
         parts.append(
-            f"## {threads} thread{'s' * (threads != 1)}: median ms of a call (times faster than {_title(BASE)})"
+            f"## {threads} thread{'s' * (threads != 1)}: median ms of a call (times faster than {_title(OFFICIAL)})"
         )
         rows = [_latency_row(r) for r in results["latency"] if r["threads"] == threads]
         parts.append(
@@ -323,16 +314,16 @@ def _columns(results) -> list[str]:
 
 
 def _latency_row(row) -> dict[str, str]:
-    base = row["engines"].get(BASE, {}).get("median_ms")
+    base = row["engines"].get(OFFICIAL, {}).get("median_ms")
     cells = {"model": row["model"]}
     for name, value in row["engines"].items():
         ms = value["median_ms"]
-        cells[name] = f"{ms:.2f}" + (f" ({base / ms:.2f}x)" if base and name != BASE else "")
+        cells[name] = f"{ms:.2f}" + (f" ({base / ms:.2f}x)" if base and name != OFFICIAL else "")
     return cells
 
 
 def _program_row(name: str, facts) -> list[object]:
-    ours, official = facts.get(OURS, {}), facts.get(BASE, {})
+    ours, official = facts.get(OURS, {}), facts.get(OFFICIAL, {})
     pair = (ours, official)
     return [
         name,
@@ -355,7 +346,7 @@ def plot(results, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     counts = sorted({r["threads"] for r in results["latency"]})
-    names = [n for n in _columns(results) if n != BASE]
+    names = [n for n in _columns(results) if n != OFFICIAL]
     figure, axes = plt.subplots(
         1,
         len(counts),
@@ -366,15 +357,15 @@ def plot(results, path: Path) -> None:
     )
     height = 0.8 / max(len(names), 1)
     for axis, threads in zip(axes[0], counts, strict=True):
-        rows = [r for r in results["latency"] if r["threads"] == threads and BASE in r["engines"]]
+        rows = [r for r in results["latency"] if r["threads"] == threads and OFFICIAL in r["engines"]]
         for k, name in enumerate(names):
             points = [(i + k * height, r) for i, r in enumerate(rows) if name in r["engines"]]
-            ratios = [r["engines"][BASE]["median_ms"] / r["engines"][name]["median_ms"] for _, r in points]
+            ratios = [r["engines"][OFFICIAL]["median_ms"] / r["engines"][name]["median_ms"] for _, r in points]
             axis.barh([y for y, _ in points], ratios, height, label=_title(name))
         axis.axvline(1, color="black", linewidth=0.8)
         axis.set_yticks([i + 0.4 - height / 2 for i in range(len(rows))], [r["model"] for r in rows])
         axis.set_title(f"{threads} thread{'s' * (threads != 1)}")
-        axis.set_xlabel(f"times as fast as {_title(BASE)}")
+        axis.set_xlabel(f"times as fast as {_title(OFFICIAL)}")
     axes[0][0].invert_yaxis()
     axes[0][-1].legend()
     figure.savefig(path)

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from child import ask
+from engines import OFFICIAL, OURS
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-OURS, OFFICIAL = "et_xnnpack", "official"
+ROOT = Path(__file__).resolve().parents[1]
 #: Model and number format (benchmarks/quantized_programs.py): images of 224 x 224, 128 tokens, one token of a decoder.
 #: Third comes an option that ours is loaded with.
 PROGRAMS = (
@@ -90,11 +90,7 @@ def prepare(names=PROGRAMS, fresh: bool = False) -> list[Program]:
         if fresh or not notes.exists() or program.facts["fingerprint"] != current:
             print(f"{program.name}: lowering", file=sys.stderr, flush=True)
             program.folder.mkdir(parents=True, exist_ok=True)
-            command = [sys.executable, "-W", "ignore", __file__, "--lower", program.name]
-            done = subprocess.run(command, capture_output=True, text=True, cwd=HERE)
-            if done.returncode != 0:
-                raise RuntimeError(done.stderr[-2000:])
-            notes.write_text(json.dumps({"fingerprint": current, **json.loads(done.stdout.splitlines()[-1])}))
+            notes.write_text(json.dumps({"fingerprint": current, **ask(__file__, "--lower", program.name)}))
     return programs
 
 

@@ -17,12 +17,11 @@ import sys
 from pathlib import Path
 
 import emulated
-from options import absolute
-from tabulate import tabulate
+from markdown_table import table
+from options import add_output
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-BUILDS = ("aarch64", "aarch64-92a7ad5")
 CALL = 2  # the one that is counted: the first one may make what later ones keep
 #: Products by the number format of a program: what multiplies, and what convolves one channel.
 PRODUCT = re.compile(r"_(ppmm|spmm|i?gemm|dwconv|conv)|(^|_)i?matmul_|dwconv_clamp")
@@ -31,10 +30,10 @@ MICROKERNEL = re.compile(r"^xnn_(\w+)_ukernel_+(\w+)$|^kai_(?:run|kernel)_(\w+)$
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--builds", nargs="+", default=list(BUILDS), metavar="NAME", help="folders in build/")
+    parser.add_argument("--builds", nargs="+", required=True, metavar="NAME", help="folders in build/")
     parser.add_argument("--cpus", nargs="+", default=list(emulated.CPUS), metavar="CPU")
     parser.add_argument("--programs", nargs="+", default=list(emulated.PROGRAMS), metavar="PROGRAM")
-    parser.add_argument("--output", type=absolute, default=emulated.FOLDER, help="folder of the results")
+    add_output(parser, "the results", emulated.FOLDER)
     parser.add_argument("--fresh", action="store_true", help="count again what is known of the same libraries")
     arguments = parser.parse_args()
 
@@ -174,9 +173,9 @@ def report(results: dict, programs, cpus, titles) -> str:
     return "\n\n".join(
         [
             f"# Millions of instructions of a call (relative to {base})",
-            tabulate(rows, headers, tablefmt="github", disable_numparse=True),
+            table(headers, rows),
             "# Microkernels for products, and their part of all instructions",
-            tabulate(kernels, headers, tablefmt="github", disable_numparse=True),
+            table(headers, kernels),
             "",
         ]
     )

@@ -10,14 +10,14 @@
 
 #include <benchmark/benchmark.h>
 
-#include "runtime/python/limits.h"
+#include "runtime/measure/limits.h"
 
 namespace {
 
+using executorch::backends::et_xnnpack::kNumbersOfThread;
 using executorch::backends::et_xnnpack::multiply_add;
 using executorch::backends::et_xnnpack::sum;
 
-constexpr size_t kCount = size_t{16} << 20; // numbers a thread; 64 MB, more than caches hold
 const int kThreads = static_cast<int>(std::thread::hardware_concurrency());
 
 void MultiplyAdd(benchmark::State& state) {
@@ -31,22 +31,22 @@ void MultiplyAdd(benchmark::State& state) {
 }
 
 void Read(benchmark::State& state) {
-  const std::vector<float> x(kCount, 1.0f);
+  const std::vector<float> x(kNumbersOfThread, 1.0f);
   for (auto _ : state) {
     benchmark::DoNotOptimize(sum(x.data(), x.size()));
   }
-  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * kCount * sizeof(float)));
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * kNumbersOfThread * sizeof(float)));
 }
 
 // Bytes read and bytes written both count.
 void Copy(benchmark::State& state) {
-  const std::vector<float> x(kCount, 1.0f);
-  std::vector<float> y(kCount);
+  const std::vector<float> x(kNumbersOfThread, 1.0f);
+  std::vector<float> y(kNumbersOfThread);
   for (auto _ : state) {
-    std::memcpy(y.data(), x.data(), kCount * sizeof(float));
+    std::memcpy(y.data(), x.data(), kNumbersOfThread * sizeof(float));
     benchmark::ClobberMemory();
   }
-  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * 2 * kCount * sizeof(float)));
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * 2 * kNumbersOfThread * sizeof(float)));
 }
 
 BENCHMARK(MultiplyAdd)->Threads(1)->Threads(kThreads)->UseRealTime();

@@ -13,23 +13,22 @@ import json
 import os
 import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 from bench import fingerprint, machine, versions
+from engines import OFFICIAL, OURS
 from executorch.backends.et_xnnpack.aot.cli.worker import Worker as LimitsWorker
 from language import engines, report
 from language.engines._exporter import CHUNK
 from language.models import FORMATS, MODELS, TRIAL
 from language.worker import Worker
-from options import absolute, positive
+from options import add_output, positive
 from rich.console import Console
+from turns import turns
 from worker import CPU_TIME
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-OURS, BASE = "et_xnnpack", "official"
 DECODED = 16  # tokens that are generated in a turn, the last of the context; all before are the prompt
 PROBE = 8  # tokens of a call that shows whether a whole prompt takes too long
 
@@ -89,9 +88,7 @@ def parse_arguments() -> argparse.Namespace:
         "--longest", type=float, default=120, help="seconds that such a call may take to be made at all"
     )
     parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
-    parser.add_argument(
-        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
-    )
+    add_output(parser)
     parser.add_argument("--fresh", action="store_true", help="make all programs again")
     parser.add_argument("--discard", action="store_true", help="remove each program once it is measured")
     parser.add_argument("--add", action="store_true", help="keep what llm.json has and is not measured again")
@@ -185,8 +182,8 @@ def measure(model: str, form: str, threads: int, facts: dict, arguments) -> tupl
             for name, found in measure_context(context, workers, row, meter, bandwidth, threads, arguments).items():
                 row[name]["contexts"][str(context)] = found
     for name in scores:
-        if name != BASE and BASE in scores:
-            row[name]["cosine"] = _cosine(scores[name], scores[BASE])
+        if name != OFFICIAL and OFFICIAL in scores:
+            row[name]["cosine"] = _cosine(scores[name], scores[OFFICIAL])
     found = {"model": model, "format": form, "threads": threads, "engines": row}
     return {**found, "bytes_per_second": statistics.median(bandwidth)}, errors
 
@@ -200,18 +197,13 @@ def longest_call(worker: Worker, arguments) -> int:
 
 def measure_context(context, workers, row, meter, bandwidth, threads, arguments) -> dict[str, dict]:
     """By engine: seconds of steps, of the prompt, and megabytes."""
-    order = list(workers)
-    steps, calls = {n: [] for n in order}, {n: {} for n in order}
-    enough = time.perf_counter() + arguments.seconds
-    for i in range(arguments.rounds):
-        if i and time.perf_counter() > enough:
-            break
+    steps, calls = {n: [] for n in workers}, {n: {} for n in workers}
+    for order in turns(workers, arguments.rounds, arguments.seconds, least=1):
         bandwidth.append(meter.limits(threads)["bytes_read_per_second"])
         for name in order:
             for start, length in timed_calls(context - DECODED, row[name]["call"], arguments.chunks):
                 calls[name].setdefault((start, length), []).extend(workers[name].time(start, [length]))
             steps[name] += workers[name].time(context - DECODED, [1] * DECODED)[1:]  # the first one follows a prompt
-        order.append(order.pop(0))
     return {
         name: {
             "step_s": statistics.median(steps[name]),

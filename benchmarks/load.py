@@ -9,15 +9,15 @@ process's own, pages of files are shared and can be dropped. Writes load.json an
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
-from options import absolute
+import engines
+from child import ask
+from engines import OFFICIAL, OURS
+from options import add_output, positive
+from turns import turns
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-OURS, BASE = "et_xnnpack", "official"
 MODELS = ("mobilenet_v2", "resnet50", "minilm", "bert_base")
 LONGEST, SHORT = 512, 128  # tokens, of the model with dynamic sizes
 THREADS = 2  # of what is said to load with threads; all else has one
@@ -26,10 +26,8 @@ THREADS = 2  # of what is said to load with threads; all else has one
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL")
-    parser.add_argument("--rounds", type=int, default=5, help="processes for each number")
-    parser.add_argument(
-        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
-    )
+    parser.add_argument("--rounds", type=positive, default=5, help="processes for each number")
+    add_output(parser)
     parser.add_argument("--prepare", nargs=3, metavar=("ENGINE", "MODEL", "FOLDER"), help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, metavar=("ENGINE", "WHAT", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -41,12 +39,12 @@ def main() -> int:
     results = {}
     for model in [*arguments.models, "dynamic"]:
         folders = {}
-        for engine in (OURS, BASE):
+        for engine in (OURS, OFFICIAL):
             folders[engine] = arguments.output / "load" / model / engine
             folders[engine].mkdir(parents=True, exist_ok=True)
             if not (folders[engine] / "model.pte").exists():
                 say(f"{model}: lowering for {engine}")
-                ask("--prepare", engine, model, folders[engine])
+                ask(__file__, "--prepare", engine, model, folders[engine])
         say(f"{model}: measuring")
         results[model] = measure_model(model, folders, arguments.rounds)
     (arguments.output / "load.json").write_text(json.dumps(results, indent=1))
@@ -60,35 +58,25 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def ask(*words) -> dict:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", __file__, *map(str, words)], capture_output=True, text=True, cwd=HERE
-    )
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr[-2000:])
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def measure_model(model: str, folders: dict[str, Path], rounds: int) -> dict:
-    kinds = [(OURS, "cold"), (BASE, "cold")]
+    kinds = [(OURS, "cold"), (OFFICIAL, "cold")]
     if model != "dynamic":
-        kinds += [(OURS, "packed"), (OURS, "warm"), (BASE, "warm")]
-        kinds += [(OURS, "cold threads"), (BASE, "cold threads"), (OURS, "packed threads")]
-        ask("--measure", OURS, "packed", folders[OURS])  # writes the file
+        kinds += [(OURS, "packed"), (OURS, "warm"), (OFFICIAL, "warm")]
+        kinds += [(OURS, "cold threads"), (OFFICIAL, "cold threads"), (OURS, "packed threads")]
+        ask(__file__, "--measure", OURS, "packed", folders[OURS])  # writes the file
     if model == "dynamic":
-        kinds += [(OURS, "short"), (BASE, "short")]
+        kinds += [(OURS, "short"), (OFFICIAL, "short")]
     samples = {kind: [] for kind in kinds}
-    for _ in range(rounds):
-        for engine, what in kinds:
-            samples[engine, what].append(ask("--measure", engine, what, folders[engine]))
-        kinds.append(kinds.pop(0))
+    for order in turns(kinds, rounds):
+        for engine, what in order:
+            samples[engine, what].append(ask(__file__, "--measure", engine, what, folders[engine]))
     result = {"program_mb": {e: (f / "model.pte").stat().st_size / 1e6 for e, f in folders.items()}}
     for (engine, what), found in samples.items():
         medians = {name: statistics.median(s[name] for s in found) for name in found[0]}
         result[f"{engine} {what}"] = medians
     for what in {w for _, w in samples}:
-        if (OURS, what) in samples and (BASE, what) in samples:
-            pairs = list(zip(samples[OURS, what], samples[BASE, what], strict=True))
+        if (OURS, what) in samples and (OFFICIAL, what) in samples:
+            pairs = list(zip(samples[OURS, what], samples[OFFICIAL, what], strict=True))
             result[f"ratio {what}"] = {
                 name: statistics.median(b[name] / o[name] for o, b in pairs if o[name] > 0) for name in pairs[0][0]
             }
@@ -99,39 +87,23 @@ def measure_model(model: str, folders: dict[str, Path], rounds: int) -> dict:
 
 
 def prepare(engine: str, model: str, folder: str) -> int:
-    import engines
     import models
     import torch
 
     if model == "dynamic":
-        found = models.get("minilm")
-        module, inputs = found.build(), models.tokens(LONGEST)
+        module, inputs = models.get("minilm").build(), models.tokens(LONGEST)
+        length = torch.export.Dim("length", min=2, max=LONGEST)
+        with torch.no_grad():
+            exported = torch.export.export(module, inputs, dynamic_shapes=(tuple({1: length} for _ in inputs),))
+        engines.get(engine).lower(exported, Path(folder), None)
+        inputs = tuple(t[:, :SHORT] for t in inputs)
     else:
         found = models.get(model)
         module, inputs = found.build(), found.example()
-    if model == "dynamic":
-        _prepare_dynamic(engine, module, inputs, Path(folder))
-        inputs = tuple(t[:, :SHORT] for t in inputs)
-    else:
         engines.get(engine).prepare(module, inputs, Path(folder))
     torch.save(inputs, Path(folder) / "inputs.pt")
     print("{}")
     return 0
-
-
-def _prepare_dynamic(engine, module, inputs, folder):
-    import torch
-    from executorch.backends.et_xnnpack import EtXnnpackPartitioner
-    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-    from executorch.exir import to_edge_transform_and_lower
-
-    length = torch.export.Dim("length", min=2, max=LONGEST)
-    with torch.no_grad():
-        exported = torch.export.export(module, inputs, dynamic_shapes=(tuple({1: length} for _ in inputs),))
-    partitioner = EtXnnpackPartitioner() if engine == OURS else XnnpackPartitioner()
-    manager = to_edge_transform_and_lower(exported, partitioner=[partitioner])
-    with open(folder / "model.pte", "wb") as file:
-        manager.to_executorch().write_to_file(file)
 
 
 def measure(engine: str, what: str, folder: str) -> int:
@@ -163,20 +135,20 @@ def measure(engine: str, what: str, folder: str) -> int:
     wall, cpu = time.perf_counter(), time.process_time()
     program, method = load()
     result = {"load_ms": (time.perf_counter() - wall) * 1e3, "load_cpu_ms": (time.process_time() - cpu) * 1e3}
-    peak, after = memory(), memory()
+    after = memory()
     wall, cpu = time.perf_counter(), time.process_time()
     method.call(inputs)
     result["ready_ms"] = result["load_ms"] + (time.perf_counter() - wall) * 1e3
     result["ready_cpu_ms"] = result["load_cpu_ms"] + (time.process_time() - cpu) * 1e3
-    run, run_after = memory(), memory()
+    run = memory()
     start = before["RssAnon"] + before["RssFile"]
-    result["peak_loading_mb"] = peak["VmHWM"] - start
+    result["peak_loading_mb"] = after["VmHWM"] - start
     result["anonymous_mb"] = after["RssAnon"] - before["RssAnon"]
     result["file_mb"] = after["RssFile"] - before["RssFile"]
     result["peak_with_run_mb"] = run["VmHWM"] - start
-    result["run_mb"] = run_after["RssAnon"] - before["RssAnon"]
-    result["resident_mb"] = run_after["RssAnon"] + run_after["RssFile"] - start
-    result["activations_mb"] = run_after["RssAnon"] - after["RssAnon"]
+    result["run_mb"] = run["RssAnon"] - before["RssAnon"]
+    result["resident_mb"] = run["RssAnon"] + run["RssFile"] - start
+    result["activations_mb"] = run["RssAnon"] - after["RssAnon"]
     print(json.dumps(result))
     return 0
 
@@ -185,15 +157,17 @@ def measure(engine: str, what: str, folder: str) -> int:
 
 
 def report(results) -> str:
-    from tabulate import tabulate
+    from markdown_table import table
 
     rows = []
     for model, r in results.items():
         if f"{OURS} packed" not in r:
             continue
-        ours, base, packed, warm = (r[k] for k in (f"{OURS} cold", f"{BASE} cold", f"{OURS} packed", f"{OURS} warm"))
+        ours, base, packed, warm = (
+            r[k] for k in (f"{OURS} cold", f"{OFFICIAL} cold", f"{OURS} packed", f"{OURS} warm")
+        )
         threads, base_threads, packed_threads = (
-            r[f"{k} threads"]["load_ms"] for k in (f"{OURS} cold", f"{BASE} cold", f"{OURS} packed")
+            r[f"{k} threads"]["load_ms"] for k in (f"{OURS} cold", f"{OFFICIAL} cold", f"{OURS} packed")
         )
         rows.append(
             [
@@ -201,7 +175,7 @@ def report(results) -> str:
                 f"{r['program_mb'][OURS]:.0f}",
                 f"{ours['load_ms']:.0f} / {base['load_ms']:.0f}",
                 f"{1 / r['ratio cold']['load_cpu_ms']:.2f}",
-                f"{warm['load_ms']:.1f} / {r[f'{BASE} warm']['load_ms']:.1f}",
+                f"{warm['load_ms']:.1f} / {r[f'{OFFICIAL} warm']['load_ms']:.1f}",
                 f"{packed['load_ms']:.1f} ({ours['load_ms'] / packed['load_ms']:.1f}x)",
                 f"{ours['ready_ms']:.0f} / {base['ready_ms']:.0f}, {packed['ready_ms']:.0f}",
                 f"{threads:.0f} / {base_threads:.0f}, {packed_threads:.1f}",
@@ -227,10 +201,10 @@ def report(results) -> str:
         "MB the first run adds",
         "MB after it / (program + those)",
     ]
-    parts = ["# Loading: ours / official", tabulate(rows, headers, tablefmt="github", disable_numparse=True)]
+    parts = ["# Loading: ours / official", table(headers, rows)]
     if "dynamic" in results:
         r = results["dynamic"]
-        pair = [f"{r[f'{e} short']['activations_mb']:.1f}" for e in (OURS, BASE)]
+        pair = [f"{r[f'{e} short']['activations_mb']:.1f}" for e in (OURS, OFFICIAL)]
         parts.append(f"MiniLM for up to {LONGEST} tokens, MB that the first call of {SHORT} takes: {' / '.join(pair)}")
     return "\n\n".join(parts) + "\n"
 

@@ -17,6 +17,7 @@ from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401 - registers the operators
 from executorch.runtime import Runtime
+from options import positive
 from tabulate import tabulate
 from torch import nn
 
@@ -114,9 +115,9 @@ def load(module, arguments, context: int, delegated: bool, kept: list):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--caches", nargs="+", choices=list(CACHES), default=list(CACHES), metavar="TYPE")
-    parser.add_argument("--contexts", type=int, nargs="+", default=(2048, 8192))
-    parser.add_argument("--rows", type=int, nargs="+", default=(1, 64, 512))
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--contexts", type=positive, nargs="+", default=(2048, 8192))
+    parser.add_argument("--rows", type=positive, nargs="+", default=(1, 64, 512))
+    parser.add_argument("--rounds", type=positive, default=15)
     options = parser.parse_args()
     _executorch.use_threads(1)
     table = []

@@ -1,8 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Stands before pthreadpool in a process (LD_PRELOAD) and looks at the parallel loops of XNNPACK and of our kernels, for
-// scaling.py. If ET_XNNPACK_LOOP_THREADS is set the pool says that it has so many threads, and the calling thread runs all
-// items itself and times each; else the pool does, and it is measured how long its threads are not at work.
+// Stands before pthreadpool in a process (LD_PRELOAD) and looks at the parallel loops of XNNPACK and of our kernels,
+// for scaling.py. If ET_XNNPACK_LOOP_THREADS is set the pool says that it has so many threads, and the calling thread
+// runs all items itself and times each; else the pool does, and it is measured how long its threads are not at work.
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -14,16 +14,15 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
-from options import absolute
+from child import ask
+from engines import OFFICIAL, OURS
+from options import add_output, positive
+from turns import turns
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-OURS, BASE = "et_xnnpack", "official"
-ENGINES = (OURS, BASE)
+ENGINES = (OURS, OFFICIAL)
 MODELS = ("bert_base", "resnet50", "llama_32l")
 SHARE, MEMORY = 1 / 3, 1.5  # goals: of ExecuTorch's own time, and of the weights
 
@@ -32,9 +31,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="MODEL", help="or any of models.py")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="ENGINE")
-    parser.add_argument("--rounds", type=int, default=3, help="lowerings of each")
+    parser.add_argument("--rounds", type=positive, default=3, help="lowerings of each")
     parser.add_argument("--profile", action="store_true", help="the functions of ours that take longest, in one more")
-    parser.add_argument("--output", type=absolute, default=ROOT / "build" / "bench", help="folder of results")
+    add_output(parser, "results")
     parser.add_argument("--lower", nargs=2, metavar=("ENGINE", "MODEL"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.lower:
@@ -43,28 +42,19 @@ def main() -> int:
     arguments.output.mkdir(parents=True, exist_ok=True)
     found = {}
     for model in arguments.models:
-        order, samples = list(arguments.engines), {e: [] for e in arguments.engines}
-        for i in range(arguments.rounds):
+        samples = {e: [] for e in arguments.engines}
+        for i, order in enumerate(turns(arguments.engines, arguments.rounds)):
             for engine in order:
                 print(f"{model}: {engine}, {i + 1} of {arguments.rounds}", file=sys.stderr, flush=True)
-                samples[engine].append(_ask(engine, model))
-            order.append(order.pop(0))
+                samples[engine].append(ask(__file__, "--lower", engine, model))
         found[model] = {e: _medians(s) for e, s in samples.items()}
         if arguments.profile and OURS in arguments.engines:
-            found[model]["profile"] = _ask(OURS, model, "--profile")["profile"]
+            found[model]["profile"] = ask(__file__, "--lower", OURS, model, "--profile")["profile"]
     (arguments.output / "lowering.json").write_text(json.dumps(found, indent=1))
     text = report(found)
     (arguments.output / "lowering.md").write_text(text)
     print(text)
     return 0
-
-
-def _ask(engine: str, model: str, *more: str) -> dict:
-    command = [sys.executable, "-W", "ignore", __file__, "--lower", engine, model, *more]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE)
-    if done.returncode != 0:
-        raise RuntimeError(f"{model}, {engine}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _medians(samples: list[dict]) -> dict[str, float]:

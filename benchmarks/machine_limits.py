@@ -9,11 +9,12 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import small_models
+from engines import OURS
 from markdown_table import table
 from worker import Worker
 
-OURS = "et_xnnpack"
-SMALLEST = "relu of 16 numbers"
+SMALLEST = small_models.SMALL[0].name
 
 
 def measure(folder: Path, thread_counts) -> dict[int, dict[str, float]]:

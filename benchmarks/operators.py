@@ -9,21 +9,19 @@ import argparse
 import json
 import statistics
 import sys
-from pathlib import Path
 
 import cases
 import engines
 import numpy as np
-from options import absolute
+from engines import OFFICIAL, OURS, TOLERANCE
+from markdown_table import table
+from options import add_output, positive
 from rich.console import Console
 from rich.progress import Progress
-from tabulate import tabulate
+from turns import turns
 from worker import Worker
 
-ROOT = Path(__file__).resolve().parent.parent
-OURS = "et_xnnpack"
-ENGINES = (OURS, "eager", "executorch", "official")
-TOLERANCE = 1e-4  # of the largest reference value
+ENGINES = (OURS, "eager", "executorch", OFFICIAL)
 TURN_MS = 10  # what a turn of an engine takes at least
 
 console = Console(stderr=True, highlight=False)
@@ -33,11 +31,9 @@ def main() -> int:
     known = [c.name for c in cases.CASES]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--operators", nargs="+", choices=known, default=known, metavar="OPERATOR")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=10, help="turns of each engine")
-    parser.add_argument(
-        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
-    )
+    parser.add_argument("--threads", type=positive, default=1)
+    parser.add_argument("--rounds", type=positive, default=10, help="turns of each engine")
+    add_output(parser)
     arguments = parser.parse_args()
     workers = {name: Worker(name) for name in ENGINES}
     rows = []
@@ -73,11 +69,9 @@ def measure(name: str, workers: dict[str, Worker], arguments) -> dict:
             samples[engine] = []
         except RuntimeError as error:
             result["errors"][engine] = str(error).strip().splitlines()[-1]
-    order = list(samples)
-    for _ in range(arguments.rounds):
+    for order in turns(samples, arguments.rounds):
         for engine in order:
             samples[engine] += workers[engine].time(1, calls[engine])
-        order.append(order.pop(0))
     result["ms"] = {engine: statistics.median(s) for engine, s in samples.items()}
     return result
 
@@ -99,7 +93,7 @@ def report(rows: list[dict], threads: int) -> str:
         "Median microseconds of a call of et_xnnpack, the speed that is (of operands and results in memory, or of "
         "arithmetic), and how many times as fast as the others. * The official delegate leaves an operator outside, "
         "to ExecuTorch's kernels.",
-        tabulate(lines, headers, tablefmt="github", disable_numparse=True),
+        table(headers, lines),
     ]
     failed = [f"- {r['name']}, {engines.get(n).TITLE}: `{what}`" for r in rows for n, what in r["errors"].items()]
     if failed:
@@ -108,7 +102,7 @@ def report(rows: list[dict], threads: int) -> str:
 
 
 def _left_outside(row: dict, engine: str) -> str:
-    return "*" if engine == "official" and row["facts"][engine]["outside"] else ""
+    return "*" if engine == OFFICIAL and row["facts"][engine]["outside"] else ""
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ import json
 import os
 import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
-from bench import ROOT, machine, versions
-from options import absolute, with_published
+from bench import machine, versions
+from engines import OURS
+from options import add_output, positive, with_published
 from quantized_programs import (
     CALIBRATION,
     IMAGES,
@@ -31,7 +31,8 @@ from quantized_programs import (
     program_folder,
     reference_file,
 )
-from quantized_report import ENGINES, OURS, report
+from quantized_report import ENGINES, report
+from turns import turns
 from worker import Worker
 
 SLOW_MS = 2000  # a program that takes longer is called once, and its accuracy is left out
@@ -49,12 +50,10 @@ def main() -> int:
     )
     parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES), metavar="SCHEME")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="ENGINE")
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
-    parser.add_argument("--rounds", type=int, default=15, help="turns of each program")
+    parser.add_argument("--threads", nargs="+", type=positive, default=[1, 2], metavar="N")
+    parser.add_argument("--rounds", type=positive, default=15, help="turns of each program")
     parser.add_argument("--seconds", type=float, default=20, help="no new round of a model after this time")
-    parser.add_argument(
-        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
-    )
+    add_output(parser)
     parser.add_argument("--fresh", action="store_true", help="lower all programs again")
     arguments = parser.parse_args()
     arguments.models = with_published(arguments.models, PUBLISHED)
@@ -127,14 +126,9 @@ def _results(path: Path) -> list:
 def _times(workers, programs, folder: Path, arguments) -> dict:
     """Milliseconds of calls by program and round."""
     times = {p: [] for p in programs}
-    order = list(programs)
-    enough = time.perf_counter() + arguments.seconds
-    for i in range(arguments.rounds):
-        if i >= 3 and time.perf_counter() > enough:
-            break
+    for order in turns(programs, arguments.rounds, arguments.seconds):
         for scheme, engine in order:
             times[scheme, engine].append(workers[engine].time(1, 3, program_folder(folder, scheme, engine)))
-        order = order[1:] + order[:1]
     return times
 
 

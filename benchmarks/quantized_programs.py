@@ -6,15 +6,15 @@ import dataclasses
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import engines
 import numpy as np
 from bench import fingerprint
+from child import Failed, ask
+from engines import OURS
 
-HERE = Path(__file__).resolve().parent
 INPUTS = 16  # that accuracy is measured on
 CALIBRATION = 4  # others, for static quantization
 SENTENCES = [
@@ -89,7 +89,7 @@ def facts_of(model: str, scheme: str, folder: Path, names, fresh: bool = False) 
     newer. Empty for an engine without the number format; an ``error`` where it failed."""
     notes = folder / f"{scheme}.json"
     known = json.loads(notes.read_text()) if notes.exists() and not fresh else {}
-    current = fingerprint("et_xnnpack", Path(__file__))
+    current = fingerprint(OURS, Path(__file__))
     if known.get("fingerprint") != current:
         known = {"fingerprint": current}
     known |= {name: {} for name in names if not _has_scheme(name, scheme)}
@@ -108,7 +108,7 @@ def _has_scheme(engine: str, scheme: str) -> bool:
     if scheme == "fp32":
         return True
     if engine in engines.DELEGATES:
-        return engine == "et_xnnpack" or not SCHEMES[scheme].runtime_options
+        return engine == OURS or not SCHEMES[scheme].runtime_options
     return scheme in engines.get(engine).SCHEMES
 
 
@@ -122,14 +122,13 @@ def reference_file(folder: Path, scheme: str) -> Path:
 
 
 def _ask(model: str, scheme: str, folder: Path, names) -> dict:
-    command = [sys.executable, "-W", "ignore", __file__, model, scheme, str(folder), *names]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE)
-    if done.returncode == 0:
-        return json.loads(done.stdout.splitlines()[-1])
-    if set(names) & set(engines.DELEGATES):
-        raise RuntimeError(done.stderr[-2000:])
-    last = (done.stderr.strip() or "no message").splitlines()[-1][:200]
-    return {name: {"error": f"its process ended with {done.returncode}: {last}"} for name in names}
+    try:
+        return ask(__file__, model, scheme, folder, *names)
+    except Failed as error:
+        if set(names) & set(engines.DELEGATES):
+            raise
+        last = (str(error).strip() or "no message").splitlines()[-1][:200]
+        return {name: {"error": f"its process ended with {error.status}: {last}"} for name in names}
 
 
 # In a process of their own --------------------------------------------------------------

@@ -2,13 +2,13 @@
 """The tables of ``quantized.py``."""
 
 import engines
+from engines import OFFICIAL, OURS
 from markdown_table import table
 from quantized_programs import SCHEMES
 
-OURS = "et_xnnpack"
-BASE, *PEERS = (e for e in engines.NAMES if e != OURS)
-ENGINES = (OURS, BASE, *PEERS)
-TITLES = {OURS: "ours", BASE: "official", **{e: engines.get(e).TITLE for e in PEERS}}
+PEERS = [e for e in engines.NAMES if e not in engines.DELEGATES]
+ENGINES = (OURS, OFFICIAL, *PEERS)
+TITLES = {OURS: "ours", OFFICIAL: "official", **{e: engines.get(e).TITLE for e in PEERS}}
 #: Schemes that others have, too, by the section that compares them.
 COMPARED = {
     "int8": ("static", "dynamic"),
@@ -57,10 +57,10 @@ def report(results) -> str:
     ]
     slower = [
         f"- {row['model']}, {SCHEMES[row['scheme']].title}, {n} thread(s): {row[OURS][f'speed_{n}']:.2f} times fp32, "
-        f"official {row[BASE][f'speed_{n}']:.2f}"
+        f"official {row[OFFICIAL][f'speed_{n}']:.2f}"
         for row in results["rows"]
         for n in threads
-        if row[OURS].get(f"speed_{n}", 1) < 1 < row[BASE].get(f"speed_{n}", 0)
+        if row[OURS].get(f"speed_{n}", 1) < 1 < row[OFFICIAL].get(f"speed_{n}", 0)
     ]
     if slower:
         parts += ["## Slower than fp32 where the official delegate is faster", "\n".join(slower)]

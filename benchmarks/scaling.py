@@ -19,7 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from child import ask
+from engines import OURS
 from markdown_table import table
+from options import positive
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = "ET_XNNPACK_LOOP_THREADS"
@@ -28,8 +31,8 @@ THREADS = "ET_XNNPACK_LOOP_THREADS"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("programs", nargs="*", type=Path, metavar="PROGRAM.pte", help="without any: MobileNetV2")
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, 4, 8, 16])
-    parser.add_argument("--calls", type=int, default=20, help="the least of so many calls counts for each item")
+    parser.add_argument("--threads", nargs="+", type=positive, default=[1, 2, 4, 8, 16])
+    parser.add_argument("--calls", type=positive, default=20, help="the least of so many calls counts for each item")
     parser.add_argument("--trace", type=Path, required=True, help="the library that loop_trace.cpp becomes")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -45,11 +48,10 @@ def main() -> int:
 
 def mobilenet_v2() -> Path:
     """The program that load.py measures, too."""
-    folder = ROOT / "build" / "bench" / "load" / "mobilenet_v2" / "et_xnnpack"
+    folder = ROOT / "build" / "bench" / "load" / "mobilenet_v2" / OURS
     if not (folder / "model.pte").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        words = [sys.executable, "-W", "ignore", "load.py", "--prepare", "et_xnnpack", "mobilenet_v2", str(folder)]
-        subprocess.run(words, cwd=ROOT / "benchmarks", check=True, stdout=subprocess.DEVNULL)
+        ask("load.py", "--prepare", OURS, "mobilenet_v2", folder)
     return folder / "model.pte"
 
 

@@ -16,24 +16,24 @@ from pathlib import Path
 
 import engines
 import small_models
-from bench import OURS, ROOT, TOLERANCE, machine, prepare, versions
+from bench import machine, prepare, versions
+from engines import OFFICIAL, OURS, TOLERANCE
 from markdown_table import table
-from options import absolute
+from options import add_output, positive
+from turns import turns
 from worker import CPU_TIME, Worker
 
-ENGINES = (OURS, "official", "onnxruntime")
+ENGINES = (OURS, OFFICIAL, "onnxruntime")
 MODELS = {model.name: model for model in small_models.SMALL}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL")
-    parser.add_argument("--rounds", type=int, default=25, help="turns of each engine")
-    parser.add_argument("--calls", type=int, default=5000, help="calls in a turn")
+    parser.add_argument("--rounds", type=positive, default=25, help="turns of each engine")
+    parser.add_argument("--calls", type=positive, default=5000, help="calls in a turn")
     parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
-    parser.add_argument(
-        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
-    )
+    add_output(parser)
     parser.add_argument("--fresh", action="store_true", help="prepare all programs again")
     arguments = parser.parse_args()
     if arguments.cpu_time:
@@ -70,11 +70,9 @@ def measure(model: str, names: list[str], folder: Path, arguments) -> tuple[dict
                 found[name] = {"difference": difference, "turns": []}
             except RuntimeError as error:
                 errors.append({"model": model, "engine": name, "what": f"running: {error}"})
-        order = list(found)
-        for _ in range(arguments.rounds):
+        for order in turns(found, arguments.rounds):
             for name in order:
                 found[name]["turns"].append(workers[name].burst(arguments.calls))
-            order.append(order.pop(0))
     for value in found.values():
         value["median_us"], value["min_us"] = statistics.median(value["turns"]), min(value["turns"])
         if OURS in found:

@@ -15,12 +15,13 @@ import time
 from pathlib import Path
 
 import small_models
-from bench import ROOT, machine, versions
+from bench import machine, versions
 from engines import _executorch, et_xnnpack_engine
 from executorch.backends import et_xnnpack
 from executorch.extension.pybindings import portable_lib
 from markdown_table import table
-from options import absolute
+from options import add_output, positive
+from turns import turns
 
 #: Options of the load, and whether there is a tracer. What the others are divided by comes first.
 WAYS = {
@@ -34,12 +35,10 @@ TRACED_CALLS = 50
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=101, help="turns of each way")
-    parser.add_argument("--calls", type=int, default=2000, help="calls in a turn")
+    parser.add_argument("--rounds", type=positive, default=101, help="turns of each way")
+    parser.add_argument("--calls", type=positive, default=2000, help="calls in a turn")
     parser.add_argument("--cpu-time", action="store_true", help="time of the process, on a busy machine")
-    parser.add_argument(
-        "--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs and results"
-    )
+    add_output(parser)
     arguments = parser.parse_args()
     clock = time.process_time if arguments.cpu_time else time.perf_counter
 
@@ -61,13 +60,12 @@ def main() -> int:
 
 def measure(program: Path, inputs: list, arguments, clock) -> dict:
     """Microseconds a call of each turn, by way, and the ratios to the first way."""
-    modules, turns = {}, {way: [] for way in WAYS}
+    modules, times = {}, {way: [] for way in WAYS}
     for way, (options, traced) in WAYS.items():
         with et_xnnpack.load_options(**options):
             modules[way] = portable_lib._load_for_executorch(str(program), enable_etdump=traced)
             modules[way].forward(inputs)  # loads the method
-    order = list(WAYS)
-    for turn in range(arguments.rounds + 1):
+    for i, order in enumerate(turns(WAYS, arguments.rounds + 1)):
         for way in order:
             traced = WAYS[way][1]
             calls = min(TRACED_CALLS, arguments.calls) if traced else arguments.calls
@@ -75,14 +73,13 @@ def measure(program: Path, inputs: list, arguments, clock) -> dict:
             started = clock()
             for _ in range(calls):
                 call(inputs, clone_outputs=False)
-            if turn > 0:  # the first one warms up
-                turns[way].append((clock() - started) / calls * 1e6)
+            if i > 0:  # the first one warms up
+                times[way].append((clock() - started) / calls * 1e6)
             if traced:
                 modules[way].write_etdump_result_to_file(os.devnull, os.devnull)
-        order.append(order.pop(0))
     base = next(iter(WAYS))
-    ratios = {w: statistics.quantiles((t / b for t, b in zip(turns[w], turns[base], strict=True)), n=4) for w in WAYS}
-    return {"turns": turns, "ratios": ratios}
+    ratios = {w: statistics.quantiles((t / b for t, b in zip(times[w], times[base], strict=True)), n=4) for w in WAYS}
+    return {"turns": times, "ratios": ratios}
 
 
 def report(results) -> str:

@@ -12,18 +12,18 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import layers
 import models
 import quantized_programs
-from bench import ROOT, TOLERANCE, prepare
-from options import absolute
-from tabulate import tabulate
+from bench import ROOT, prepare
+from engines import OFFICIAL, OURS, TOLERANCE
+from markdown_table import table
+from options import add_output, positive
+from turns import turns
 from worker import CPU_TIME, Worker
 
-OURS, OFFICIAL = "et_xnnpack", "official"
 DEFAULT = ["mobilenet_v2", "resnet50", "minilm"]
 LAYERS = [layer.name for layer in layers.LAYERS]
 BUILT = [ROOT / "build" / f"release-{version}" / "runtime" / "libet_xnnpack.so" for version in ("4ea82e5", "92a7ad5")]
@@ -33,15 +33,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--libraries", nargs="+", type=Path, default=BUILT, metavar="FILE", help="builds of ours")
     parser.add_argument("--models", nargs="+", default=DEFAULT, metavar="MODEL")
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], metavar="N")
-    parser.add_argument("--rounds", type=int, default=15, help="turns of each")
-    parser.add_argument("--calls", type=int, default=5, help="timed calls in a turn; 2 more warm up")
+    parser.add_argument("--threads", nargs="+", type=positive, default=[1, 2], metavar="N")
+    parser.add_argument("--rounds", type=positive, default=15, help="turns of each")
+    parser.add_argument("--calls", type=positive, default=5, help="timed calls in a turn; 2 more warm up")
     parser.add_argument("--without-official", action="store_true", help="compare builds of ours only")
     parser.add_argument(
         "--cpu-time", action="store_true", help="time of the process, on a busy machine; of all threads"
     )
     parser.add_argument("--best", action="store_true", help="the least of all calls instead of the median")
-    parser.add_argument("--output", type=absolute, default=ROOT / "build" / "bench", help="folder of programs")
+    add_output(parser, "programs")
     arguments = parser.parse_args()
     arguments.models = [n for name in arguments.models for n in (LAYERS if name == "layers" else [name])]
     known = {model.name for model in models.MODELS} | set(LAYERS)
@@ -82,7 +82,7 @@ def main() -> int:
     for _, worker in workers.values():
         worker.close()
     print(f"{'Least' if arguments.best else 'Median'} ms of a call (times faster than the first)\n")
-    print(tabulate(rows, ["model", "threads", *builds, *wanted[1:]], tablefmt="github", disable_numparse=True))
+    print(table(["model", "threads", *builds, *wanted[1:]], rows))
     for name, engine in wrong:
         print(f"{name}: results of {engine} differ from eager PyTorch", file=sys.stderr)
     return 1 if wrong else 0
@@ -126,14 +126,9 @@ def measure(model: str, programs: dict[str, Path], workers: dict, threads: int, 
     times, differences = {name: [] for name in workers}, {}
     for name, (engine, worker) in workers.items():
         _, differences[name] = worker.load(model.partition(":")[0], programs[engine], threads)
-    order = list(workers)
-    started = time.perf_counter()
-    for i in range(arguments.rounds):
-        if i >= 3 and time.perf_counter() - started > 30:
-            break
+    for order in turns(workers, arguments.rounds, seconds=30):
         for name in order:
             times[name] += workers[name][1].time(2, arguments.calls)
-        order.append(order.pop(0))
     return times, differences
 
 

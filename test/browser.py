@@ -21,13 +21,6 @@ def start(size: str, *more: str) -> webdriver.Chrome:
     options = webdriver.ChromeOptions()
     options.binary_location, driver = found.stdout.split()
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    for option in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        f"--window-size={size}",
-        *more,
-    ):
+    for option in (*OPTIONS, f"--window-size={size}", *more):
         options.add_argument(option)
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))

@@ -19,6 +19,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--unpatched", action="store_true", help="export and lower with PyTorch and ExecuTorch as users have them"
     )
+    parser.addoption(
+        "--without-runtime", action="store_true", help="skip tests that run programs if the compiled part is missing"
+    )
     parser.addoption("--quick", action="store_true", help="some of the cases of tests marked `sampled`")
     parser.addoption(
         "--turn", type=int, help="of tests that take long one half for an even number, the other for an odd one"
@@ -53,6 +56,17 @@ def pytest_configure(config):
         faster_export.patch_torch()
     if "PYTEST_XDIST_WORKER" in os.environ:
         torch.set_num_threads(1)  # the processes share the cores
+
+
+def pytest_sessionstart(session):
+    """Else a compiled part that cannot be loaded would only be seen as skipped tests."""
+    from executorch.backends import et_xnnpack
+
+    if not et_xnnpack.is_available() and not session.config.getoption("without_runtime"):
+        raise pytest.UsageError(
+            "the compiled part of et_xnnpack is not available: run `make build`, or give --without-runtime to skip "
+            "the tests that need it"
+        )
 
 
 def _is_left_out(item) -> bool:

@@ -10,8 +10,9 @@ import pickle
 from pathlib import Path
 
 import interpreter
+import pytest
 import torch
-from executorch.backends.et_xnnpack import EtXnnpackPartitioner
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner, is_available
 from executorch.backends.et_xnnpack.aot.ir import Graph
 from executorch.backends.et_xnnpack.aot.lowering import lower, target_name
 from executorch.backends.et_xnnpack.aot.partitioner import Report
@@ -22,6 +23,19 @@ from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.runtime import Method, Runtime
 from samples import Sample
 from torch.export.graph_signature import OutputKind
+
+#: For tests that run programs. Only a run with --without-runtime gets so far without the compiled part (conftest.py).
+needs_runtime = pytest.mark.skipif(not is_available(), reason="the compiled part is not available")
+
+
+def _delegates(program: torch.export.ExportedProgram) -> dict[str, LoweredBackendModule]:
+    modules = program.graph_module.named_children()
+    return {name: module for name, module in modules if isinstance(module, LoweredBackendModule)}
+
+
+def only_delegate(manager: EdgeProgramManager, method: str = "forward") -> LoweredBackendModule:
+    (delegate,) = _delegates(manager.exported_program(method)).values()
+    return delegate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +52,7 @@ class Lowered:
     @property
     def delegates(self) -> dict[str, LoweredBackendModule]:
         """The delegated parts by the name of their attribute."""
-        modules = self.program.graph_module.named_children()
-        return {name: module for name, module in modules if isinstance(module, LoweredBackendModule)}
+        return _delegates(self.program)
 
     @property
     def outside_nodes(self) -> list[torch.fx.Node]:

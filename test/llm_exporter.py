@@ -188,16 +188,16 @@ INTEGERS = {
 }
 
 
-def inside(program: bytes, method: str = "forward") -> str:
-    """The operators in the only delegate of a method."""
+def inside(program: bytes) -> str:
+    """The operators in the only delegate of the method."""
     program = deserialize_pte_binary(program).program
-    (delegate,) = next(p for p in program.execution_plan if p.name == method).delegates
+    (delegate,) = next(p for p in program.execution_plan if p.name == "forward").delegates
     return et_xnnpack.inspect(program.backend_delegate_data[delegate.processed.index].data)
 
 
-def assert_one_call(program: bytes, method: str = "forward") -> None:
+def assert_one_call(program: bytes) -> None:
     """One delegate call, and outside of it nothing but a few reads and checks of integers."""
-    plan = next(p for p in deserialize_pte_binary(program).program.execution_plan if p.name == method)
+    plan = next(p for p in deserialize_pte_binary(program).program.execution_plan if p.name == "forward")
     outside = {operator.name for operator in plan.operators}
     assert outside <= INTEGERS, outside
     steps = [type(i.instr_args).__name__ for chain in plan.chains for i in chain.instructions]

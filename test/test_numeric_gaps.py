@@ -4,16 +4,15 @@
 import flatbuffers
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.et_xnnpack.serialization import schema_generated as schema
 from executorch.devtools import Inspector
 from executorch.exir import to_edge_transform_and_lower
-from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.extension.pybindings import portable_lib
+from harness import needs_runtime, only_delegate
 from numeric_gaps import gaps
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = needs_runtime
 
 
 class Model(torch.nn.Module):
@@ -48,8 +47,7 @@ def lowered():
     shapes = {"x": {0: torch.export.Dim("batch", min=1, max=4)}}
     exported = torch.export.export(model, EXAMPLE, dynamic_shapes=shapes)
     manager = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner()], generate_etrecord=True)
-    modules = manager.exported_program().graph_module.children()
-    (blob,) = (module.processed_bytes for module in modules if isinstance(module, LoweredBackendModule))
+    blob = only_delegate(manager).processed_bytes
     return manager.to_executorch(), blob
 
 

@@ -19,9 +19,12 @@ loads no other.
 import importlib
 from types import ModuleType
 
+OURS, OFFICIAL = "et_xnnpack", "official"
+DELEGATES = (OFFICIAL, OURS)
 #: In the order of the columns. What the others are divided by comes first.
-NAMES = ("official", "et_xnnpack", "onnxruntime", "openvino", "eager")
-DELEGATES = ("official", "et_xnnpack")
+NAMES = (*DELEGATES, "onnxruntime", "openvino", "eager")
+#: How far a result of float32 may be from that of eager PyTorch, relative to the largest value.
+TOLERANCE = 1e-4
 
 
 def get(name: str) -> ModuleType:

@@ -1,12 +1,11 @@
 # Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 """The tables of ``llm.py``."""
 
-from tabulate import tabulate
+from engines import OFFICIAL
+from markdown_table import table
 
 from . import engines
 from .models import FORMATS, MODELS, bytes_of_step
-
-OURS, BASE = "et_xnnpack", "official"
 
 
 def report(results) -> str:
@@ -47,7 +46,7 @@ def _speed(model: str, rows, names) -> str:
     titles = [engines.get(n).TITLE for n in names]
     headers = ["format", "threads", "context"]
     headers += [f"{what}: {t}" for what in ("decode", "of bandwidth", "prefill", "first token s") for t in titles]
-    table = []
+    lines = []
     for row in rows:
         form = FORMATS[row["format"]]
         for context in sorted({int(c) for e in row["engines"].values() for c in e["contexts"]}):
@@ -55,7 +54,7 @@ def _speed(model: str, rows, names) -> str:
             needed = bytes_of_step(MODELS[model], form, context)
             rates = {n: 1 / f["step_s"] for n, f in found.items()}
             prefill = {n: f["prompt"] / f["prompt_s"] for n, f in found.items()}
-            table.append(
+            lines.append(
                 [
                     form.title,
                     row["threads"],
@@ -66,7 +65,7 @@ def _speed(model: str, rows, names) -> str:
                     *(f"{found[n]['prompt_s']:.2f}" if n in found else "-" for n in names),
                 ]
             )
-    return tabulate(table, headers, tablefmt="github", disable_numparse=True)
+    return table(headers, lines)
 
 
 def _failure(error: dict[str, str]) -> str:
@@ -77,7 +76,7 @@ def _failure(error: dict[str, str]) -> str:
 def _rate(rates: dict[str, float], name: str) -> str:
     if name not in rates:
         return "-"
-    ratio = f" ({rates[name] / rates[BASE]:.2f}x)" if BASE in rates and name != BASE else ""
+    ratio = f" ({rates[name] / rates[OFFICIAL]:.2f}x)" if OFFICIAL in rates and name != OFFICIAL else ""
     return f"{rates[name]:.1f}{ratio}"
 
 
@@ -94,10 +93,10 @@ def _resources(rows, names) -> str:
     )
     contexts = sorted({int(c) for row in rows for e in row["engines"].values() for c in e["contexts"]})
     headers = ["format", "threads", *what[:3], *(what[3].format(c) for c in contexts), *what[4:]]
-    table = []
+    lines = []
     for row in rows:
         found = [row["engines"].get(n) for n in names]
-        table.append(
+        lines.append(
             [
                 FORMATS[row["format"]].title,
                 row["threads"],
@@ -111,7 +110,7 @@ def _resources(rows, names) -> str:
             ]
         )
     title = " / ".join(titles)
-    return f"{title}:\n\n" + tabulate(table, headers, tablefmt="github", disable_numparse=True)
+    return f"{title}:\n\n" + table(headers, lines)
 
 
 def _each(found, cell) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 import harness
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.et_xnnpack.aot.lowering.support import Support
 from executorch.exir import EdgeCompileConfig, to_edge
@@ -19,7 +18,6 @@ from torch import nn
 from torch._export.verifier import SpecViolationError
 from torch.export import Dim
 
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 UNCHECKED = EdgeCompileConfig(_check_ir_validity=False)
 
 
@@ -79,7 +77,7 @@ def test_an_operator_that_writes_in_place_is_refused():
         lower(manager)
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_sizes_without_bounds():
     """Whatever is delegated is right for every size."""
     model = Chain()
@@ -114,7 +112,7 @@ class Names(nn.Module):
         return x * self.a.b + input * self.a_b + output * self.b_a_b + self.x, self.a.count * 1, self.a_count * 1
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_names_that_collide():
     inputs = tuple(torch.rand(3) for _ in range(3))
     lowered = harness.lower_exported(torch.export.export(Names(), inputs))
@@ -173,7 +171,7 @@ class Long(nn.Module):
         return x
 
 
-@needs_runtime
+@harness.needs_runtime
 @pytest.mark.large
 def test_ten_thousand_nodes():
     model, inputs = Long(10_000), (torch.rand(3),)
@@ -183,7 +181,7 @@ def test_ten_thousand_nodes():
     torch.testing.assert_close(result, model(*inputs))
 
 
-@needs_runtime
+@harness.needs_runtime
 @pytest.mark.large
 def test_two_gigabytes_of_constants(tmp_path):
     """More than an offset with a sign holds. Two layers, of which one alone has half of that."""

@@ -6,13 +6,12 @@ import copy
 import harness
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from torch import nn
 from torch.utils import _pytree as pytree
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 
 class ChecksAfterTheResult(nn.Module):

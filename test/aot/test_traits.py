@@ -32,8 +32,7 @@ from executorch.backends.et_xnnpack.serialization.schema import (
     UpdateKind,
 )
 from executorch.backends.et_xnnpack.serialization.serialize import serialize
-
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+from harness import needs_runtime
 
 #: Nodes by the types of their operands, of which %a is the first; each member of an enum that a fact depends on.
 WINDOW = "kernel=(2, 2) stride=(2, 2) padding=(0, 1, 1, 0)"

@@ -18,8 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import emulated  # noqa: E402
-
-TOLERANCE = 1e-4  # of the largest expected number
+from engines import TOLERANCE  # noqa: E402
 
 
 def main() -> int:

@@ -16,9 +16,8 @@ from pathlib import Path
 import documents
 import pytest
 from documents import DOCUMENTS, ROOT
-from executorch.backends import et_xnnpack
+from harness import needs_runtime
 
-PACKAGE = Path(et_xnnpack.__path__[0])
 QUICK_START = "README.md"
 IN_CHECKOUT = ("CONTRIBUTING.md", "setup.md")
 RUNNABLE = {
@@ -26,9 +25,6 @@ RUNNABLE = {
 }
 LONG = ("docs/command-line.md",)  # minutes: test/aot/cli runs what is in it, too
 PAGES = [document for document in DOCUMENTS if RUNNABLE[document] and document not in (QUICK_START, *IN_CHECKOUT)]
-
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
-needs_package = pytest.mark.skipif(not (PACKAGE / "lib" / "cmake").exists(), reason="the package is not installed")
 
 
 def run(command: list, folder: Path) -> str:
@@ -84,7 +80,7 @@ def test_python_quick_start(quick_start):
     assert float(re.search(r"largest difference: (\S+)", printed).group(1)) < 1e-5
 
 
-@needs_package
+@needs_runtime
 def test_cpp_quick_start(quick_start, tmp_path):
     shutil.copy(quick_start[0] / "model.pte", tmp_path)
     write_files(QUICK_START, tmp_path)
@@ -92,7 +88,6 @@ def test_cpp_quick_start(quick_start, tmp_path):
 
 
 @needs_runtime
-@needs_package
 @pytest.mark.parametrize(
     "document", [pytest.param(page, marks=pytest.mark.large) if page in LONG else page for page in PAGES]
 )

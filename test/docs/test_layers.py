@@ -14,6 +14,7 @@ RUNTIME = ROOT / "runtime"
 ROOMS = {
     "base": set(),
     "kernels": {"base"},
+    "measure": set(),
     "xnnpack": {"base"},
     "program": {"base"},
     "ops": {"base", "kernels", "xnnpack", "program"},

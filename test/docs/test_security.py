@@ -5,16 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+from runtime_source import constant
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "SECURITY.md").read_text()
 TABLE = PAGE.split("## What may be asked for")[1].split("\n## ")[0]
 ROWS = [[cell.strip() for cell in line.split("|")[1:4]] for line in TABLE.splitlines() if line.startswith("|")]
-
-
-def constant(name: str, path: str) -> int:
-    (value,) = re.findall(rf"\b{name} = ([^;]+);", (ROOT / "runtime" / path).read_text())
-    return eval(re.sub(r"\w+\{(\d+)\}", r"\1", value), {})
 
 
 def limits(what: str) -> list[int]:

@@ -3,8 +3,8 @@
 
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.ops import ROWS
+from harness import needs_runtime
 
 from fuzz.coverage import LEFT_OUT, covering_programs, missing
 from fuzz.differential import Compared, NotComparable, check
@@ -12,7 +12,7 @@ from fuzz.expressions import forms
 from fuzz.programs import Input, Program
 from fuzz.searches import FOUND_OF_FOUND, KEPT, KNOWN_OF_FOUND, OF_ANY, OF_INTEGERS
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = needs_runtime
 
 
 def test_what_is_left_out_is_delegated():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from executorch.backends import et_xnnpack
+from harness import needs_runtime
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ from fuzz.coverage import covering_programs
 from fuzz.differential import Compared, NotComparable, check
 from fuzz.programs import Input, Program, programs, read_programs
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = needs_runtime
 
 
 def test_random_programs_equal_eager():

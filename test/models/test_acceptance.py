@@ -6,11 +6,10 @@ import contextlib
 import harness
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from models import MODELS
 from torch.export import Dim, ShapesCollection, export
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 #: The same models with inputs of any size: which axes may change, and sizes below their maxima.
 BATCH = Dim("batch", max=4)

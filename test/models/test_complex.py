@@ -7,13 +7,12 @@ import harness
 import pytest
 import torch
 import torch.nn.functional as F
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from torch import nn
 from torch.export import Dim, export
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 
 class WhisperWithFrontEnd(nn.Module):

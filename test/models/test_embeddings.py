@@ -6,13 +6,12 @@ import models
 import pytest
 import torch
 import torch.nn.functional as F
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.recipes import EtXnnpackRecipeType
 from executorch.export import ExportRecipe
 from torchao.quantization import quantize_
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 SENTENCES = [
     "A man is playing the guitar on stage.",

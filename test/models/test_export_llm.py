@@ -4,12 +4,11 @@
 import harness
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import export_llm
 from llm_exporter import ARCHITECTURES, CONTEXT, LAYERS, VARIANTS, VOCABULARY, assert_one_call, exported, inside
 from omegaconf import OmegaConf
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 #: Lengths of the calls that fill the cache: prefill and decode up to the last position, and all but one at once.
 CALLS = ((7, 12, 1, 1, 3, 2, 1, 1, 1, 1, 1, 1), (31, 1), (1,) * 4, (2, 30))

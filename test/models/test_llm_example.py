@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 import transformers
-from executorch.backends import et_xnnpack
+from harness import needs_runtime
 from tokenizer import ascii_tokenizer
 from transformers_models import VOCABULARY, language_model
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "llm.py"
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess:

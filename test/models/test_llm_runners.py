@@ -3,7 +3,6 @@
 
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
@@ -14,13 +13,14 @@ from executorch.extension.llm.runner import (
     make_image_input,
     make_text_input,
 )
+from harness import needs_runtime
 from llm_exporter import VOCABULARY, exported
 from tokenizer import EOS, ascii_tokenizer, saved
 from torch import nn
 from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
 from transformers_models import CONTEXT, WIDTH, language_model
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = needs_runtime
 
 SIDE = 32
 CONFIG = GenerationConfig(max_new_tokens=8, temperature=0.0, echo=False)

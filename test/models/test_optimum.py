@@ -12,7 +12,6 @@ from pathlib import Path
 import harness
 import pytest
 import transformers
-from executorch.backends import et_xnnpack
 from llm_exporter import assert_one_call
 from transformers_models import CONFIGS, CONTEXT, WINDOW, assert_runs_like, language_model, some_tokens
 
@@ -48,7 +47,7 @@ _root = tempfile.TemporaryDirectory()
 
 @needs_optimum
 @pytest.mark.large
-@pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+@harness.needs_runtime
 @pytest.mark.parametrize("name,variant", CASES, ids=map("-".join, CASES))
 def test_runs_like_eager_up_to_the_end_of_the_cache(tmp_path, capsys, name, variant):
     from executorch.backends.et_xnnpack import optimum_recipe

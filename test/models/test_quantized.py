@@ -11,10 +11,10 @@ import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.runtime import Runtime
+from harness import needs_runtime
 from quantized_models import mobile_net, quantize, res_net
 from torch import nn
 
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 MODELS = {"mobile_net": mobile_net, "res_net": res_net}
 FORMATS = (torch.contiguous_format, torch.channels_last)
 

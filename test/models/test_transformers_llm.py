@@ -7,10 +7,11 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.runtime import Runtime
+from harness import needs_runtime
 from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
 from transformers_models import CONFIGS, CONTEXT, assert_runs_like, language_model, some_tokens
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = needs_runtime
 
 #: Lengths of the calls that fill the cache: prefill, decode, prefill again.
 CALLS = ((5, 9, 1, 1, 3, *(1,) * 13), (31, 1), (2, 20, 1))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from executorch.backends import et_xnnpack
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "numerics.md"
 DTYPES = (torch.int32, torch.int64)

@@ -3,15 +3,13 @@
 
 import pytest
 import torch
-from executorch.backends import et_xnnpack
+from harness import needs_runtime
 
 from numerics import cases, measure, table
 from numerics.cases import FAMILIES, LARGEST, RESULT, TERMS, Case
 
-available = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
-
-@available
+@needs_runtime
 @pytest.mark.parametrize("family", FAMILIES)
 def test_is_as_exact_as_the_page_says(family):  # Robustness: I5
     measured = measure.measure(FAMILIES[family])

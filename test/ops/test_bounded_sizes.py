@@ -4,11 +4,10 @@
 import harness
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from torch import nn
 from torch.export import Dim
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 
 class Window(nn.Module):

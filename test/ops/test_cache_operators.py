@@ -12,7 +12,7 @@ from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401 - regis
 from torch import nn
 from torch.export import Dim, export
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 llama = torch.ops.llama
 decomposed = torch.ops.quantized_decomposed

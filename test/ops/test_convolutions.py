@@ -7,7 +7,7 @@ import torch
 from executorch.backends import et_xnnpack
 from torch import nn
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 CONVOLUTIONS = {
     "transposed_phases": lambda: nn.ConvTranspose2d(8, 20, 4, 2, 1),

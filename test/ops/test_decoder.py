@@ -7,6 +7,7 @@ import re
 import harness
 import pytest
 import torch
+import transformers
 from decoder import Config, Decoder
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
@@ -14,8 +15,9 @@ from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.runtime import Runtime
 from torch.export import Dim, export
+from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 LENGTH = Config().length
 #: Large enough for the weights to outweigh all else in the file.
@@ -61,8 +63,7 @@ def test_is_one_delegate_call(manager, name):
 
 @pytest.mark.parametrize("name", ("prefill", "decode"))
 def test_writes_its_cache_in_place(manager, name):
-    (module,) = (m for _, m in manager.exported_program(name).graph_module.named_children())
-    text = et_xnnpack.inspect(module.processed_bytes)
+    text = et_xnnpack.inspect(harness.only_delegate(manager, name).processed_bytes)
     assert text.count("\nstate ") == 2 * Config().layers
     assert text.count("= IndexPut(") == 2 * Config().layers
     assert text.count("= Attention(") == Config().layers
@@ -143,8 +144,7 @@ def test_attention_reads_a_cache_of_16_bits(dtype):
     model = Decoder().eval().to(dtype)
     manager = lower(model, "prefill", "decode")
     for name in "prefill", "decode":
-        (module,) = (m for _, m in manager.exported_program(name).graph_module.named_children())
-        text = et_xnnpack.inspect(module.processed_bytes)
+        text = et_xnnpack.inspect(harness.only_delegate(manager, name).processed_bytes)
         nodes = re.findall(r"^ *%(\d+): .* = (\w+)\((.*?)\)", text, re.MULTILINE)
         makers = {result: i for i, (result, _, _) in enumerate(nodes)}
         read = [re.findall(r"%(\d+)", operands)[1:3] for _, op, operands in nodes if op == "Attention"]
@@ -165,16 +165,13 @@ def test_attention_reads_a_cache_of_16_bits(dtype):
 def test_each_method_alone_is_lowered_alike(model, manager):
     """What ExecuTorch compiles for several methods at once is what it compiles for each."""
     for name in "prefill", "decode":
-        (together,) = (m for _, m in manager.exported_program(name).graph_module.named_children())
-        (alone,) = harness.lower_exported(exported(model, name)).delegates.values()
+        together = harness.only_delegate(manager, name)
+        alone = harness.only_delegate(harness.lower_exported(exported(model, name)).manager)
         assert together.processed_bytes == alone.processed_bytes
 
 
 @pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16), ids=("float32", "bfloat16"))
 def test_static_cache_of_transformers(dtype):
-    transformers = pytest.importorskip("transformers")
-    from transformers.integrations.executorch import TorchExportableModuleForDecoderOnlyLM
-
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
         vocab_size=67,

@@ -21,7 +21,6 @@ from torchao.quantization import (
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 SAMPLES = {s.name: s for s in all_samples()}
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
 class Network(nn.Module):
@@ -129,7 +128,7 @@ def test_large_weights_take_as_many_bits_in_the_file(config, bits, bias, inputs)
     assert len(lowered.buffer) < inputs * outputs * bits // 8 + scales + outputs * 4 + 16000
 
 
-@needs_runtime
+@harness.needs_runtime
 @pytest.mark.parametrize(
     "name",
     ("choose_conv2d_large_depthwise", *(n for n in SAMPLES if n.startswith("quantized_weights_conv"))),
@@ -145,7 +144,7 @@ def test_weights_of_convolutions_stay_integers(name, tmp_path):
     assert b"Int8" in (tmp_path / "packed").read_bytes()
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_dynamic_quantization_of_pt2e():
     torch.manual_seed(0)
     model, inputs = Network().eval(), (torch.randn(2, 5, 64),)
@@ -161,7 +160,7 @@ def test_dynamic_quantization_of_pt2e():
     torch.testing.assert_close(actual, model(*inputs), rtol=0.05, atol=0.05)
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_one_row_and_many_give_the_same():
     sample = SAMPLES["linear_8da4w_group32"]
     method = harness.load_method(harness.lower_sample(sample).buffer)
@@ -171,7 +170,7 @@ def test_one_row_and_many_give_the_same():
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5)
 
 
-@needs_runtime
+@harness.needs_runtime
 @pytest.mark.parametrize(
     "name", ("linear_dynamic_int8", "linear_8da4w_channel", "linear_8da4w_group32", "linear_8da4w_group16")
 )

@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 from executorch.backends import et_xnnpack
 from promises import Promises
-from samples import Sample, Size, all_samples
+from samples import Function, Sample, Size, all_samples
 from torch import nn
 from torch.export import Dim
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 
 def _plain(x: torch.Tensor) -> torch.Tensor:
@@ -134,15 +134,6 @@ PROGRAMS = {
 }
 
 
-class _Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args):
-        return self.function(*args)
-
-
 @pytest.mark.parametrize("weight_cache", (True, False))
 @pytest.mark.parametrize("num_threads", (0, 1))
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -150,9 +141,9 @@ def test_only_some_operands_are_empty(name, num_threads, weight_cache):
     make, shapes = PROGRAMS[name]
     torch.manual_seed(1)
     program = make()
-    model = program if isinstance(program, nn.Module) else _Function(program)
+    model = program if isinstance(program, nn.Module) else Function(program)
     model.eval()
-    if isinstance(model, _Function):
+    if isinstance(model, Function):
         dynamic = (tuple({i: d for i, d in enumerate(s) if not isinstance(d, int)} for s in shapes),)
     else:
         dynamic = tuple({i: d for i, d in enumerate(s) if not isinstance(d, int)} for s in shapes)

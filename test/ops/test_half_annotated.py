@@ -17,12 +17,6 @@ from torch import nn
 from torch.ao.quantization.fx import _decomposed  # noqa: F401 (registers the operators)
 
 _ops = torch.ops.quantized_decomposed
-_RANGES = {
-    torch.int8: (-128, 127),
-    torch.uint8: (0, 255),
-    torch.int16: (-32768, 32767),
-    torch.int32: (-(2**31), 2**31 - 1),
-}
 SEEDS = 60
 
 

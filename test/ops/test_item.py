@@ -6,10 +6,9 @@ import copy
 import harness
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from torch import nn
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 #: What ExecuTorch does with an integer of a tensor before the delegate gets it.
 READS = {"aten._local_scalar_dense.default", "aten._assert_scalar.default", "le", "ge", "aten.select_copy.int"}

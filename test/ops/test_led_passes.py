@@ -11,11 +11,10 @@ from cpu import HAS_BFLOAT16, MULTIPLIES_BFLOAT16_IN_VECTORS
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
-from executorch.exir.lowered_backend_module import LoweredBackendModule
 from executorch.runtime import Runtime
 from torch import nn
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 LED = "row of a pass over the parts of the first result of this step."
 # of images: batch, height and width
@@ -132,12 +131,7 @@ def test_equals_eager(name):
 
 
 def plan_of(name):
-    (delegate,) = (
-        module
-        for module in lower(name)[1].exported_program().graph_module.children()
-        if isinstance(module, LoweredBackendModule)
-    )
-    return et_xnnpack.inspect(delegate.processed_bytes)
+    return et_xnnpack.inspect(harness.only_delegate(lower(name)[1]).processed_bytes)
 
 
 @pytest.mark.parametrize("name", ("inverted", "masked"))
@@ -167,8 +161,7 @@ def test_depthwise_convolutions_read_16_bits(dtype, tmp_path):
         model, (torch.rand(2, 21, 19, 40).to(dtype),), dynamic_shapes=({2: height, 3: width},)
     )
     edge = to_edge_transform_and_lower(exported, partitioner=[EtXnnpackPartitioner(require_full_delegation=True)])
-    (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
-    plan = et_xnnpack.inspect(delegate.processed_bytes).partition("plan for this CPU")[2]
+    plan = et_xnnpack.inspect(harness.only_delegate(edge).processed_bytes).partition("plan for this CPU")[2]
     assert plan.count(" Conv2d: kernel.") == 1 and plan.count(" Cast: ") == 1
     path = tmp_path / "model.pte"
     path.write_bytes(edge.to_executorch().buffer)

@@ -8,15 +8,14 @@ import harness
 import pytest
 import torch
 import torch.nn.functional as F
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization.schema import UnaryKind
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+from samples import Function
 from samples.quantize import dequantize, quantize
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 _q = torch.ops.quantized_decomposed
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,7 +25,6 @@ class Program:
     module: object
     shapes: tuple[tuple[int, ...], ...]
     integers: tuple[str, ...]
-    per_channel: bool = True
     dynamic: dict[int, str] = dataclasses.field(default_factory=dict)  #: names of axes of input 0
 
     def inputs(self, seed: int, batch: int | None = None) -> tuple[torch.Tensor, ...]:
@@ -42,15 +40,6 @@ class Program:
         return (dims,) * len(self.shapes)
 
 
-class _Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
-
-
 def fake(x, scale=0.031, zero_point=-5):
     """``x`` as integers keep it."""
     return dequantize(quantize(x, scale, zero_point), scale, zero_point)
@@ -58,7 +47,7 @@ def fake(x, scale=0.031, zero_point=-5):
 
 def island(function, scale=0.02, zero_point=3):
     """``function`` between quantized operands and a quantized result."""
-    return _Function(lambda *inputs: fake(function(*(fake(x) for x in inputs)), scale, zero_point))
+    return Function(lambda *inputs: fake(function(*(fake(x) for x in inputs)), scale, zero_point))
 
 
 def same(function):
@@ -124,7 +113,7 @@ ISLANDS = {f"unary_{kind.name}": Program(island(f), ((3, 41),), ("Unary",)) for 
     "cat": Program(island(lambda x, y: torch.cat([x, y], 1)), ((2, 3, 4), (2, 5, 4)), ("Concat",)),
     "cat_same": Program(same(lambda x, y: torch.cat([x, y, x], -1)), ((2, 3, 4), (2, 3, 7)), ("Concat",)),
     "cat_many": Program(same(lambda *xs: torch.cat(xs, 0)), ((2, 3),) * 7, ("Concat",)),
-    "cat_of_floats": Program(_Function(lambda x, y: fake(torch.cat([x, y], 1))), ((2, 3, 4), (2, 5, 4)), ("Concat",)),
+    "cat_of_floats": Program(Function(lambda x, y: fake(torch.cat([x, y], 1))), ((2, 3, 4), (2, 5, 4)), ("Concat",)),
     "max_pool": Program(same(lambda x: F.max_pool2d(x, 3, 2, 1)), _IMAGE, ("MaxPool2d",)),
     "max_pool_requantized": Program(island(lambda x: F.max_pool2d(x, 2)), _IMAGE, ("MaxPool2d",)),
     "max_pool_large_stride": Program(same(lambda x: F.max_pool2d(x, 2, 3)), _IMAGE, ("MaxPool2d",)),
@@ -146,12 +135,12 @@ ISLANDS = {f"unary_{kind.name}": Program(island(f), ((3, 41),), ("Unary",)) for 
     "expand": Program(same(lambda x: x.expand(5, 3, 4)), ((3, 1),), ("Expand",)),
     "softmax_between": Program(island(lambda x: F.softmax(x, -1)), ((3, 41),), ()),
     "layer_norm_between": Program(island(lambda x: F.layer_norm(x, (41,))), ((3, 41),), ()),
-    "float_result": Program(_Function(lambda x: F.gelu(fake(x)) @ fake(x).T), ((3, 41),), ("Unary",)),
+    "float_result": Program(Function(lambda x: F.gelu(fake(x)) @ fake(x).T), ((3, 41),), ("Unary",)),
     "several_readers": Program(
-        _Function(lambda x: (fake(F.relu(fake(x))), fake(x).abs().sum(), quantize(x) + 1)), ((3, 41),), ("Unary",)
+        Function(lambda x: (fake(F.relu(fake(x))), fake(x).abs().sum(), quantize(x) + 1)), ((3, 41),), ("Unary",)
     ),
-    "integers_out": Program(_Function(lambda x: quantize(torch.tanh(fake(x)))), ((3, 41),), ("Unary",)),
-    "mixed": Program(_Function(lambda x, y: fake(fake(x) + y)), ((3, 41), (3, 41)), ()),
+    "integers_out": Program(Function(lambda x: quantize(torch.tanh(fake(x)))), ((3, 41),), ("Unary",)),
+    "mixed": Program(Function(lambda x, y: fake(fake(x) + y)), ((3, 41), (3, 41)), ()),
 }
 
 #: Quantized by ExecuTorch's quantizer.
@@ -318,7 +307,7 @@ def test_graph_equals_reference(case):
 
 
 @pytest.mark.sampled
-@needs_runtime
+@harness.needs_runtime
 def test_runtime_equals_reference(case):
     method = harness.load_method(case.lowered.buffer)
     for inputs, expected in _calls(case):
@@ -337,7 +326,7 @@ def in_integers(x, scale, zero_point):
     return _q.dequantize_per_tensor(_q.quantize_per_tensor(x, scale, zero_point, *range_), scale, zero_point, *range_)
 
 
-@needs_runtime
+@harness.needs_runtime
 @pytest.mark.parametrize("zero_point", (0, 1, -3))
 @pytest.mark.parametrize(
     "layer", (nn.Linear(64, 32, bias=False), nn.Conv2d(8, 16, 3, bias=False)), ids=("linear", "conv")

@@ -6,13 +6,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torchao.quantization.quant_primitives as primitives
-from executorch.backends import et_xnnpack
 from torch import nn
 
 _q = torch.ops.quantized_decomposed
 INT8 = (-128, 127, torch.int8)
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 
 def stored(x, scale, zero_point=0):

@@ -163,7 +163,7 @@ def test_large_weights_are_not_widened_at_run_time(dtype, make):
     ),
     ids=("linear", "conv", "1x1", "conv1d", "groups", "depthwise", "transposed", "bmm"),
 )
-@pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+@harness.needs_runtime
 def test_large_weights_take_16_bits_in_memory(dtype, make, shape, tmp_path):
     model = make().eval().to(dtype)
     program = torch.export.export(model, (torch.rand(shape).to(dtype),))

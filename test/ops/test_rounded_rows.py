@@ -11,7 +11,6 @@ from harness import lower_exported
 from torch import nn
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, PerAxis, PerGroup, quantize_
 
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 MOST = 70  # rows: more than four tiles of the largest that XNNPACK has
 WEIGHTS = {
     "int4 in groups": (torch.int4, PerGroup(32)),
@@ -31,7 +30,7 @@ def lower(name):
     return model, lower_exported(torch.export.export(model, (torch.randn(3, 256),), dynamic_shapes=rows))
 
 
-@needs_runtime
+@harness.needs_runtime
 @pytest.mark.parametrize("threads", (1, 0))  # 0: all there are
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_each_row_is_what_it_is_alone(name, threads):

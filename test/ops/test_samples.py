@@ -9,8 +9,6 @@ from samples import all_samples
 SAMPLES = {s.name: s for s in all_samples()}
 FIRST = set({name.split("_")[0]: name for name in reversed(SAMPLES)}.values())  # of each kind, such as ``conv2d``
 
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
-
 
 def _param(name):
     return pytest.param(name, marks=() if name in FIRST else pytest.mark.sampled(case=name, of=6))
@@ -44,14 +42,14 @@ def test_graph_equals_eager(sample):
             harness.assert_equal(harness.interpret(lowered, inputs, graphs, states), expected, sample)
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_blob_verifies(sample):
     for module in harness.lower_sample(sample).delegates.values():
         et_xnnpack.verify(module.processed_bytes)
         assert et_xnnpack.inspect(module.processed_bytes)
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_runtime_equals_eager(sample, num_threads):
     method = harness.load_method(harness.lower_sample(sample).buffer)
     eager = sample.eager()

@@ -10,7 +10,7 @@ from samples import rand
 from samples.state import _state
 from torch import nn
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 
 class Cache(nn.Module):

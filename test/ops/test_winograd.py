@@ -9,10 +9,9 @@ import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
-from executorch.exir.lowered_backend_module import LoweredBackendModule
 from torch import nn
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 FEWER = "Winograd's tiles of {0} x {0} take fewer multiplications."
 
@@ -40,8 +39,7 @@ def lower(model, **options):
 
 
 def text(edge):
-    (delegate,) = (m for m in edge.exported_program().graph_module.children() if isinstance(m, LoweredBackendModule))
-    return et_xnnpack.inspect(delegate.processed_bytes)
+    return et_xnnpack.inspect(harness.only_delegate(edge).processed_bytes)
 
 
 def load(edge):

@@ -5,7 +5,6 @@ import harness
 import pytest
 import torch
 import torch.nn.functional as F
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization.schema import DType
 from samples import all_samples
 from torch import nn
@@ -15,7 +14,6 @@ from torchao.quantization.pt2e.quantizer.embedding_quantizer import EmbeddingQua
 _q = torch.ops.quantized_decomposed
 INT8 = (-128, 127, torch.int8)
 SAMPLES = {s.name: s for s in all_samples()}
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
 
 
 def only_graph(lowered):
@@ -24,7 +22,7 @@ def only_graph(lowered):
     return graph
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_embeddings_of_torchao():
     torch.manual_seed(0)
     model, inputs = nn.Embedding(500, 64).eval(), (torch.arange(500).reshape(2, 250),)

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from executorch.backends import et_xnnpack
+from harness import needs_runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "executorch/backends/et_xnnpack"
@@ -74,10 +74,9 @@ def test_it_has_the_python_files_of_the_package_and_a_record_of_all(wheel):
     assert "et-xnnpack=executorch.backends.et_xnnpack.aot.cli.main:main" in scripts.replace(" ", "")
 
 
+@needs_runtime
 def test_the_schema_is_that_of_the_compiled_package(wheel):
     """ExecuTorch's flatc is of another version than ours."""
-    if not et_xnnpack.is_available():
-        pytest.skip("the compiled part is not installed")
     installed = Path(sys.modules["executorch.backends.et_xnnpack.serialization.schema_generated"].__file__).parent
     with zipfile.ZipFile(wheel) as archive:
         for name in ("schema_generated.py", "schema.schema.json"):

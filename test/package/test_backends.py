@@ -7,12 +7,12 @@ import textwrap
 
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
+from harness import needs_runtime
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = needs_runtime
 
 LOADS = {
     "ours first": "from executorch.backends import et_xnnpack",

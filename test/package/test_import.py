@@ -7,9 +7,7 @@ import sys
 import textwrap
 
 import pytest
-from executorch.backends import et_xnnpack
-
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+from harness import needs_runtime
 
 NAME = "executorch.backends.et_xnnpack"
 

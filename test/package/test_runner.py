@@ -12,10 +12,11 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.devtools import Inspector
 from executorch.exir import to_edge_transform_and_lower
+from harness import needs_runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(et_xnnpack.__file__).parent
-pytestmark = pytest.mark.skipif(not (PACKAGE / "lib" / "cmake").exists(), reason="the package is not installed")
+pytestmark = needs_runtime
 
 
 class Model(torch.nn.Module):

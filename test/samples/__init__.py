@@ -93,7 +93,9 @@ def flat(outputs) -> list[torch.Tensor]:
     return torch.utils._pytree.tree_leaves(outputs)
 
 
-class _Function(nn.Module):
+class Function(nn.Module):
+    """A module that calls a function."""
+
     def __init__(self, function):
         super().__init__()
         self.function = function
@@ -153,7 +155,7 @@ class Sample:
     @functools.cached_property
     def module(self) -> nn.Module:
         program = self.program
-        module = program.build(self.seed) if isinstance(program, new) else _Function(program)
+        module = program.build(self.seed) if isinstance(program, new) else Function(program)
         return module.eval()
 
     @property

@@ -89,6 +89,8 @@ SAMPLES = [
     Sample("slice_dynamic_last", lambda x: x[:, -1:], rand(BATCH, LENGTH, 4)),
     Sample("slice_dynamic_to_size", lambda x, y: x[: y.shape[0]] + y, rand(5, 3), rand(BATCH, 3)),
     Sample("slice_dynamic_step", lambda x: x[:, ::2], rand(BATCH, EVEN)),
+    Sample("slice_of_end_of_slice", lambda x: x[:, 1::3][:, 3:].sum(1), rand(3, 8)),
+    Sample("slice_of_end_of_dynamic_slice", lambda x: (x + 1)[:, ::2][:, 2:].sum(1), rand(BATCH, LENGTH)),
     Sample("slice_dynamic_batch", lambda x: x[:, 1:3], rand(BATCH, 5)),
     Sample("select", lambda x: x[:, 2], rand(2, 5, 4)),
     Sample("select_negative", lambda x: x[:, -2], rand(2, 5, 4)),

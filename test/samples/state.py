@@ -109,10 +109,6 @@ def _read_later(m, x, position):
     return m.cache - old  # the old content after the write
 
 
-def _whole(m, x):
-    m.last.copy_(x)
-
-
 def _previous(m, x):
     y = m.last + 0
     m.last.copy_(x)

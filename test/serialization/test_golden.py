@@ -9,6 +9,7 @@ import executorch
 import pytest
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization import schema, schema_generated
+from harness import needs_runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = sorted((ROOT / "test" / "golden").iterdir())
@@ -39,7 +40,7 @@ def test_every_operator_has_a_blob(version):
     assert set(re.findall(r"\w+", union)) - found == set(), "run python tools/golden.py --add"
 
 
-@pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+@needs_runtime
 @pytest.mark.parametrize("path", BLOBS, ids=lambda p: p.stem)
 def test_verifies(path):
     try:

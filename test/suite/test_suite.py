@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from executorch.backends import et_xnnpack
+from harness import needs_runtime
 
 
-@pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part of et_xnnpack is missing")
+@needs_runtime
 @pytest.mark.parametrize(
     "flow,tests", (("fp32", 12), pytest.param("static_int8_per_channel", 6, marks=pytest.mark.large))
 )

@@ -51,10 +51,10 @@ def architectures() -> list[Architecture]:
     return [a for module in (language, vision, audio, diffusion) for a in module.ARCHITECTURES]
 
 
-def in_turns(chosen: Sequence[Architecture], seed: int = 1) -> list[Architecture]:
-    """One of each family, then another of each, in the order of a seed: a run that ends early has some of all."""
+def in_turns(chosen: Sequence[Architecture]) -> list[Architecture]:
+    """One of each family, then another of each, always in the same order: a run that ends early has some of all."""
     families: dict[str, list[Architecture]] = {}
-    for architecture in random.Random(seed).sample(chosen, len(chosen)):
+    for architecture in random.Random(1).sample(chosen, len(chosen)):
         families.setdefault(architecture.family, []).append(architecture)
     turns = itertools.zip_longest(*(families[name] for name in sorted(families)))
     return [architecture for turn in turns for architecture in turn if architecture is not None]

@@ -5,12 +5,12 @@ import re
 
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack import EtXnnpackPartitioner, _runtime_module
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
 from executorch.exir import to_edge_transform_and_lower
+from harness import needs_runtime
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+pytestmark = needs_runtime
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,11 @@ from executorch.backends.et_xnnpack.aot.cli.steps import compare_blobs, matching
 from executorch.backends.et_xnnpack.aot.quantizer import EtXnnpackQuantizer
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import get_symmetric_quantization_config
 from executorch.exir import to_edge_transform_and_lower
+from harness import needs_runtime
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+pytestmark = needs_runtime
 
 
 def test_the_same(command):

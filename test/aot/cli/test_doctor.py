@@ -4,13 +4,13 @@
 import importlib.metadata
 import re
 
-import pytest
 import torch
 from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli import doctor
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
+from harness import needs_runtime
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+pytestmark = needs_runtime
 
 
 def test_all_is_well(command):

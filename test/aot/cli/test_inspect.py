@@ -15,8 +15,6 @@ from executorch.backends.et_xnnpack.aot.cli.blob import read_blob
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
 from executorch.exir import to_edge_transform_and_lower
 
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
-
 
 @pytest.fixture(scope="module")
 def full(command):
@@ -36,7 +34,7 @@ def test_methods(full):
     assert delegate["inputs_of_calls"] == [["in 0", "in 1"]]
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_plan_has_a_reason_for_every_node(full, folder):
     (delegate,) = full["delegates"]
     nodes = delegate["nodes"]
@@ -94,7 +92,7 @@ def test_the_same_for_people(command):
     assert "read by" in only and "in 0:" not in only and "Linear(" not in only
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_the_plan_is_that_of_the_options(command, models, folder):
     def choices(*words):
         (delegate,) = command("inspect", *words, "--json").json["methods"]["forward"]["delegates"]
@@ -179,7 +177,7 @@ def test_what_cannot_be_read(command, folder, words, message):
     assert message in command("inspect", *words, code=ExitCode.UNREADABLE).err
 
 
-@needs_runtime
+@harness.needs_runtime
 def test_a_damaged_delegate(command, folder):
     data = (folder / "full.pte").read_bytes()
     (folder / "damaged.pte").write_bytes(data.replace(b"ETX1", b"ETX9"))

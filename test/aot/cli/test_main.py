@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click.testing
 import pytest
-from executorch.backends.et_xnnpack import is_available
 from executorch.backends.et_xnnpack._version import __version__
 from executorch.backends.et_xnnpack.aot.cli import doctor as doctor_module
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode, first_line, reason_in
 from executorch.backends.et_xnnpack.aot.cli.main import EPILOG, cli
+from harness import needs_runtime
 
 NAMES = ["explain", "inspect", "run", "bench", "diff", "doctor"]
 
@@ -67,7 +67,7 @@ def test_a_wrong_command_line(command, words):
     assert "Error: " in command(*words, code=ExitCode.USAGE).err
 
 
-@pytest.mark.skipif(not is_available(), reason="without the compiled part")
+@needs_runtime
 def test_the_runtime_does_not_log_a_wrong_option(folder):
     script = Path(sys.executable).parent / "et-xnnpack"
     words = [script, "run", "full.pte", "--option", "nix=1"]

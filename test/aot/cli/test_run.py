@@ -8,13 +8,13 @@ import click
 import numpy as np
 import pytest
 import torch
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli import program as programs
 from executorch.backends.et_xnnpack.aot.cli import tensors
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
 from executorch.backends.et_xnnpack.aot.cli.output import distance, emit
+from harness import needs_runtime
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
+pytestmark = needs_runtime
 
 
 @pytest.mark.parametrize("reference", ["model.py:full", "full.pt2", "outputs.pt"])

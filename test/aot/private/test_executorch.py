@@ -3,12 +3,13 @@
 
 import pytest
 import torch
-from executorch.backends.et_xnnpack import EtXnnpackPartitioner, is_available
+from executorch.backends.et_xnnpack import EtXnnpackPartitioner
 from executorch.backends.et_xnnpack.aot.custom_ops import needs_custom_op
 from executorch.backends.et_xnnpack.aot.private import executorch as private
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
+from harness import needs_runtime
 from torch import nn
 
 aten = torch.ops.aten
@@ -151,7 +152,7 @@ def test_programs_are_read_and_rewritten(program):
     assert named_again == named
 
 
-@pytest.mark.skipif(not is_available(), reason="without the compiled part")
+@needs_runtime
 def test_programs_are_loaded_and_called(program, tmp_path):
     loaded = private.load_program(str(program), etdump=True)
     (result,) = loaded.load_method("forward").call((torch.rand(3, 4),), clone_outputs=False)

@@ -2,12 +2,10 @@
 """Pages in a browser: they draw, answer the mouse and the keyboard, and ask no network for anything."""
 
 import pytest
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli.picture.model import Group, Measure, Memory, Node, Picture
 from executorch.backends.et_xnnpack.aot.cli.picture.page import write
+from harness import needs_runtime
 from selenium.webdriver.common.keys import Keys
-
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
 #: Whether each box is the one that is seen at its middle.
 IN_PLACE = """

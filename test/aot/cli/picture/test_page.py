@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.aot.cli.errors import ExitCode
 from executorch.backends.et_xnnpack.aot.cli.picture import page
+from harness import needs_runtime
 
 ROOT = Path(__file__).resolve().parents[4]
-needs_runtime = pytest.mark.skipif(not et_xnnpack.is_available(), reason="without the compiled part")
 
 
 def pictures(path: Path) -> list[dict]:
