@@ -19,7 +19,8 @@ set(ET_XNNPACK_SANITIZE "" CACHE STRING "Sanitizers to build with: address;undef
 # For the Python package alone, pyproject.toml can have another default, in [tool.scikit-build]:
 #   cmake.define.ET_XNNPACK_XNNPACK_VERSION = "executorch"
 set(ET_XNNPACK_XNNPACK_VERSION auto CACHE STRING
-  "The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had; executorch for that in ExecuTorch's shared library, which builds none")
+  "The XNNPACK to build: 4ea82e5, 92a7ad5, or auto for the newest that can be had; \
+executorch for that in ExecuTorch's shared library, which builds none")
 set(ET_XNNPACK_PREBUILT_XNNPACK "" CACHE PATH
   "The folder third-party/xnnpack of another build, whose XNNPACK is used instead of building one")
 set(ET_XNNPACK_FLATC "" CACHE FILEPATH "A flatc of the pinned version to use instead of building one")

@@ -5,7 +5,8 @@
 # Too many rather than too few: what these have in common is that one of them says where a number of a weight goes.
 set(ET_XNNPACK_PACKING_SOURCES
   runtime/kernels/*/*.h runtime/kernels/*/*.cpp runtime/ops/*.h runtime/ops/*.cpp runtime/ops/*/*.h runtime/ops/*/*.cpp
-  runtime/base/round_up.h runtime/weights/checksum.* runtime/weights/constant_reader.* runtime/weights/weights.* runtime/xnnpack/*.h runtime/xnnpack/*.cpp
+  runtime/base/round_up.h runtime/weights/checksum.* runtime/weights/constant_reader.* runtime/weights/weights.*
+  runtime/xnnpack/*.h runtime/xnnpack/*.cpp
   serialization/*.fbs
   third-party/Xnnpack*.cmake third-party/dependencies.json third-party/xnnpack_*.c third-party/xnnpack_*.h
   third-party/executorch/xnnpack.h)

@@ -6,8 +6,8 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Element types in the order of their numbers in a blob, with the C++ type of an element; for the floats of 16 bits, which
-// C++ does not have, that of its bits.
+// Element types in the order of their numbers in a blob, with the C++ type of an element; for the floats of 16 bits,
+// which C++ does not have, that of its bits.
 // clang-format off
 #define ETX_DTYPES(NUMBER, REDUCED_FLOAT) \
   NUMBER(Float32, float) NUMBER(Int32, int32_t) NUMBER(Int64, int64_t) NUMBER(Bool, uint8_t) \

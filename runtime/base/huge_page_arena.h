@@ -10,15 +10,15 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Buffers that are allocated one by one, live long and are read again and again: packed weights. Where the system has huge
-// pages for whoever asks (Linux) they lie one behind the other in such, so that reading them all takes few entries of the
-// TLB. There they are parts of chunks, which live as long as one of their buffers; a buffer that goes earlier gives its
-// pages back, and nothing takes its place.
+// Buffers that are allocated one by one, live long and are read again and again: packed weights. Where the system has
+// huge pages for whoever asks (Linux) they lie one behind the other in such, so that reading them all takes few entries
+// of the TLB. There they are parts of chunks, which live as long as one of their buffers; a buffer that goes earlier
+// gives its pages back, and nothing takes its place.
 //
-// Little memory is not worth a huge page: the first kHugePageBytes are ordinary Buffers, and so is everything where there are
-// no huge pages or no room for a chunk. While buffers are allocated, the last huge page of each chunk is taken whole: less
-// than kHugePageBytes of kChunkBytes are unused. When the arena goes, what it has not used is given back, but for at most
-// 1/16 of a chunk that keeps a huge page whole.
+// Little memory is not worth a huge page: the first kHugePageBytes are ordinary Buffers, and so is everything where
+// there are no huge pages or no room for a chunk. While buffers are allocated, the last huge page of each chunk is
+// taken whole: less than kHugePageBytes of kChunkBytes are unused. When the arena goes, what it has not used is given
+// back, but for at most 1/16 of a chunk that keeps a huge page whole.
 //
 // Thread-safe. Buffers may go on any thread, before or after the arena, and take no lock.
 class HugePageArena {

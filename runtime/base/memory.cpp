@@ -23,8 +23,8 @@ constexpr size_t kPopulatedBytes = 16 << 10;
 // Below, malloc finds a place sooner than the system makes one.
 [[maybe_unused]] constexpr size_t kMappedBytes = 256 << 10;
 
-// Asks for huge pages behind the first ones of memory that has none yet. Reading through it then takes few entries of the
-// TLB; what little is written of it stays in small pages.
+// Asks for huge pages behind the first ones of memory that has none yet. Reading through it then takes few entries of
+// the TLB; what little is written of it stays in small pages.
 void ask_for_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
   constexpr uintptr_t kHugePageBytes = HugePageArena::kHugePageBytes;

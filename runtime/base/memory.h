@@ -11,6 +11,7 @@
 
 #include <xnnpack.h>
 
+#include "round_up.h"
 #include "status.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -21,9 +22,8 @@ constexpr size_t kAlignment = 64;
 // Every tensor is followed by this many readable bytes; XNNPACK reads past ends.
 constexpr size_t kTailBytes = 128;
 
-template <typename Size>
-constexpr Size round_up_to_alignment(Size bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+constexpr size_t round_up_to_alignment(size_t bytes) {
+  return round_up(bytes, kAlignment);
 }
 
 // Whether XNNPACK may read that far past the end of these bytes: it stays on their last page.
@@ -49,8 +49,8 @@ class Buffer {
       : owner_(std::move(owner)), data_(data, Free{nullptr}), size_(bytes) {}
   // Uninitialized, with kTailBytes behind. Fails with MemoryAllocationFailed.
   static StatusOr<Buffer> allocate(size_t bytes);
-  // The same for a short time: a large one is the system's again when it goes. malloc would keep it where something small
-  // that stays lies behind it.
+  // The same for a short time: a large one is the system's again when it goes. malloc would keep it where something
+  // small that stays lies behind it.
   static StatusOr<Buffer> allocate_temporary(size_t bytes);
   // As allocate(), for what is written whole at once.
   static StatusOr<Buffer> allocate_populated(size_t bytes);

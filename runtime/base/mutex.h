@@ -13,7 +13,8 @@ enum class LockLevel : uint8_t {
   Workspace,
   Pool, // while ExecuTorch makes its pool; its own locks, while its threads work, have this place as well
   Data, // while ExecuTorch gives data or takes it back
-  // All others. Under them nothing runs that takes a lock: no destructor of what is shared, no function of others, no log.
+  // All others. Under them nothing runs that takes a lock: no destructor of what is shared, no function of others, no
+  // log.
   Table,
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/common/parallel.h"
 #include "runtime/ops/infer.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -159,7 +160,7 @@ Status Executable::load_constant(uint32_t value, Weights& weights) {
 
 Status Executable::reshape(Span<const ArgumentSize> inputs, pthreadpool_t pool, Profiler* profiler) {
   const Phase phase(profiler, "reshape"); // of every call: the Inspector puts calls together that have the same events
-  const size_t num_threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+  const size_t num_threads = threads_of(pool);
   const bool same_threads = prepared_.is_shaped && pool == prepared_.pool && num_threads == prepared_.num_threads;
   if (same_threads && std::equal(inputs.begin(), inputs.end(), prepared_.inputs.begin(), prepared_.inputs.end())) {
     return {};

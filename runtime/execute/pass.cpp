@@ -1,7 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "pass.h"
 
-#include <algorithm>
 #include <limits>
 #include <unordered_map>
 

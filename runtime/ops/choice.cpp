@@ -2,7 +2,7 @@
 #include "choice.h"
 
 #include "runtime/base/caches.h"
-#include "runtime/kernels/conv/int8_depthwise.h"
+#include "runtime/kernels/conv/int8_conv.h"
 #include "runtime/kernels/conv/window_conv.h"
 #include "runtime/kernels/elementwise/quantized_arithmetic.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
@@ -18,7 +18,7 @@ const Cpu& Cpu::get() {
       xnnpack_has_float16(),
       xnnpack_can_quantize_rows(),
       has_bfloat16_product(),
-      Int8DepthwiseConv::is_fast(),
+      has_fast_int8_conv(),
       has_fast_quantized_arithmetic(),
       WindowConv::is_fast(),
       Softmax::longest_short_row(),

@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include <et_xnnpack/operators.h>
 #include <executorch/runtime/core/span.h>
 

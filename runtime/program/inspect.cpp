@@ -1,7 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include <flatbuffers/minireflect.h>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include <et_xnnpack/schema_generated.h>
@@ -19,9 +18,6 @@ constexpr size_t kMaxTensorBytes = size_t{1} << 40;
 // The element type that a blob names. element_size() is 0 for a number that is none.
 inline DType to_dtype(schema::DType dtype) {
   return static_cast<DType>(dtype);
-}
-inline schema::DType to_schema(DType dtype) {
-  return static_cast<schema::DType>(dtype);
 }
 
 // In what type the program has the elements of a constant of type `dtype`.

@@ -2,7 +2,6 @@
 #include "waves.h"
 
 #include <algorithm>
-#include <string>
 
 #include "fields.h"
 #include "sizes.h"

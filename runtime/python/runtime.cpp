@@ -19,7 +19,7 @@
 #include <executorch/runtime/backend/interface.h>
 
 #include "../et_xnnpack.h"
-#include "limits.h"
+#include "runtime/measure/limits.h"
 
 namespace py = pybind11;
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <dirent.h>
 #include <fcntl.h>

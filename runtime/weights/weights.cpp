@@ -51,7 +51,7 @@ bool Weights::can_wait(uint32_t value) const {
 Status Weights::run(const std::vector<PackingTask>& tasks, pthreadpool_t pool) {
   std::vector<Status> results(tasks.size());
   std::atomic<bool> failed{false};
-  constants_.use_threads(pool != nullptr && pthreadpool_get_threads_count(pool) > 1);
+  constants_.use_threads(threads_of(pool) > 1);
   const Waiting waiting; // for other threads, in which ExecuTorch may log
   parallel_for(pool, tasks.size(), 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end && !failed; ++i) {

@@ -1,7 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "library.h"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>

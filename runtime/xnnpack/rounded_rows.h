@@ -5,7 +5,6 @@
 // for numbers without sign (qdu8) and leaves slow ones for those with sign (qd8). It takes the better of the two by
 // itself in its subgraphs only; its public header does not have the operators, which the library exports.
 
-#include <cstddef>
 #include <cstdint>
 
 #include <xnnpack.h>

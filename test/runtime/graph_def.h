@@ -62,6 +62,10 @@ struct StateDef {
   std::optional<ConstantDef> initial;
 };
 
+inline schema::DType to_schema(DType dtype) {
+  return static_cast<schema::DType>(dtype);
+}
+
 // A factor of DimOp::Scale as an operand.
 int64_t bits_of(double factor);
 

@@ -5,7 +5,6 @@
 // seconds there are calls of other sizes and content, and a pool of another number of threads.
 // ET_XNNPACK_SOAK_SECONDS says for how long; the sanitizers run it, too.
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>

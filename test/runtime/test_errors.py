@@ -11,7 +11,7 @@ from executorch.backends import et_xnnpack
 from executorch.backends.et_xnnpack.serialization import schema_generated
 from torch import nn
 
-pytestmark = pytest.mark.skipif(not et_xnnpack.is_available(), reason="the compiled part is not installed")
+pytestmark = harness.needs_runtime
 
 #: Codes of executorch/runtime/core/error.h, as they are in the message.
 INVALID_PROGRAM, INVALID_COMPATIBILITY = "0x:?23", "0x:?30"

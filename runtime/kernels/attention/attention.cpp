@@ -99,12 +99,12 @@ size_t Attention::scratch_of_rows(size_t num_threads) {
   // Long blocks pack keys less often; short ones keep all threads busy.
   const size_t multiple = problem_.bfloat16 ? kBFloat16Multiple : kFloat32Multiple;
   const size_t max_rows = AttentionBlocks::kMaxRows / multiple * multiple;
-  size_t blocks = (total + max_rows - 1) / max_rows;
+  size_t blocks = divide_up(total, max_rows);
   if (num_threads > 1 && heads_ > 0 && heads_ < 4 * num_threads) {
-    blocks = std::max(blocks, std::min((4 * num_threads + heads_ - 1) / heads_, total / kMinRows));
+    blocks = std::max(blocks, std::min(divide_up(4 * num_threads, heads_), total / kMinRows));
   }
   blocks = std::max<size_t>(blocks, 1);
-  block_rows_ = std::min(round_up((total + blocks - 1) / blocks, multiple), total);
+  block_rows_ = std::min(round_up(divide_up(total, blocks), multiple), total);
   scratch_per_thread_ = blocks_.scratch(problem_, block_rows_);
   return scratch_per_thread_ * sizeof(float) * num_threads;
 }
@@ -113,7 +113,7 @@ size_t Attention::visible_blocks(const AttentionProblem& problem) const {
   size_t count = problem.blocks();
   if (problem.causal) {
     const size_t keys = std::min(problem.keys, problem.start + problem.rows);
-    count = (keys + AttentionProblem::kBlockKeys - 1) / AttentionProblem::kBlockKeys;
+    count = divide_up(keys, AttentionProblem::kBlockKeys);
   }
   const auto sees = [&](size_t row, size_t block) { return problem.visible_keys[row * problem.blocks() + block] > 0; };
   while (problem.visible_keys != nullptr && count > 0) {
@@ -158,7 +158,7 @@ void Attention::run(const KernelArguments& arguments) const {
   if (few_) {
     return run_few(problem, visible_blocks, static_cast<float*>(arguments.scratch), pool);
   }
-  const size_t blocks = (total + block_rows_ - 1) / block_rows_;
+  const size_t blocks = divide_up(total, block_rows_);
   parallel_for_with_thread(pool, heads_ * blocks, [&](size_t thread, size_t i) {
     const size_t begin = i % blocks * block_rows_;
     const size_t end = std::min(begin + block_rows_, total);
@@ -171,10 +171,10 @@ void Attention::run_few(const AttentionProblem& problem, size_t parts, float* sc
   constexpr size_t kPartKeys = AttentionProblem::kBlockKeys;
   const size_t rows = problem.rows_per_head();
   float* const results = scratch + parts_offset_; // behind what the threads have for themselves
-  const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+  const size_t threads = threads_of(pool);
   const size_t at_once =
       threads == 1 ? heads_at_once_ : std::clamp<size_t>(heads_ * parts / (4 * threads), 1, heads_at_once_);
-  const size_t groups = (problem.key.heads + at_once - 1) / at_once;
+  const size_t groups = divide_up(problem.key.heads, at_once);
   parallel_for_with_thread(pool, heads_ / problem.key.heads * groups * parts, [&](size_t thread, size_t i) {
     const size_t begin = i % parts * kPartKeys;
     const size_t end = std::min(begin + kPartKeys, problem.keys);

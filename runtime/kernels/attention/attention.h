@@ -26,8 +26,8 @@ struct AttentionParameters {
   DType type = DType::Float32; // of key and value: this, BFloat16, Float16, or Int8 with a last axis that is not empty
 };
 
-// Inputs: query, key, value, and the mask or nothing, dense; of an Int8 key and value their scale and zero point, one for
-// each row: scale of key, zero point of key, those of value. Output: softmax(query key^T scale + mask) value,
+// Inputs: query, key, value, and the mask or nothing, dense; of an Int8 key and value their scale and zero point, one
+// for each row: scale of key, zero point of key, those of value. Output: softmax(query key^T scale + mask) value,
 // [..., rows, value width]; zeros for a row that sees nothing. What no row may look at is not read, 256 keys at a time:
 // masks are looked at first.
 class Attention {

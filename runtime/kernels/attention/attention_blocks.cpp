@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -33,7 +34,7 @@ struct Layout {
   static constexpr size_t kPaddedRows = round_up(kPanelRows, kLanes);
 
   Layout(const AttentionProblem& p, size_t rows) {
-    const size_t panels = (rows + kPanelRows - 1) / kPanelRows;
+    const size_t panels = divide_up(rows, kPanelRows);
     scores = round_up(Products::scratch(p, rows), kAligned);
     output = scores + kPanelRows * kKeys;
     highest = output + round_up(panels * kPanelRows * Products::output_stride(p), kAligned);

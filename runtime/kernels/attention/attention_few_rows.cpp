@@ -2,7 +2,6 @@
 #include "attention_problem.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "runtime/kernels/simd/isa.h"
 #include "token_fetcher.h"
@@ -21,9 +20,9 @@ namespace HWY_NAMESPACE {
 // For few rows the keys are not packed: what counts is that keys and values are read once, in order. The
 // keys are taken in parts of kKeys, whose results are joined when all are there.
 //
-// Where the heads of a token lie side by side, a task has several of them and takes a few tokens for one after the other:
-// head by head it would read a piece of each page, again and again. As no prefetcher of a CPU sees through that, what
-// comes next is fetched meanwhile.
+// Where the heads of a token lie side by side, a task has several of them and takes a few tokens for one after the
+// other: head by head it would read a piece of each page, again and again. As no prefetcher of a CPU sees through that,
+// what comes next is fetched meanwhile.
 constexpr size_t kTokens = 8; // of values
 constexpr size_t kBytesAhead = 4096;
 
@@ -349,8 +348,8 @@ void attend_parts(
   });
 }
 
-// Keys [begin, end) of some heads for all rows of these. REQUIRES: kMaxRows rows and kMaxHeads heads at most; a block of
-// keys, or what is left
+// Keys [begin, end) of some heads for all rows of these. REQUIRES: kMaxRows rows and kMaxHeads heads at most; a block
+// of keys, or what is left
 void attention_part(
     const AttentionProblem& p,
     AttentionHeads heads,

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/base/dtype.h"
+#include "runtime/base/round_up.h"
 #include "runtime/base/shape.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -57,7 +58,7 @@ struct AttentionProblem {
     return group * rows;
   }
   size_t blocks() const {
-    return (keys + kBlockKeys - 1) / kBlockKeys;
+    return divide_up(keys, kBlockKeys);
   }
   // Where row `row` of key head `head` is.
   size_t row_offset(const AttentionRows& x, size_t head, size_t row) const {

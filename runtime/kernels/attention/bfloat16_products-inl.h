@@ -21,7 +21,8 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-// The same as Float32Products, of numbers that are rounded to bfloat16: query, key, weights and value. Sums are float32.
+// The same as Float32Products, of numbers that are rounded to bfloat16: query, key, weights and value. Sums are
+// float32.
 class BFloat16Products {
  public:
   static constexpr size_t kPanelRows = kBFloat16Rows;

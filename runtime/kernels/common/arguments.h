@@ -13,8 +13,8 @@ namespace executorch::backends::et_xnnpack {
 using executorch::runtime::Span;
 
 // What a kernel runs on. Pointers are aligned to the element type at least, those to packed
-// inputs to 64 bytes; an absent optional input is null. Inputs and outputs do not overlap, but output 0 may be input 0 if the
-// operator is `in_place`.
+// inputs to 64 bytes; an absent optional input is null. Inputs and outputs do not overlap, but output 0 may be input 0
+// if the operator is `in_place`.
 struct KernelArguments {
   Span<const void* const> inputs;
   Span<void* const> outputs;

@@ -7,6 +7,11 @@
 
 namespace executorch::backends::et_xnnpack {
 
+// Null means the calling thread.
+inline size_t threads_of(pthreadpool_t pool) {
+  return pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+}
+
 // Calls function(begin, end) for parts of [0, count) of about `grain` items each, on
 // the threads of `pool`.
 template <typename Function>

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "parallel.h"
+#include "runtime/base/round_up.h"
 
 namespace executorch::backends::et_xnnpack {
 
@@ -22,7 +23,7 @@ class Tail {
 inline void take_all(const Tail& tail, const float* elements, size_t lines, size_t line, pthreadpool_t pool) {
   constexpr size_t kGrain = 16384; // elements
   const size_t grain = kGrain / (line + 1) + 1;
-  parallel_for_with_thread(pool, (lines + grain - 1) / grain, [&](size_t thread, size_t i) {
+  parallel_for_with_thread(pool, divide_up(lines, grain), [&](size_t thread, size_t i) {
     const size_t first = i * grain, count = std::min(grain, lines - first);
     tail.take(thread, first * line, count * line, elements + first * line);
   });

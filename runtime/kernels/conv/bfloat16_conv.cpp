@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/round_up.h"
+#include "runtime/kernels/common/parallel.h"
 #include "runtime/kernels/gemm/bfloat16_panels.h"
 #include "runtime/kernels/simd/bfloat16_rounding.h"
 
@@ -101,8 +103,8 @@ StatusOr<size_t> BFloat16Conv::reshape(const ConvParameters& p, size_t /*num_thr
   return in_place_ || p.output.numel() == 0 ? 0 : p.output[0] * image_ * sizeof(uint16_t);
 }
 
-// A group is of output pixels that lie equally far apart in the image that is read. These may be pixels of one row, or those
-// of all rows one after the other with some in between that are none: whatever takes less time.
+// A group is of output pixels that lie equally far apart in the image that is read. These may be pixels of one row, or
+// those of all rows one after the other with some in between that are none: whatever takes less time.
 Status BFloat16Conv::find_groups(const BFloat16Tile& tile) {
   constexpr size_t kFewRows = 4; // of a group take as long
   const ConvParameters& p = parameters_;
@@ -111,7 +113,7 @@ Status BFloat16Conv::find_groups(const BFloat16Tile& tile) {
   const size_t rows = images == 0 ? 0 : pixels / images / columns;
   const size_t pitch = p.height.stride * width_ / p.width.stride; // from one row to the next, in pixels of a group
   const size_t all_rows = rows == 0 ? 0 : (rows - 1) * pitch + columns;
-  const auto groups_of = [&](size_t count) { return (count + tile.group_rows - 1) / tile.group_rows; };
+  const auto groups_of = [&](size_t count) { return divide_up(count, tile.group_rows); };
   const auto time_of = [&](size_t count) {
     return groups_of(count) * std::max(tile.whole_groups ? tile.group_rows : kFewRows, count / groups_of(count));
   };
@@ -240,7 +242,7 @@ void BFloat16Conv::with_problem(const KernelArguments& arguments, const Function
 
 size_t BFloat16Conv::strips() const {
   const size_t groups = bfloat16_tile()->groups();
-  return (firsts_.size() + groups - 1) / groups;
+  return divide_up(firsts_.size(), groups);
 }
 
 // Of the image.
@@ -281,7 +283,7 @@ void BFloat16Conv::run_into(const KernelArguments& arguments, void* scratch, con
   if (firsts_.size() == 0) {
     return;
   }
-  const size_t threads = arguments.pool == nullptr ? 1 : pthreadpool_get_threads_count(arguments.pool);
+  const size_t threads = threads_of(arguments.pool);
   const size_t block = tail_strips(threads), columns = parameters_.output[3];
   if (block == 0) {
     void* outputs[] = {scratch};
@@ -340,7 +342,7 @@ void BFloat16Conv::run_strip(const KernelArguments& arguments, const Strip& stri
       arguments.input<char>(1),
       output,
       x,
-      (count + kBFloat16Rows - 1) / kBFloat16Rows,
+      divide_up(count, kBFloat16Rows),
       kBlockBytes / strip_bytes() + 1,
       [&](size_t i, BFloat16Rows* rows, BFloat16Offsets* offsets) {
         const auto offset_of = [&](size_t pixel) { return pixel * output.columns; };

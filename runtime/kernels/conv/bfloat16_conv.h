@@ -15,7 +15,8 @@ namespace executorch::backends::et_xnnpack {
 // REQUIRES: has_bfloat16_product(), one group, not transposed, no 32-bit sum or product of window sizes overflows
 class BFloat16Conv {
  public:
-  // Numbers side by side that it multiplies at a time: of a pixel, or of all pixels of a row of the window where it can.
+  // Numbers side by side that it multiplies at a time: of a pixel, or of all pixels of a row of the window where it
+  // can.
   static size_t run_of(const ConvParameters& parameters);
   static std::optional<std::string> packed_layout(const ConvParameters& parameters, size_t i);
   static size_t packed_bytes(const ConvParameters& parameters, size_t i);
@@ -56,8 +57,8 @@ class BFloat16Conv {
   size_t image_ = 0; // numbers from one rounded image to the next
   bool in_place_ = false; // the image is read where it is
   Array<size_t> taps_; // where they are in a rounded image
-  // Of the groups of output pixels, all images': where the first one is in the images that are read, how many there are,
-  // and for each of BFloat16Tile::group_rows where its output is, or kNoRow.
+  // Of the groups of output pixels, all images': where the first one is in the images that are read, how many there
+  // are, and for each of BFloat16Tile::group_rows where its output is, or kNoRow.
   Array<size_t> firsts_, counts_, offsets_;
 };
 

@@ -29,8 +29,8 @@ struct Runs {
   size_t count, from_stride, to_stride;
 };
 
-// Adds kVectors vectors of `tag` from the beginning of each run, and makes the rest of the runs. Vectors are whole: masked
-// stores would delay loads of their neighbours.
+// Adds kVectors vectors of `tag` from the beginning of each run, and makes the rest of the runs. Vectors are whole:
+// masked stores would delay loads of their neighbours.
 template <size_t kVectors, typename Tag>
 HWY_INLINE void add_begin(Tag tag, Runs& runs) {
   const float* HWY_RESTRICT from = runs.from;
@@ -96,7 +96,8 @@ int64_t floor_divide(int64_t number, int64_t divisor) {
 
 } // namespace
 
-// Rows [begin, end) of the output of one image: those before `ready` hold the bias or more, those before `done` are final.
+// Rows [begin, end) of the output of one image: those before `ready` hold the bias or more, those before `done` are
+// final.
 class Col2ImConv::Rows {
  public:
   const int64_t begin, end;
@@ -244,8 +245,8 @@ void Col2ImConv::compute(const KernelArguments& arguments, size_t image, Rows& r
   product.x_stride = product.depth = p.weight[3];
   const float* const x = arguments.input<float>(0) + image * p.input.numel(1, 4);
 
-  // Of the image, what these rows see. How a row is divided does not depend on where these begin, and so neither does the
-  // order of sums.
+  // Of the image, what these rows see. How a row is divided does not depend on where these begin, and so neither does
+  // the order of sums.
   const int64_t first = floor_divide(rows.begin + height_.padding - height_.kernel, height_.stride) + 1;
   const int64_t last = floor_divide(rows.end - 1 + height_.padding, height_.stride);
   const int64_t end = std::min(last + 1, height_.input);

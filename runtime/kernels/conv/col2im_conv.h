@@ -10,9 +10,9 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A convolution with few channels out, of Float32 with a constant weight: each pixel of the image is multiplied by what all
-// taps have for it, columns [KH, KW, OC] of one product that fills vectors where OC alone would not, and what a tap gives is
-// added to the pixel of the output that sees this one by it, as col2im does.
+// A convolution with few channels out, of Float32 with a constant weight: each pixel of the image is multiplied by what
+// all taps have for it, columns [KH, KW, OC] of one product that fills vectors where OC alone would not, and what a tap
+// gives is added to the pixel of the output that sees this one by it, as col2im does.
 // REQUIRES: has(); no 32-bit sum or product of window sizes overflows
 class Col2ImConv {
  public:

@@ -6,6 +6,7 @@
 
 #include "runtime/base/caches.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -84,7 +85,7 @@ void compute_band(const Depthwise& conv, DepthwiseRow compute, size_t begin, siz
 void compute_rows(const Depthwise& conv, DepthwiseRow compute, const KernelArguments& arguments) {
   float* const output = arguments.output<float>(0);
   const size_t line = conv.width.output * conv.channels;
-  const size_t grain = rows_in_band(conv, pthreadpool_get_threads_count(arguments.pool));
+  const size_t grain = rows_in_band(conv, threads_of(arguments.pool));
   parallel_for(arguments.pool, conv.images * conv.height.output, grain, [&](size_t begin, size_t end) {
     compute_band(conv, compute, begin, end, output + begin * line);
   });
@@ -94,7 +95,7 @@ void compute_rows(const Depthwise& conv, DepthwiseRow compute, const KernelArgum
 
 std::pair<size_t, size_t> positions_seeing(const ConvParameters::Axis& axis, size_t tap, size_t input) {
   const size_t reach = tap * axis.dilation;
-  const size_t first = reach < axis.padding ? (axis.padding - reach + axis.stride - 1) / axis.stride : 0;
+  const size_t first = reach < axis.padding ? divide_up(axis.padding - reach, axis.stride) : 0;
   const size_t behind = input + axis.padding; // where the padding behind the image begins
   return {first, reach < behind ? (behind - reach - 1) / axis.stride + 1 : 0};
 }
@@ -286,7 +287,7 @@ void DepthwiseConv::run_into(const KernelArguments& arguments, void* scratch, co
   const Depthwise conv = prepare(arguments);
   const size_t rows = conv.images * conv.height.output;
   const size_t line = conv.width.output * conv.channels;
-  parallel_for_with_thread(arguments.pool, (rows + tail_rows_ - 1) / tail_rows_, [&](size_t thread, size_t i) {
+  parallel_for_with_thread(arguments.pool, divide_up(rows, tail_rows_), [&](size_t thread, size_t i) {
     float* const output = reinterpret_cast<float*>(static_cast<char*>(scratch) + thread * tail_bytes(1));
     const size_t begin = i * tail_rows_, end = std::min(rows, begin + tail_rows_);
     compute_band(conv, row_, begin, end, output);

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "depthwise.h"
-#include "grouped.h"
+#include "depthwise_row.h"
+#include "grouped_row.h"
 #include "runtime/base/shape.h"
 #include "runtime/kernels/common/arguments.h"
 #include "runtime/kernels/common/strip.h"
@@ -25,7 +25,8 @@ struct ConvParameters {
   };
 
   Shape input; // [N, H, W, groups * IC]
-  DType input_type = DType::Float32; // of BFloat16Conv also BFloat16, of DepthwiseConv the weight's type of 16 bits
+  // Of BFloat16Conv and WinogradConv also BFloat16, of DepthwiseConv the weight's type of 16 bits.
+  DType input_type = DType::Float32;
   Shape weight; // [groups * OC, KH, KW, IC]
   Shape output; // [N, OH, OW, groups * OC]
   Axis height, width;
@@ -40,8 +41,8 @@ struct ConvParameters {
   bool by_tap = false; // for PackedConv, not transposed, of Float32: leaves out what taps would multiply of the padding
 };
 
-// The positions of the output, from the first on up to an end, which may be more than there are, that see something of the
-// image by a tap of an axis.
+// The positions of the output, from the first on up to an end, which may be more than there are, that see something of
+// the image by a tap of an axis.
 std::pair<size_t, size_t> positions_seeing(const ConvParameters::Axis& axis, size_t tap, size_t input);
 
 // The share of what the taps of a convolution see that is not padding.
@@ -95,7 +96,8 @@ class DepthwiseConv {
   size_t multiplier_ = 1; // channels out of each group
 };
 
-// Either of the two, for a weight that is no constant: it may have more channels in each group in one call than in another.
+// Either of the two, for a weight that is no constant: it may have more channels in each group in one call than in
+// another.
 class RuntimeConv {
  public:
   StatusOr<size_t> reshape(const ConvParameters& parameters, size_t num_threads);

@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Rows of images that convolutions make without gathering what windows see, compiled for each instruction set: include it
-// after foreach_target.h, without a guard of the usual kind.
+// Rows of images that convolutions make without gathering what windows see, compiled for each instruction set: include
+// it after foreach_target.h, without a guard of the usual kind.
 
 #if defined(ET_XNNPACK_IMAGE_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ET_XNNPACK_IMAGE_ROW_INL_H
@@ -16,7 +16,7 @@
 
 #include <hwy/highway.h>
 
-#include "depthwise.h"
+#include "depthwise_row.h"
 #include "runtime/kernels/gemm/low_precision_weight-inl.h"
 #include "runtime/kernels/simd/vector-inl.h"
 
@@ -121,9 +121,9 @@ OutputRow<Element> output_row(const Depthwise& conv, size_t index, float* output
   return {conv, image + top * static_cast<ptrdiff_t>(line), taps_inside(height, top), output};
 }
 
-// Adds what one row of windows of kKernel columns sees to the sums of one vector of channels of kCount neighbouring pixels.
-// Each pixel that they see, from `x` on, is loaded once, by image.load(), if it is among `columns`; unless kAnywhere, one of
-// each window is.
+// Adds what one row of windows of kKernel columns sees to the sums of one vector of channels of kCount neighbouring
+// pixels. Each pixel that they see, from `x` on, is loaded once, by image.load(), if it is among `columns`; unless
+// kAnywhere, one of each window is.
 template <size_t kCount, size_t kKernel, size_t kStride, bool kAnywhere = false, typename Image, typename Element>
 HWY_INLINE void add_seen(
     const Image& image,
@@ -150,16 +150,16 @@ HWY_INLINE void add_seen(
   }
 }
 
-// Neighbouring pixels of one vector of channels, from the channel on, whose windows begin at the input side by side. Of the
-// pixels that they see only `columns` are inside of the image, among them one of each window.
+// Neighbouring pixels of one vector of channels, from the channel on, whose windows begin at the input side by side. Of
+// the pixels that they see only `columns` are inside of the image, among them one of each window.
 template <typename Element>
 struct ColumnRun {
   size_t count;
   void (*convolve)(const Depthwise& conv, const Element* input, Taps rows, Taps columns, size_t channel, float* output);
 };
 
-// All columns, at least kMinRun, for these channels: vectors of them, of which the last overlaps the one before, or less than
-// one. `convolve` gives the function for a number of pixels.
+// All columns, at least kMinRun, for these channels: vectors of them, of which the last overlaps the one before, or
+// less than one. `convolve` gives the function for a number of pixels.
 template <typename Element, typename Convolve>
 void convolve_runs(const OutputRow<Element>& row, const Convolve& convolve, Depthwise::Part channels) {
   const ColumnRun<Element> runs[] = {

@@ -33,7 +33,7 @@ constexpr size_t tile_pixels(size_t vectors) {
 // Some pixels and some panels. Bytes of the image are 128 more than the signed ones.
 struct Int8Block {
   const uint8_t* input; // what the windows see
-  const uint32_t* pixel_offsets; // where the window of each pixel begins
+  const size_t* pixel_offsets; // where the window of each pixel begins
   size_t pixels;
   size_t window_rows, row_bytes; // from one row of a window to the next
   size_t row_depth; // numbers of a row of a window, a multiple of kQuad; weights past its end are 0
@@ -159,7 +159,7 @@ template <size_t kVectors>
 void multiply_panel(const Int8Block& b, size_t channel) {
   constexpr size_t kWidth = kVectors * kLeastPanel, kMost = tile_pixels(kVectors);
   constexpr std::make_index_sequence<kMost> kCounts;
-  const size_t tiles = (b.pixels + kMost - 1) / kMost;
+  const size_t tiles = divide_up(b.pixels, kMost);
   const int8_t* next = b.panels + (channel + kWidth) * b.depth();
   const bool fetches = b.fetches_weights && channel + kWidth < b.end_channel;
   for (size_t i = 0; i < tiles; ++i) { // as even as possible: few pixels take almost as long as many
@@ -233,8 +233,8 @@ size_t panels_bytes(const Shape& weight) {
   return padded_channels_of_panels(weight[0]) * weight[1] * row_depth(weight);
 }
 
-// Wide ones write whole cache lines, narrow ones are read half as often. Sums of shallow products are written soon after they
-// began; small weights stay in the second-level cache.
+// Wide ones write whole cache lines, narrow ones are read half as often. Sums of shallow products are written soon
+// after they began; small weights stay in the second-level cache.
 size_t widest_panel(const Shape& weight) {
   constexpr size_t kShallow = 256, kMaxWide = 576, kSmallBytes = 256 << 10;
   const size_t depth = weight[1] * row_depth(weight);
@@ -342,7 +342,7 @@ size_t Int8BlockConv::reshape(const Int8ConvParameters& p, size_t num_threads) {
   });
   parts_ = divide(num_threads);
   offsets_bytes_ = round_up_to_alignment(sums_.bytes());
-  thread_bytes_ = round_up_to_alignment(parts_.pixels * sizeof(uint32_t)) + round_up_to_alignment(staged_bytes());
+  thread_bytes_ = round_up_to_alignment(parts_.pixels * sizeof(size_t)) + round_up_to_alignment(staged_bytes());
   return offsets_bytes_ + num_threads * thread_bytes_;
 }
 
@@ -383,14 +383,13 @@ void Int8BlockConv::run(const KernelArguments& arguments) {
     const SeenPixels seen_rows(row, rows, p.weight[1], p.height, p.input[1]);
     const SeenPixels seen_columns(column, columns, p.weight[2], p.width, p.input[2]);
     uint8_t* const of_thread = scratch + offsets_bytes_ + thread * thread_bytes_;
-    auto* const pixel_offsets = reinterpret_cast<uint32_t*>(of_thread);
-    uint8_t* const staged = of_thread + round_up_to_alignment(parts.pixels * sizeof(uint32_t));
+    auto* const pixel_offsets = reinterpret_cast<size_t*>(of_thread);
+    uint8_t* const staged = of_thread + round_up_to_alignment(parts.pixels * sizeof(size_t));
     stage.write(images + image * p.input.numel(1, 4), seen_rows, seen_columns, staged);
     block.row_bytes = seen_columns.count * p.input[3];
     for (size_t r = 0; r < rows; ++r) {
       for (size_t c = 0; c < columns; ++c) {
-        pixel_offsets[r * columns + c] =
-            static_cast<uint32_t>(r * p.height.stride * block.row_bytes + c * p.width.stride * p.input[3]);
+        pixel_offsets[r * columns + c] = r * p.height.stride * block.row_bytes + c * p.width.stride * p.input[3];
       }
     }
     block.input = staged;

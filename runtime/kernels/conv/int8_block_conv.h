@@ -8,10 +8,10 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A convolution of one group, in blocks of pixels: what the windows of a block see is copied with its padding first, stays
-// in the second-level cache while all panels of the weight meet it, and is read from the copy without indirection. Inputs 0
-// and 1 are the image and a constant weight, input 2 is an optional constant bias of Int32 whose scale is that of the
-// products. Any convolution of one group whose dilation is 1.
+// A convolution of one group, in blocks of pixels: what the windows of a block see is copied with its padding first,
+// stays in the second-level cache while all panels of the weight meet it, and is read from the copy without
+// indirection. Inputs 0 and 1 are the image and a constant weight, input 2 is an optional constant bias of Int32 whose
+// scale is that of the products. Any convolution of one group whose dilation is 1.
 class Int8BlockConv {
  public:
   static std::optional<std::string> packed_layout(const Int8ConvParameters& parameters, size_t i);

@@ -30,13 +30,16 @@ struct Int8ConvParameters {
   float scale_of(size_t channel) const {
     return input_scale * weight_scale[weight_scale.size() == 1 ? 0 : channel] / output_scale;
   }
-  // What the sum of products of a channel begins with, if 128 is added to the integers of the image: `sum` is that of its
-  // weights. As XNNPACK's, sums of large biases wrap around.
+  // What the sum of products of a channel begins with, if 128 is added to the integers of the image: `sum` is that of
+  // its weights. As XNNPACK's, sums of large biases wrap around.
   int32_t first_sum(int32_t bias, int32_t sum) const {
     return static_cast<int32_t>(
         static_cast<uint32_t>(bias) - static_cast<uint32_t>(input_zero_point + 128) * static_cast<uint32_t>(sum));
   }
 };
+
+// Whether kernels made now run on instructions that sum up four products of 8 bits at once. Without, they are slow.
+bool has_fast_int8_conv();
 
 // What sums of products begin with and are multiplied by, in the order of packed channels.
 class Int8Sums {

@@ -9,10 +9,10 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Channels are packed in blocks of 64, one of 32 and ones of 16, the last of which may be filled up. The weights of a block
-// are four vectors for each four rows of the window, of which the last ones may be zero, and each column. Vector j has the
-// channels 16 g + 4 j + i, for all g and i from 0 to 3, each with its four rows: so vectors of four rows of an image lie
-// when their bytes are interleaved.
+// Channels are packed in blocks of 64, one of 32 and ones of 16, the last of which may be filled up. The weights of a
+// block are four vectors for each four rows of the window, of which the last ones may be zero, and each column. Vector
+// j has the channels 16 g + 4 j + i, for all g and i from 0 to 3, each with its four rows: so vectors of four rows of
+// an image lie when their bytes are interleaved.
 constexpr size_t kMaxWindowRows = 8;
 constexpr size_t kMaxBlock = 64; // channels
 

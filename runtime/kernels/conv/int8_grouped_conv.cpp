@@ -25,19 +25,19 @@
 #define ET_XNNPACK_INT8_GROUPS_H
 namespace executorch::backends::et_xnnpack {
 
-// Channels are packed in panels of kPanel, the last of which is filled up with zeros. For each row of the window and each quad
-// of a group, a panel has kVectors times a vector of weights for each column: lane i of vector n has a quad of the channel
-// whose place in the panel is n * kLeastPanel + i.
+// Channels are packed in panels of kPanel, the last of which is filled up with zeros. For each row of the window and
+// each quad of a group, a panel has kVectors times a vector of weights for each column: lane i of vector n has a quad
+// of the channel whose place in the panel is n * kLeastPanel + i.
 constexpr size_t kPanel = 64, kVectors = kPanel / kLeastPanel;
 constexpr size_t kColumns = 3; // of windows
 constexpr size_t kMostPixels = 7; // that are convolved at once: as many sums as there are registers for
 
-// Rows of the output of one image. Bytes of the image are 128 more than the signed ones.
+// Some rows and columns of the output of one image. Bytes of the image are 128 more than the signed ones.
 struct Int8Groups {
   const uint8_t* input; // what the windows see
   size_t row_bytes; // from one row of the image to the next
   size_t channels;
-  size_t rows, columns; // of the output
+  size_t rows, columns, output_width; // of the output
   size_t stride_height, stride_width;
   size_t window_rows, quads; // the last ones of a group
   const uint8_t* lanes; // [quads, kVectors, kPanel]: where in its 16 channels of the input each byte is
@@ -117,7 +117,7 @@ HWY_NOINLINE void convolve(const Int8Groups& g, size_t row, size_t column, size_
     for (size_t n = 0; n < kVectors; ++n) {
       y[n] = sum[i][n].get();
     }
-    int8_t* const to = g.output + (row * g.columns + column + i) * channels + channel;
+    int8_t* const to = g.output + (row * g.output_width + column + i) * channels + channel;
     results.store(y, g.scales + channel, channels - channel, to);
   }
 }
@@ -150,9 +150,10 @@ void convolve_int8_groups(const Int8Groups& g) {
     return convolve_by_vnni(g);
   }
 #endif
-  int8_t* y = g.output;
   for (size_t pixel = 0; pixel < g.rows * g.columns; ++pixel) {
-    const size_t row = pixel / g.columns * g.stride_height, column = pixel % g.columns * g.stride_width;
+    const size_t output_row = pixel / g.columns, output_column = pixel % g.columns;
+    const size_t row = output_row * g.stride_height, column = output_column * g.stride_width;
+    int8_t* y = g.output + (output_row * g.output_width + output_column) * g.channels;
     for (size_t channel = 0; channel < g.channels; ++channel) {
       const size_t panel = channel / kPanel * kPanel, place = place_in_panel(channel % kPanel, kPanel);
       const size_t block = channel / kLeastPanel * kLeastPanel;
@@ -270,32 +271,26 @@ size_t Int8GroupedConv::reshape(const Int8ConvParameters& p, size_t num_threads)
           static_cast<uint8_t>(channel % kLeastPanel / group * group + k);
     }
   }
-  const size_t height = p.output[1];
-  const auto staged_bytes = [&](size_t rows) {
+  const auto staged_bytes = [&](size_t rows, size_t columns) {
     const SeenPixels seen_rows(0, rows, p.weight[1], p.height, p.input[1]);
-    const SeenPixels seen_columns(0, std::max<size_t>(p.output[2], 1), p.weight[2], p.width, p.input[2]);
+    const SeenPixels seen_columns(0, columns, p.weight[2], p.width, p.input[2]);
     return Int8Stage::bytes(p, seen_rows, seen_columns);
   };
-  const size_t wanted = num_threads > 1 ? 4 * num_threads : 1; // parts
-  const size_t of_image = divide_up(wanted, std::max<size_t>(p.output[0], 1));
-  part_rows_ = std::max<size_t>(divide_up(height, of_image), 1);
-  while (part_rows_ > 1 && staged_bytes(part_rows_) > Caches::get().l2 / 2) {
-    part_rows_ = divide_up(part_rows_, 2);
-  }
-  row_parts_ = p.output[2] == 0 ? 0 : divide_up(height, part_rows_);
+  const size_t room = Caches::get().l2 / 2;
+  parts_ = ImageParts(p.output, num_threads, kMostPixels, [&](size_t rows, size_t columns) {
+    return staged_bytes(rows, columns) <= room;
+  });
   offsets_bytes_ = round_up_to_alignment(sums_.bytes());
-  thread_bytes_ = round_up_to_alignment(staged_bytes(part_rows_));
+  thread_bytes_ = parts_.size() == 0 ? 0 : round_up_to_alignment(staged_bytes(parts_.rows(), parts_.columns()));
   return offsets_bytes_ + num_threads * thread_bytes_;
 }
 
 void Int8GroupedConv::run(const KernelArguments& arguments) {
   const Int8ConvParameters& p = parameters_;
   auto* const scratch = static_cast<uint8_t*>(arguments.scratch);
-  const SeenPixels seen_columns(0, p.output[2], p.weight[2], p.width, p.input[2]);
   Int8Groups common{};
-  common.row_bytes = seen_columns.count * p.input[3];
   common.channels = p.weight[0];
-  common.columns = p.output[2];
+  common.output_width = p.output[2];
   common.stride_height = p.height.stride;
   common.stride_width = p.width.stride;
   common.window_rows = p.weight[1];
@@ -312,16 +307,18 @@ void Int8GroupedConv::run(const KernelArguments& arguments) {
   const Int8Stage stage(p);
   const auto* const images = arguments.input<int8_t>(0);
   auto* const output = arguments.output<int8_t>(0);
-  parallel_for_with_thread(arguments.pool, p.output[0] * row_parts_, [&](size_t thread, size_t i) {
-    const size_t image = i / row_parts_, row = i % row_parts_ * part_rows_;
-    const size_t rows = std::min(part_rows_, p.output[1] - row);
+  parallel_for_with_thread(arguments.pool, parts_.size(), [&](size_t thread, size_t i) {
+    const ImageParts::Part part = parts_[i];
+    const SeenPixels seen_rows(part.row, part.rows, p.weight[1], p.height, p.input[1]);
+    const SeenPixels seen_columns(part.column, part.columns, p.weight[2], p.width, p.input[2]);
     uint8_t* const staged = scratch + offsets_bytes_ + thread * thread_bytes_;
-    const SeenPixels seen_rows(row, rows, p.weight[1], p.height, p.input[1]);
-    stage.write(images + image * p.input.numel(1, 4), seen_rows, seen_columns, staged);
+    stage.write(images + part.image * p.input.numel(1, 4), seen_rows, seen_columns, staged);
     Int8Groups groups = common;
     groups.input = staged;
-    groups.rows = rows;
-    groups.output = output + (image * p.output[1] + row) * p.output[2] * p.weight[0];
+    groups.row_bytes = seen_columns.count * p.input[3];
+    groups.rows = part.rows;
+    groups.columns = part.columns;
+    groups.output = output + ((part.image * p.output[1] + part.row) * p.output[2] + part.column) * p.weight[0];
     convolve(groups);
   });
 }

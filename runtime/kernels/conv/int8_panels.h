@@ -9,8 +9,9 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Output channels are packed in panels of `widest`, which is 64 or 32, one of 32 and one of 16, the last of which is filled up
-// with zeros. A panel has for every kQuad numbers of the depth those weights of each output channel, one beside the other.
+// Output channels are packed in panels of `widest`, which is 64 or 32, one of 32 and one of 16, the last of which is
+// filled up with zeros. A panel has for every kQuad numbers of the depth those weights of each output channel, one
+// beside the other.
 constexpr size_t kQuad = 4, kLeastPanel = 16;
 
 constexpr size_t panel_width(size_t channels_left, size_t widest) {
@@ -21,7 +22,8 @@ constexpr size_t padded_channels_of_panels(size_t channels) {
   return round_up(channels, kLeastPanel);
 }
 
-// Where channel `i` of a panel is among its channels: vectors of 16 sums then lie in order when they are made one of 8 bits.
+// Where channel `i` of a panel is among its channels: vectors of 16 sums then lie in order when they are made one of 8
+// bits.
 constexpr size_t place_in_panel(size_t i, size_t width) {
   const size_t lane = width / 4; // channels in 128 bits of each of the vectors
   return i % lane / 4 * kLeastPanel + i / lane * 4 + i % 4;

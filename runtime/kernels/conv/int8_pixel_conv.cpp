@@ -1,11 +1,11 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "int8_pixel_conv.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "int8_panels.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 #include "runtime/kernels/simd/isa.h"
 
@@ -113,7 +113,7 @@ void multiply_tile(
 template <size_t kVectors>
 void multiply_panel(const Int8Pixels& p, size_t begin, size_t end, size_t channel) {
   constexpr size_t kMost = tile_pixels(kVectors * kLeastPanel);
-  const size_t count = end - begin, tiles = (count + kMost - 1) / kMost;
+  const size_t count = end - begin, tiles = divide_up(count, kMost);
   for (size_t i = 0; i < tiles; ++i) { // as even as possible: few pixels take almost as long as many
     const size_t first = count * i / tiles, last = count * (i + 1) / tiles;
     multiply_tile<kVectors>(p, begin + first, last - first, channel, std::make_index_sequence<kMost>());
@@ -230,8 +230,8 @@ void Int8PixelConv::run(const KernelArguments& arguments) {
   sums_.begin(p, arguments.input<int32_t>(2), sums, offsets);
   pixels.offsets = offsets;
   const size_t count = p.output.numel(0, 3);
-  const size_t threads = arguments.pool == nullptr ? 1 : pthreadpool_get_threads_count(arguments.pool);
-  const size_t blocks = round_up((count + kBlockPixels - 1) / kBlockPixels, threads); // some may be empty
+  const size_t threads = threads_of(arguments.pool);
+  const size_t blocks = round_up(divide_up(count, kBlockPixels), threads); // some may be empty
   const auto multiply = ETX_DISPATCH(int8_pixels);
   const size_t work = count * pixels.depth * pixels.channels / (blocks + 1);
   parallel_for(arguments.pool, blocks, kGrain / (work + 1) + 1, [&](size_t begin, size_t end) {

@@ -8,11 +8,11 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A convolution of each pixel by itself: inputs 0 and 1, the image and a constant weight, and an optional constant bias,
-// input 2, of Int32 whose scale is that of the products.
+// A convolution of each pixel by itself: inputs 0 and 1, the image and a constant weight, and an optional constant
+// bias, input 2, of Int32 whose scale is that of the products.
 class Int8PixelConv {
  public:
-  // Whether it takes such a convolution, of one group. Fast where Int8DepthwiseConv::is_fast().
+  // Whether it takes such a convolution, of one group. Fast where has_fast_int8_conv().
   static bool has(const Int8ConvParameters& parameters);
 
   static std::optional<std::string> packed_layout(const Int8ConvParameters& parameters, size_t i);

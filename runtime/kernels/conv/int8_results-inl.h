@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// How sums of products become integers of 8 bits, compiled for AVX512-VNNI: include it after foreach_target.h, without a
-// guard of the usual kind.
+// How sums of products become integers of 8 bits, compiled for AVX512-VNNI: include it after foreach_target.h, without
+// a guard of the usual kind.
 
 #if defined(ET_XNNPACK_INT8_RESULTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ET_XNNPACK_INT8_RESULTS_INL_H

@@ -36,8 +36,8 @@ struct ConvPhase {
   }
 };
 
-// The phases of an axis, in order: more than one only of a transposed convolution with a stride, and of one that goes tap by
-// tap, where each tap has the positions that see something of the image by it.
+// The phases of an axis, in order: more than one only of a transposed convolution with a stride, and of one that goes
+// tap by tap, where each tap has the positions that see something of the image by it.
 class ConvPhases {
  public:
   Status assign(const ConvParameters::Axis& axis, size_t kernel, bool transposed);
@@ -58,10 +58,10 @@ class ConvPhases {
   Array<ConvPhase> phases_;
 };
 
-// A convolution of Float32 with a constant weight, which is packed and stays in Float32, Float16, BFloat16 or Int8: a matrix
-// product for each group, and for each phase of rows and of columns, with the patches of the image that the taps of an
-// output pixel see, gathered for as many pixels at a time as fit the scratch memory. With `by_tap` those of all taps are
-// added up.
+// A convolution of Float32 with a constant weight, which is packed and stays in Float32, Float16, BFloat16 or Int8: a
+// matrix product for each group, and for each phase of rows and of columns, with the patches of the image that the taps
+// of an output pixel see, gathered for as many pixels at a time as fit the scratch memory. With `by_tap` those of all
+// taps are added up.
 // REQUIRES: no 32-bit sum or product of window sizes overflows
 class PackedConv {
  public:

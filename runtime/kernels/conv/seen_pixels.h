@@ -23,8 +23,8 @@ struct SeenPixels {
   size_t first, inside; // of the image
 };
 
-// Writes what windows see of an image [rows, `image_width`, channels], row by row, with `outside` as padding, and returns where
-// it ends. copy(from, count, to) copies numbers of the image.
+// Writes what windows see of an image [rows, `image_width`, channels], row by row, with `outside` as padding, and
+// returns where it ends. copy(from, count, to) copies numbers of the image.
 template <typename From, typename To, typename Copy>
 To* copy_seen_pixels(
     const From* image,

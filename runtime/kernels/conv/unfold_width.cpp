@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -18,7 +19,7 @@ void copy_runs(const int8_t* from, size_t stride, size_t bytes, size_t count, in
   size_t i = 0;
   if (bytes <= kShort) {
     const size_t shortest = std::max<size_t>(std::min(stride, bytes), 1);
-    const size_t exact = std::min(count, (kShort - bytes + shortest - 1) / shortest); // have too little behind them
+    const size_t exact = std::min(count, divide_up(kShort - bytes, shortest)); // have too little behind them
     for (; i < count - exact; ++i) {
       std::memcpy(to + i * bytes, from + i * stride, kShort);
     }
@@ -45,7 +46,7 @@ void copy_edge(const WidthUnfold& unfold, const int8_t* row, size_t column, int8
 void unfold_width(const WidthUnfold& unfold, const int8_t* x, int8_t* y, pthreadpool_t pool) {
   const size_t bytes = unfold.pixel_bytes(), row_bytes = unfold.output_width * bytes;
   // Windows of columns [first, last) are inside.
-  const size_t first = std::min(unfold.output_width, (unfold.padding + unfold.stride - 1) / unfold.stride);
+  const size_t first = std::min(unfold.output_width, divide_up(unfold.padding, unfold.stride));
   const size_t end = unfold.width + unfold.padding;
   const size_t inside = end < unfold.kernel ? 0 : (end - unfold.kernel) / unfold.stride + 1;
   const size_t last = std::clamp(inside, first, unfold.output_width);

@@ -8,8 +8,8 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Images [N, H, W, C] of bytes become [N, H, OW, kernel * C]: each column of the output of a convolution has the pixels of
-// a row that its window sees one behind the other, so that a window of one column is left to multiply by.
+// Images [N, H, W, C] of bytes become [N, H, OW, kernel * C]: each column of the output of a convolution has the pixels
+// of a row that its window sees one behind the other, so that a window of one column is left to multiply by.
 struct WidthUnfold {
   size_t rows; // N * H
   size_t width, channels;

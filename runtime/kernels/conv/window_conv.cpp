@@ -14,16 +14,18 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
+constexpr size_t kLeastColumns = 12; // of a part: a tile of products
+
 SeenPixels seen_rows(const ConvParameters& p, size_t row, size_t rows) {
   return {row, rows, p.weight[1], p.height, p.input[1]};
 }
 
-SeenPixels seen_columns(const ConvParameters& p) {
-  return {0, p.output[2], p.weight[2], p.width, p.input[2]};
+SeenPixels seen_columns(const ConvParameters& p, size_t column, size_t columns) {
+  return {column, columns, p.weight[2], p.width, p.input[2]};
 }
 
-size_t staged_floats(const ConvParameters& p, size_t rows) {
-  return seen_rows(p, 0, rows).count * seen_columns(p).count * p.input[3];
+size_t staged_floats(const ConvParameters& p, size_t rows, size_t columns) {
+  return seen_rows(p, 0, rows).count * seen_columns(p, 0, columns).count * p.input[3];
 }
 
 } // namespace
@@ -53,26 +55,17 @@ Status WindowConv::pack(const ConvParameters& p, size_t /*i*/, const void* origi
 
 size_t WindowConv::reshape(const ConvParameters& p, size_t num_threads) {
   parameters_ = p;
-  rows_ = parts_ = thread_bytes_ = 0;
-  if (p.output.numel() == 0) {
-    return 0;
-  }
-  constexpr size_t kPartsOfThread = 4;
   const size_t room = Caches::get().l2 / (4 * sizeof(float));
-  const size_t wanted = num_threads > 1 ? divide_up(kPartsOfThread * num_threads, p.output[0]) : 1;
-  rows_ = divide_up(p.output[1], wanted);
-  while (rows_ > 1 && staged_floats(p, rows_) > room) {
-    rows_ = divide_up(rows_, 2);
-  }
-  parts_ = divide_up(p.output[1], rows_);
-  thread_bytes_ = round_up_to_alignment(staged_floats(p, rows_) * sizeof(float));
+  parts_ = ImageParts(p.output, num_threads, kLeastColumns, [&](size_t rows, size_t columns) {
+    return staged_floats(p, rows, columns) <= room;
+  });
+  const size_t staged = parts_.size() == 0 ? 0 : staged_floats(p, parts_.rows(), parts_.columns());
+  thread_bytes_ = round_up_to_alignment(staged * sizeof(float));
   return std::max<size_t>(num_threads, 1) * thread_bytes_;
 }
 
 void WindowConv::run(const KernelArguments& arguments) {
   const ConvParameters& p = parameters_;
-  const SeenPixels columns = seen_columns(p);
-  const size_t line = columns.count * p.input[3];
   const auto copy = [](const float* from, size_t count, float* to) { std::copy_n(from, count, to); };
   LowPrecisionProduct common;
   common.precision = kFloat32InBlocks;
@@ -80,18 +73,21 @@ void WindowConv::run(const KernelArguments& arguments) {
   common.bias = arguments.input<float>(2);
   common.x_stride = p.width.stride * p.input[3];
   common.y_stride = common.columns = p.weight[0];
-  common.rows = p.output[2];
   common.depth = p.weight.numel(1, 4);
   common.min = p.min;
   common.max = p.max;
-  parallel_for_with_thread(arguments.pool, p.output[0] * parts_, [&](size_t thread, size_t i) {
-    const size_t image = i / parts_, row = i % parts_ * rows_, rows = std::min(rows_, p.output[1] - row);
+  parallel_for_with_thread(arguments.pool, parts_.size(), [&](size_t thread, size_t i) {
+    const ImageParts::Part part = parts_[i];
+    const SeenPixels rows = seen_rows(p, part.row, part.rows), columns = seen_columns(p, part.column, part.columns);
     auto* const staged = reinterpret_cast<float*>(static_cast<char*>(arguments.scratch) + thread * thread_bytes_);
-    const float* const x = arguments.input<float>(0) + image * p.input.numel(1, 4);
-    copy_seen_pixels(x, p.input[2], p.input[3], seen_rows(p, row, rows), columns, 0.0f, copy, staged);
+    const float* const x = arguments.input<float>(0) + part.image * p.input.numel(1, 4);
+    copy_seen_pixels(x, p.input[2], p.input[3], rows, columns, 0.0f, copy, staged);
+    const size_t line = columns.count * p.input[3];
     LowPrecisionProduct product = common;
-    product.y = arguments.output<float>(0) + (image * p.output[1] + row) * p.output[2] * p.weight[0];
-    for (size_t r = 0; r < rows; ++r) {
+    product.rows = part.columns;
+    product.y =
+        arguments.output<float>(0) + ((part.image * p.output[1] + part.row) * p.output[2] + part.column) * p.weight[0];
+    for (size_t r = 0; r < part.rows; ++r) {
       product.x = staged + r * p.height.stride * line;
       multiply_lines(product, p.weight[1], line);
       product.y += p.output[2] * p.weight[0];

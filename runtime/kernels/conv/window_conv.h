@@ -6,12 +6,13 @@
 #include <string>
 
 #include "conv.h"
+#include "image_parts.h"
 
 namespace executorch::backends::et_xnnpack {
 
-// A convolution of images with few channels, of Float32 with a constant weight: windows are multiplied where they lie, in rows
-// of the image that are copied with their padding, so that nothing is gathered and each pixel is loaded from a place that
-// is known. Sums go on in the order of the window, as XNNPACK's do.
+// A convolution of images with few channels, of Float32 with a constant weight: windows are multiplied where they lie,
+// in rows of the image that are copied with their padding, so that nothing is gathered and each pixel is loaded from a
+// place that is known. Sums go on in the order of the window, as XNNPACK's do.
 // REQUIRES: has(); no 32-bit sum or product of window sizes overflows
 class WindowConv {
  public:
@@ -29,7 +30,7 @@ class WindowConv {
 
  private:
   ConvParameters parameters_;
-  size_t rows_ = 0, parts_ = 0; // of the output that are computed at a time, and how many times for an image
+  ImageParts parts_;
   size_t thread_bytes_ = 0; // of a copy
 };
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
+#include "runtime/kernels/simd/isa.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 WinogradLayer layer_of(const WinogradParameters& p) {
   WinogradLayer layer;
   layer.tile = p.tile;
-  layer.lanes = winograd_lanes();
+  layer.lanes = float_lanes();
   layer.input_type = p.input_type;
   layer.images = p.input[0];
   layer.height = p.input[1];
@@ -33,7 +35,7 @@ struct Scratch {
   size_t is_direct, products, end; // of one thread; the first two, with the tiles, of all if they share strips
 
   Scratch(const WinogradLayer& layer, const WinogradSchedule& schedule) {
-    const size_t tiles = (schedule.strip + schedule.parts - 1) / schedule.parts;
+    const size_t tiles = divide_up(schedule.strip, schedule.parts);
     is_direct = round_up_to_alignment(schedule.strip * layer.input_tile_stride() * sizeof(float));
     products = is_direct + round_up_to_alignment(schedule.strip);
     end = products + product_bytes(layer, tiles);
@@ -49,7 +51,7 @@ std::optional<std::string> WinogradConv::packed_layout(const WinogradParameters&
   if (i != 1) {
     return std::nullopt;
   }
-  return "Winograd tiles of " + std::to_string(p.tile) + ", vectors of " + std::to_string(winograd_lanes());
+  return "Winograd tiles of " + std::to_string(p.tile) + ", vectors of " + std::to_string(float_lanes());
 }
 
 size_t WinogradConv::packed_bytes(const WinogradParameters& p, size_t /*i*/) {
@@ -173,7 +175,7 @@ void WinogradConv::run_into(const KernelArguments& arguments, void* scratch, con
       const size_t next = tile % across == 0 && tile + across <= end ? end / across * across
                                                                      : std::min(end, (row_of_tiles + 1) * across);
       const size_t begin_row = layer.output_row_of(row_of_tiles);
-      const size_t end_row = layer.output_row_of((next + across - 1) / across);
+      const size_t end_row = layer.output_row_of(divide_up(next, across));
       const size_t column = tile % across * layer.tile;
       const size_t end_column = next % across == 0 ? layer.output_width : next % across * layer.tile;
       const auto take = [&](size_t row, size_t elements) {

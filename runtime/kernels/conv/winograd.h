@@ -18,10 +18,10 @@ struct WinogradParameters : ConvParameters {
   Caches caches = Caches::get();
 };
 
-// A convolution by windows of 3 x 3, of stride and dilation 1 and a single group, with fewer multiplications (Winograd):
-// tiles of the image and the weights are transformed, multiplied position by position, and what comes out is
-// transformed to a tile of the output. The weight, input 1, is a constant of Float32, which is packed; a bias, input 2,
-// is optional. An image of BFloat16 is read as it is.
+// A convolution by windows of 3 x 3, of stride and dilation 1 and a single group, with fewer multiplications
+// (Winograd): tiles of the image and the weights are transformed, multiplied position by position, and what comes out
+// is transformed to a tile of the output. The weight, input 1, is a constant of Float32, which is packed; a bias, input
+// 2, is optional. An image of BFloat16 is read as it is.
 //
 // Tiles of 2 x 2 have less error than the sum of products, those of 4 x 4 up to 2.7 times as much (docs/kernels.md). A
 // tile whose result is not finite, or, of 4 x 4, whose pixels differ so much in size that small ones would be lost, is

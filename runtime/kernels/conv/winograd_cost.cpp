@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "winograd_layer.h"
+#include "runtime/base/round_up.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -27,7 +28,7 @@ double together(double products, double weights) {
 }
 
 double vectors(size_t channels, size_t lanes) {
-  const size_t count = (channels + lanes - 1) / lanes;
+  const size_t count = divide_up(channels, lanes);
   return static_cast<double>(count);
 }
 
@@ -41,7 +42,7 @@ double direct_cycles(const ConvParameters& p, size_t lanes, const Caches& caches
 double winograd_cycles(const ConvParameters& p, size_t tile, size_t lanes, const Caches& caches) {
   // Of a vector of channels of a tile.
   const double input_cycles = tile == 2 ? 45 : 140, output_cycles = tile == 2 ? 30 : 100;
-  const auto count = [&](size_t size) { return (size + tile - 1) / tile; };
+  const auto count = [&](size_t size) { return divide_up(size, tile); };
   const double positions = static_cast<double>((tile + 2) * (tile + 2));
   const double tiles = static_cast<double>(p.output[0] * count(p.output[1]) * count(p.output[2]));
   const double inputs = static_cast<double>(p.input[3]), outputs = vectors(p.output[3], lanes);

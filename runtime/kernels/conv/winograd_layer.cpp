@@ -15,15 +15,15 @@ WinogradSchedule schedule_winograd(const WinogradLayer& layer, size_t num_thread
   const size_t most = std::min(kManyTiles, std::max(kFewTiles, room / tile));
   const size_t tiles = std::max<size_t>(layer.tiles(), 1);
   WinogradSchedule schedule;
-  const size_t of_thread = (tiles + num_threads - 1) / num_threads;
+  const size_t of_thread = divide_up(tiles, num_threads);
   schedule.shares_strips = num_threads > 1 && (of_thread < kFewTiles || (weights > l2 / 2 && of_thread < most));
   const size_t wanted = schedule.shares_strips ? tiles : of_thread;
-  const size_t strips = (wanted + most - 1) / most;
-  schedule.strip = (wanted + strips - 1) / strips;
+  const size_t strips = divide_up(wanted, most);
+  schedule.strip = divide_up(wanted, strips);
   if (schedule.shares_strips) {
     const size_t tasks = 2 * num_threads;
-    const size_t blocks = (schedule.strip + kFewTiles - 1) / kFewTiles;
-    schedule.parts = std::min(blocks, (tasks + layer.panels() - 1) / layer.panels());
+    const size_t blocks = divide_up(schedule.strip, kFewTiles);
+    schedule.parts = std::min(blocks, divide_up(tasks, layer.panels()));
   }
   return schedule;
 }

@@ -14,8 +14,8 @@ constexpr size_t kWinogradTaps = 9;
 
 // What the parts of WinogradConv, of any instruction set, know of a layer. Sizes are in floats.
 //
-// The packed weight is a panel after the other of two vectors of output channels; the last one may have one vector. In a
-// panel: positions of the tile, input channels, output channels. Behind all of them lie the weights that are not
+// The packed weight is a panel after the other of two vectors of output channels; the last one may have one vector. In
+// a panel: positions of the tile, input channels, output channels. Behind all of them lie the weights that are not
 // transformed, in the same order with taps for positions.
 struct WinogradLayer {
   size_t tile = 2; // rows and columns of a tile of the output
@@ -32,10 +32,10 @@ struct WinogradLayer {
   size_t first_output_row = 0; // of those of all images, which is at `output`
 
   size_t tiles_down() const {
-    return (output_height + tile - 1) / tile;
+    return divide_up(output_height, tile);
   }
   size_t tiles_across() const {
-    return (output_width + tile - 1) / tile;
+    return divide_up(output_width, tile);
   }
   size_t tiles() const {
     return images * tiles_down() * tiles_across();
@@ -57,7 +57,7 @@ struct WinogradLayer {
     return 2 * lanes;
   }
   size_t panels() const {
-    return (output_channels + panel_columns() - 1) / panel_columns();
+    return divide_up(output_channels, panel_columns());
   }
   // Those of a panel: all that it has, or one vector.
   size_t columns_of(size_t panel) const {
@@ -88,7 +88,7 @@ struct WinogradLayer {
  private:
   static constexpr size_t odd_lines(size_t floats) {
     constexpr size_t kLine = 16;
-    const size_t lines = (floats + kLine - 1) / kLine;
+    const size_t lines = divide_up(floats, kLine);
     return (lines + (lines % 2 == 0 ? 1 : 0)) * kLine;
   }
 };
@@ -125,7 +125,7 @@ struct WinogradSchedule {
   size_t parts = 1; // of the tiles of a strip that is shared, in which they are multiplied
 
   size_t strips(size_t tiles) const {
-    return (tiles + strip - 1) / strip;
+    return divide_up(tiles, strip);
   }
   // The first tile of strip i, of all tiles.
   size_t first_of(size_t i, size_t tiles) const {

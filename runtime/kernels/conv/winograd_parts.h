@@ -9,9 +9,6 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// Floats in a vector.
-size_t winograd_lanes();
-
 // Writes layer.packed_weights() floats. weight: [OC, 3, 3, IC]
 void pack_winograd(const WinogradLayer& layer, const float* weight, float* packed);
 
@@ -21,8 +18,8 @@ using TransformWinogradTiles =
     void (*)(const WinogradLayer& layer, size_t first, size_t count, float* to, bool* is_direct);
 TransformWinogradTiles choose_winograd_transform();
 
-// Multiplies `count` tiles from `first` on, which lie transformed in `inputs`, by a panel of the weight, and writes their
-// pixels of the output. `products` has product_tile_stride() floats for each of them.
+// Multiplies `count` tiles from `first` on, which lie transformed in `inputs`, by a panel of the weight, and writes
+// their pixels of the output. `products` has product_tile_stride() floats for each of them.
 using MultiplyWinogradTiles = void (*)(
     const WinogradLayer& layer,
     size_t first,

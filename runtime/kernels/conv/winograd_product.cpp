@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,8 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-// c[r][j] (+)= sum over k of a[r * a_stride + k] * b[k * N vectors + j] for R rows of N vectors. Meanwhile what is at `next`
-// is fetched into the second-level cache, `next_stride` bytes further on for each k.
+// c[r][j] (+)= sum over k of a[r * a_stride + k] * b[k * N vectors + j] for R rows of N vectors. Meanwhile what is at
+// `next` is fetched into the second-level cache, `next_stride` bytes further on for each k.
 template <size_t R, size_t N>
 HWY_NOINLINE void multiply_rows(
     const float* HWY_RESTRICT a,
@@ -210,8 +211,8 @@ HWY_INLINE bool transform_products(
   return hn::AllTrue(kFloats, hn::Eq(zeros, hn::Zero(kFloats)));
 }
 
-// Multiplies tiles [first, first + count) of the layer, which lie transformed in `inputs`, by a panel of the weight, and
-// writes the output. `products` has room for the products of as many tiles.
+// Multiplies tiles [first, first + count) of the layer, which lie transformed in `inputs`, by a panel of the weight,
+// and writes the output. `products` has room for the products of as many tiles.
 template <size_t kPairs>
 void multiply_tiles(
     const WinogradLayer& layer,
@@ -226,7 +227,7 @@ void multiply_tiles(
   const size_t input_stride = layer.input_tile_stride(), stride = layer.product_tile_stride();
   const float* const weight = layer.weight + column * W::kPositions * channels;
   const MultiplyRows* const multiply = rows_table(columns / kLanes);
-  const size_t blocks = (count + kRows - 1) / kRows;
+  const size_t blocks = divide_up(count, kRows);
   for (size_t position = 0; position < W::kPositions; ++position) {
     // The weights of the next position, panel or, behind the last one, those that were not transformed.
     const char* next = reinterpret_cast<const char*>(weight + (position + 1) * columns * channels);

@@ -16,10 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 
-size_t vector_lanes() {
-  return kLanes;
-}
-
 constexpr size_t kBlock = 16; // channels
 using Block = float[kBlock][kBlock]; // of input channels, of output channels
 
@@ -114,12 +110,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace executorch::backends::et_xnnpack {
 
-HWY_EXPORT(vector_lanes);
 HWY_EXPORT(pack_weight);
-
-size_t winograd_lanes() {
-  return ETX_DISPATCH(vector_lanes)();
-}
 
 void pack_winograd(const WinogradLayer& layer, const float* weight, float* packed) {
   ETX_DISPATCH(pack_weight)(layer, weight, packed);

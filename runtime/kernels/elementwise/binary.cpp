@@ -108,7 +108,8 @@ ETX_BINARY(PowerOfMinusHalf) {
   return divide(set(1), hn::Sqrt(a));
 }
 
-// Vectors that round a double to float as the CPU does: Highway's plain loops make the largest float of what is too large.
+// Vectors that round a double to float as the CPU does: Highway's plain loops make the largest float of what is too
+// large.
 #define ETX_HAS_DOUBLES (HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128)
 
 #if ETX_HAS_DOUBLES

@@ -17,8 +17,8 @@ struct BlockSizes {
 
 inline constexpr size_t kMaxBlock = 64;
 
-// Calls `function`, which takes whole blocks only, for all elements: for those that are left over once more, with copies
-// of them in a block.
+// Calls `function`, which takes whole blocks only, for all elements: for those that are left over once more, with
+// copies of them in a block.
 void run_in_blocks(RowFunction function, const BlockSizes& sizes, const RowOperand* operands, void* y, size_t count);
 
 // The operands in the other order.

@@ -25,8 +25,8 @@ void look_up_one_by_one(const uint8_t* table, const uint8_t* x, uint8_t* y, size
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-// Rows of 16 entries for look_up_by_rows: each is the XOR of its entries and of the row before, so that the XOR of rows 0 to r
-// is row r of the table. From row 8 on the eight rows before are added once more.
+// Rows of 16 entries for look_up_by_rows: each is the XOR of its entries and of the row before, so that the XOR of rows
+// 0 to r is row r of the table. From row 8 on the eight rows before are added once more.
 void prepare_rows(const uint8_t* entries, uint8_t* rows) {
   for (size_t i = 0; i < 256; ++i) {
     rows[i] = i < 16 ? entries[i] : entries[i] ^ entries[i - 16];
@@ -36,11 +36,12 @@ void prepare_rows(const uint8_t* entries, uint8_t* rows) {
   }
 }
 
-// The XOR of what each row has for x. The instruction takes the low four bits of an index, and gives 0 if the highest one is
-// set. The index of row r is x - 16 * r:
-// - below 128 it is negative for the rows after that of x, and stays so, because from row 8 on it does not go below -128;
-// - from 128 on it is negative up to row h of x - 128, and again after row h + 8. Rows h + 1 to 7 give rows 7 and h of the
-//   table, and rows 8 to h + 8, with the eight rows before them, rows h + 8, 7 and h. What is left is row h + 8.
+// The XOR of what each row has for x. The instruction takes the low four bits of an index, and gives 0 if the highest
+// one is set. The index of row r is x - 16 * r:
+// - below 128 it is negative for the rows after that of x, and stays so, because from row 8 on it does not go below
+//   -128;
+// - from 128 on it is negative up to row h of x - 128, and again after row h + 8. Rows h + 1 to 7 give rows 7 and h of
+//   the table, and rows 8 to h + 8, with the eight rows before them, rows h + 8, 7 and h. What is left is row h + 8.
 template <size_t kVectors>
 HWY_INLINE void look_up_vectors(const uint8_t* rows, const uint8_t* x, uint8_t* y) {
   const hn::ScalableTag<uint8_t> u;

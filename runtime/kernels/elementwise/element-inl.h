@@ -23,7 +23,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Gives the blocks of an operand, one after the other. An element that is one for all is there as often as a block has
-// elements, so that a loop has one form, whatever moves: for each combination the compiler would make a loop of its own.
+// elements, so that a loop has one form, whatever moves: for each combination the compiler would make a loop of its
+// own.
 template <typename T, size_t kBlock>
 class Blocks {
  public:

@@ -1,7 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "float64.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 

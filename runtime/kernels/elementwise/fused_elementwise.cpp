@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -187,7 +188,7 @@ void FusedElementwise::for_parts(
     const KernelArguments& arguments, size_t parts, size_t part_size, const Function& function) const {
   const size_t work = part_size * instructions_.size();
   const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(work, 1));
-  parallel_for_with_thread(arguments.pool, (parts + grain - 1) / grain, [&](size_t thread, size_t i) {
+  parallel_for_with_thread(arguments.pool, divide_up(parts, grain), [&](size_t thread, size_t i) {
     char* scratch = static_cast<char*>(arguments.scratch) + thread * thread_bytes_;
     function(i * grain, std::min(parts, (i + 1) * grain), scratch);
   });
@@ -210,7 +211,7 @@ void FusedElementwise::run_whole(const KernelArguments& arguments) const {
 
 void FusedElementwise::run_pieces_of_rows(const KernelArguments& arguments) const {
   const size_t size = broadcast_.row_size();
-  const size_t pieces = (size + max_part_ - 1) / max_part_;
+  const size_t pieces = divide_up(size, max_part_);
   for_parts(arguments, broadcast_.rows() * pieces, max_part_, [&](size_t begin, size_t end, char* scratch) {
     for (size_t part = begin; part < end; ++part) {
       const size_t row = part / pieces, at = part % pieces * max_part_;
@@ -243,7 +244,7 @@ void FusedElementwise::run_rows(const KernelArguments& arguments) const {
 void FusedElementwise::run_gathered_rows(const KernelArguments& arguments) const {
   const size_t size = broadcast_.row_size(), rows = broadcast_.rows();
   const size_t block = kBlock / size;
-  for_parts(arguments, (rows + block - 1) / block, block * size, [&](size_t begin, size_t end, char* scratch) {
+  for_parts(arguments, divide_up(rows, block), block * size, [&](size_t begin, size_t end, char* scratch) {
     RowOperand inputs[kMaxInputs];
     const auto gathered = [&](size_t k) { return scratch + (num_slots_ + k) * kBlock * element_size_; };
     for (size_t k = 0; k < input_sizes_.size(); ++k) {

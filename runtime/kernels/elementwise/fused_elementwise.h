@@ -43,8 +43,8 @@ class FusedElementwise {
   void run(const KernelArguments& arguments) const;
 
   // The same by parts that somebody else cuts and orders, while it makes one of the inputs: run_part() for each, from
-  // one or several threads of the pool, between begin_parts() and end_parts(). The arguments are the same each time; their
-  // scratch memory has parts_bytes(), which is known after reshape().
+  // one or several threads of the pool, between begin_parts() and end_parts(). The arguments are the same each time;
+  // their scratch memory has parts_bytes(), which is known after reshape().
   size_t parts_bytes(size_t num_threads) const;
   void begin_parts(const KernelArguments& arguments) const;
   // Elements [first, first + count) of the result, on thread `thread`, of which those of input `streamed` are at

@@ -1,7 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "quantized_bytes.h"

@@ -9,8 +9,9 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A batch norm between operators of 16 bits: clamp(round(x) * scale + shift), of operands x, scale and shift in Float32.
-// Each operation rounds to Float32, and round() to 16 bits in between. Or of x in 16 bits, which is not rounded.
+// A batch norm between operators of 16 bits: clamp(round(x) * scale + shift), of operands x, scale and shift in
+// Float32. Each operation rounds to Float32, and round() to 16 bits in between. Or of x in 16 bits, which is not
+// rounded.
 struct RoundedAffine {
   enum class Result : uint8_t { Float32, Rounded, Reduced }; // as it is; rounded to 16 bits, in Float32; in 16 bits
 

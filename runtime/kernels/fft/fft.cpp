@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -228,7 +229,8 @@ void Fft<T>::load(const Rows& r, T* z) const {
     });
     return;
   }
-  // Element k of a transform whose results are those at even places in the real part, at odd ones in the imaginary part.
+  // Element k of a transform whose results are those at even places in the real part, at odd ones in the imaginary
+  // part.
   for_each(n, r.count, [&](size_t k, size_t lane) {
     const T c = twiddles_[2 * k], s = twiddles_[2 * k + 1];
     const T a = r.real(k, lane), b = k == 0 ? T{0} : r.imag(k, lane);
@@ -292,9 +294,9 @@ void Fft<T>::compute(const KernelArguments& arguments) const {
   const size_t inner = parameters_.inner, length = parameters_.length;
   const size_t x_length = from_real ? length : complex_length(), y_length = to_real ? length : complex_length();
   const size_t numbers = round_up_to_alignment(2 * plan_.length() * kLanes * sizeof(T)) / sizeof(T);
-  const size_t groups = (rows() + kLanes - 1) / kLanes;
+  const size_t groups = divide_up(rows(), kLanes);
   const size_t groups_together = std::max<size_t>(1, kGrain / (kLanes * length));
-  const size_t tasks = (groups + groups_together - 1) / groups_together;
+  const size_t tasks = divide_up(groups, groups_together);
   parallel_for_with_thread(arguments.pool, tasks, [&](size_t thread, size_t task) {
     T* const z = static_cast<T*>(arguments.scratch) + 2 * thread * numbers;
     const size_t end = std::min(groups, (task + 1) * groups_together);

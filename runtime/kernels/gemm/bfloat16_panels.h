@@ -2,19 +2,20 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include <pthreadpool.h>
 
 #include "bfloat16_tile.h"
+#include "runtime/base/round_up.h"
+#include "runtime/kernels/common/parallel.h"
 #include "runtime/kernels/common/tail.h"
 
 namespace executorch::backends::et_xnnpack {
 
-// Numbers from one rounded row to the next: an odd number of cache lines, so that the rows of a tile do not compete for the
-// same places of a cache.
+// Numbers from one rounded row to the next: an odd number of cache lines, so that the rows of a tile do not compete for
+// the same places of a cache.
 inline size_t bfloat16_row_stride(size_t depth) {
   constexpr size_t kLine = 64 / sizeof(uint16_t);
   return depth < 8 * kLine ? depth : (round_up(depth, kLine) / kLine | 1) * kLine;
@@ -23,9 +24,9 @@ inline size_t bfloat16_row_stride(size_t depth) {
 // Bytes of a matrix of this depth in panels. The depth is a multiple of bfloat16_tile()->depth_multiple.
 size_t bfloat16_panels_bytes(size_t columns, size_t depth);
 
-// Writes panels of a BFloat16 matrix with `stride` numbers from one column to the next, each of `taps` runs of `run`, of which
-// tap t begins at taps[t] * run. A run is `padded_run` numbers in the panels, and what all runs have together is padded to
-// a multiple of bfloat16_tile()->depth_multiple.
+// Writes panels of a BFloat16 matrix with `stride` numbers from one column to the next, each of `taps` runs of `run`,
+// of which tap t begins at taps[t] * run. A run is `padded_run` numbers in the panels, and what all runs have together
+// is padded to a multiple of bfloat16_tile()->depth_multiple.
 void pack_bfloat16(
     const uint16_t* weight,
     size_t columns,
@@ -75,9 +76,9 @@ const size_t* set_strip(
   return offsets->data();
 }
 
-// Multiplies `count` strips of kBFloat16Rows rows by all panels, `block` strips at a time, which should stay in a cache of
-// the second level. rows(i, x, room) sets what changes from strip to strip, the groups of x, and returns the offsets of
-// their rows, for which there is room.
+// Multiplies `count` strips of kBFloat16Rows rows by all panels, `block` strips at a time, which should stay in a cache
+// of the second level. rows(i, x, room) sets what changes from strip to strip, the groups of x, and returns the offsets
+// of their rows, for which there is room.
 template <typename Rows>
 void multiply_bfloat16_panels(
     const void* panels,
@@ -91,11 +92,11 @@ void multiply_bfloat16_panels(
   const BFloat16Tile& tile = *bfloat16_tile();
   const FinishBFloat16 finish = bfloat16_finish();
   const size_t depth = tile.depth(x);
-  const size_t num_panels = (output.columns + kBFloat16Columns - 1) / kBFloat16Columns;
+  const size_t num_panels = divide_up(output.columns, kBFloat16Columns);
   // Fewer strips in a block if there are too few for the threads.
-  const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+  const size_t threads = threads_of(pool);
   block = std::max<size_t>(1, std::min({block, count, threads == 1 ? count : count * num_panels / (4 * threads)}));
-  const size_t num_blocks = (count + block - 1) / block;
+  const size_t num_blocks = divide_up(count, block);
   const size_t work = kBFloat16Rows * block * (depth + 1) * kBFloat16Columns;
   parallel_for(pool, num_blocks * num_panels, kGrain / work + 1, [&](size_t begin, size_t end) {
     BFloat16Rows strip = x;
@@ -131,7 +132,7 @@ void multiply_bfloat16_into(
   const BFloat16Tile& tile = *bfloat16_tile();
   const FinishBFloat16 finish = bfloat16_finish();
   const size_t depth = tile.depth(x), columns = output.columns;
-  parallel_for_with_thread(pool, (count + block - 1) / block, [&](size_t thread, size_t i) {
+  parallel_for_with_thread(pool, divide_up(count, block), [&](size_t thread, size_t i) {
     BFloat16Output part = output;
     part.y = reinterpret_cast<float*>(blocks + thread * block_bytes);
     BFloat16Rows strip = x;

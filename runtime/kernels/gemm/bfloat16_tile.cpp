@@ -28,8 +28,8 @@ struct ToSums {
   }
 };
 
-// What is fetched into the cache of the second level while a group is multiplied: the next panel, as far as no other group
-// of the strip fetches it.
+// What is fetched into the cache of the second level while a group is multiplied: the next panel, as far as no other
+// group of the strip fetches it.
 struct Fetched {
   const char* next;
   size_t step; // bytes for each pair of numbers of a row

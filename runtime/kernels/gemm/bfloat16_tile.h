@@ -15,9 +15,9 @@ namespace executorch::backends::et_xnnpack {
 
 using executorch::runtime::Span;
 
-// Panels of columns of a matrix of bfloat16. They have kBFloat16Columns columns, but the last one has half of them if that
-// is enough, and are zero where the matrix has ended. A panel has for every two rows of the matrix both numbers of each
-// column, one beside the other.
+// Panels of columns of a matrix of bfloat16. They have kBFloat16Columns columns, but the last one has half of them if
+// that is enough, and are zero where the matrix has ended. A panel has for every two rows of the matrix both numbers of
+// each column, one beside the other.
 constexpr size_t kBFloat16Columns = 32;
 
 inline size_t bfloat16_panel_width(size_t columns) {
@@ -55,7 +55,8 @@ struct BFloat16Output {
 constexpr size_t kNoRow = std::numeric_limits<size_t>::max(); // the offset of a row that goes nowhere
 using BFloat16Offsets = std::array<size_t, kBFloat16Rows>;
 
-// A product of rows with a panel, by instructions of the CPU that sum up in float32. They take denormal numbers for zero.
+// A product of rows with a panel, by instructions of the CPU that sum up in float32. They take denormal numbers for
+// zero.
 struct BFloat16Tile {
   size_t depth_multiple; // panels have runs that are padded with zeros to a multiple of this
   size_t run_multiple; // of numbers in a run of x
@@ -65,8 +66,8 @@ struct BFloat16Tile {
   // Between these two a thread multiplies.
   void (*begin)();
   void (*end)();
-  // sums[(g * group_rows + r) * stride + j] = sum over k of row r of group g [k] * panel[k][j], for each column of a panel
-  // of `width`. May write anything to the other columns of kBFloat16Columns.
+  // sums[(g * group_rows + r) * stride + j] = sum over k of row r of group g [k] * panel[k][j], for each column of a
+  // panel of `width`. May write anything to the other columns of kBFloat16Columns.
   void (*multiply)(const BFloat16Rows& x, const uint16_t* panel, size_t width, float* sums, size_t stride);
   // The same for the output's columns from `column` on, without memory for sums; null if there is no such way. Row r of
   // group g has number g * group_rows + r of the offsets.

@@ -8,7 +8,6 @@
 #include "runtime/base/caches.h"
 #include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
-#include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -264,10 +263,6 @@ BlockSizes block_sizes(const LowPrecisionProduct& p, size_t num_threads) {
 
 } // namespace
 
-bool has_fast_block_product() {
-  return is_avx512_of_intel();
-}
-
 void multiply_lines(const LowPrecisionProduct& p, size_t lines, size_t line_stride) {
   ProductBlock block{};
   block.x = p.x;
@@ -300,7 +295,7 @@ void multiply_in_blocks(const LowPrecisionProduct& p, void* scratch, pthreadpool
     });
     x = spread;
   }
-  const BlockSizes sizes = block_sizes(p, pool == nullptr ? 1 : pthreadpool_get_threads_count(pool));
+  const BlockSizes sizes = block_sizes(p, threads_of(pool));
   const size_t tile = ETX_DISPATCH(block_tile_columns)();
   const size_t panels = divide_up(p.columns, tile), groups = divide_up(panels, sizes.panels);
   const bool fetches_weights = p.depth * p.columns * sizeof(float) > Caches::get().l2 / 4;

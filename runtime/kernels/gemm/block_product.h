@@ -9,15 +9,11 @@ namespace executorch::backends::et_xnnpack {
 
 struct LowPrecisionProduct;
 
-// Products with a weight of Float32 in blocks of rows and of depth that stay in the second-level cache while all panels of
-// the weight meet them, in tiles of as many rows as there are registers for. For low_precision_product.h, which says
+// Products with a weight of Float32 in blocks of rows and of depth that stay in the second-level cache while all panels
+// of the weight meet them, in tiles of as many rows as there are registers for. For low_precision_product.h, which says
 // what these do and packs the panels. Not for `packed_rows`, `write_panel` and `scale`; `backward` does not count.
-// Sums begin with the bias and go on in the order of the depth, as XNNPACK's do, so each row is to the last bit what it is
-// alone.
-
-// Whether they are faster than XNNPACK's tiles on this CPU: on Intel's with AVX-512, where tiles of 8 rows wait for the
-// second-level cache, and for the third wherever weights come from there.
-bool has_fast_block_product();
+// Sums begin with the bias and go on in the order of the depth, as XNNPACK's do, so each row is to the last bit what it
+// is alone. Where they are faster than XNNPACK's tiles: Cpu::Blocks::of_this_process(), in runtime/ops/choice.cpp.
 
 // The sums of shallower products are written so soon after they began that XNNPACK's tiles are as fast or faster.
 constexpr size_t kMinBlockDepth = 192;

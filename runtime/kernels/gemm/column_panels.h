@@ -15,7 +15,7 @@ struct ColumnPanels {
   size_t count = 0; // of columns
 
   size_t panels() const {
-    return (count + kPanel - 1) / kPanel;
+    return divide_up(count, kPanel);
   }
   size_t padded() const {
     return round_up(count, kColumns);

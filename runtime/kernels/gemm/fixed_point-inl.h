@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 
-// Sums of products of bytes, compiled for each instruction set: include it after foreach_target.h, without a guard of the
-// usual kind.
+// Sums of products of bytes, compiled for each instruction set: include it after foreach_target.h, without a guard of
+// the usual kind.
 
 #if defined(ET_XNNPACK_FIXED_POINT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ET_XNNPACK_FIXED_POINT_INL_H

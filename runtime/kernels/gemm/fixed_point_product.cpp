@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "block_product.h"
+#include "runtime/base/round_up.h"
+#include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -253,12 +254,8 @@ bool convert(const PanelProduct& p, const FixedPointRows& rows, pthreadpool_t po
 
 } // namespace
 
-bool has_fixed_point_product() {
-  return has_byte_dot();
-}
-
 bool fixed_point_pays(size_t rows, size_t few) {
-  return has_fixed_point_product() && (rows <= few || !has_fast_block_product());
+  return has_byte_dot() && (rows <= few || !is_avx512_of_intel());
 }
 
 size_t fixed_point_product_scratch(const PanelProduct& p) {
@@ -278,7 +275,7 @@ bool multiply_fixed_point(const PanelProduct& p, void* scratch, pthreadpool_t po
   const auto multiply = ETX_DISPATCH(multiply_fixed_point_panel);
   const size_t panels = p.columns.panels();
   const size_t block = rows_of_block(p, rows);
-  const size_t count = (p.rows + block - 1) / block * panels;
+  const size_t count = divide_up(p.rows, block) * panels;
   const size_t grain = kGrain / (ColumnPanels::kPanel * p.depth.padded() * block + 1) + 1;
   parallel_for(pool, count, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

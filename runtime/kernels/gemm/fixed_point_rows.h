@@ -9,7 +9,8 @@
 namespace executorch::backends::et_xnnpack {
 
 // How a product with weights of integers divides its depth: into groups, whose weights have scales of their own, those
-// into blocks, in which the numbers of a row have one unit, and blocks into eights. The last one of a group is filled up.
+// into blocks, in which the numbers of a row have one unit, and blocks into eights. The last one of a group is filled
+// up.
 struct FixedPointDepth {
   static constexpr size_t kBlock = 128, kEight = 8;
 
@@ -22,7 +23,7 @@ struct FixedPointDepth {
     return padded_group() / kEight;
   }
   size_t blocks_of_group() const {
-    return (group_size + kBlock - 1) / kBlock;
+    return divide_up(group_size, kBlock);
   }
   size_t blocks() const {
     return groups * blocks_of_group();
@@ -32,14 +33,15 @@ struct FixedPointDepth {
   }
 };
 
-// Rows of floats in fixed point. A number is unit * (sum over d of digit[d] * 256^d), with digits from -128 to 127 and a
-// power of two for the unit.
+// Rows of floats in fixed point. A number is unit * (sum over d of digit[d] * 256^d), with digits from -128 to 127 and
+// a power of two for the unit.
 struct FixedPointRows {
   static constexpr size_t kMaxDigits = 4;
 
   FixedPointDepth depth;
   size_t digits = 3; // that count; the largest one is the last of them
-  // Of each eight numbers 0, 2, 4 and 6, then 1, 3, 5 and 7: digit 0 of these four, their digit 1 and so on up to kMaxDigits.
+  // Of each eight numbers 0, 2, 4 and 6, then 1, 3, 5 and 7: digit 0 of these four, their digit 1 and so on up to
+  // kMaxDigits.
   int8_t* digit = nullptr;
   int32_t* digit_sum = nullptr; // [rows, blocks, kMaxDigits]
   float* unit = nullptr; // [rows, blocks]
@@ -57,7 +59,7 @@ FixedPointRows place_fixed_point_rows(const FixedPointDepth& depth, size_t rows,
 
 // Converts row `row` of floats, groups * group_size of them. False, if digits are too few for it: if not all of it is
 // finite, or all numbers of a block but the largest one lose more than 2^-17 of what they are.
-// REQUIRES: has_fixed_point_product()
+// REQUIRES: has_byte_dot()
 bool convert_to_fixed_point(const float* x, const FixedPointRows& rows, size_t row);
 
 } // namespace executorch::backends::et_xnnpack

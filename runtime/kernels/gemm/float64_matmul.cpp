@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 #include "runtime/kernels/simd/isa.h"
 
@@ -92,7 +93,7 @@ void Float64MatMul::run(const KernelArguments& arguments) const {
   const Float64MatMulParameters& p = parameters_;
   const auto multiply = ETX_DISPATCH(multiply_rows);
   const double* const bias = arguments.input<double>(2);
-  const size_t panels = (p.columns + kPanel - 1) / kPanel, blocks = (p.rows + kRowBlock - 1) / kRowBlock;
+  const size_t panels = divide_up(p.columns, kPanel), blocks = divide_up(p.rows, kRowBlock);
   parallel_for_with_thread(arguments.pool, p.batch * panels * blocks, [&](size_t thread, size_t i) {
     const size_t batch = i / (panels * blocks), block = i % blocks * kRowBlock;
     const size_t first = i / blocks % panels * kPanel, columns = std::min(kPanel, p.columns - first);

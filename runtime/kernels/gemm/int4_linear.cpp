@@ -33,8 +33,8 @@ HWY_INLINE const uint32_t* words_of_panel(const PanelProduct& p, size_t panel) {
 
 // Takes the weights of eights apart.
 #if HWY_MAX_BYTES == 64
-// A vector of BFloat16 holds all that 4 bits stand for, twice, so that of an index only these 4 count. Each half of a block
-// gives its lowest one at once.
+// A vector of BFloat16 holds all that 4 bits stand for, twice, so that of an index only these 4 count. Each half of a
+// block gives its lowest one at once.
 class Numbers {
  public:
   HWY_INLINE Numbers() {

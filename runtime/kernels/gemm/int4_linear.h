@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "fixed_point_product.h"
 #include "low_precision_product.h"
+#include "panel_product.h"
 #include "quantized_linear.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/common/arguments.h"
@@ -17,10 +17,10 @@ struct Int4LinearParameters : QuantizedLinearParameters {
   bool packs_weight = false, packs_scale = false, packs_zero_point = false;
 };
 
-// The product of Float32 with weights of 4 bits, packed so that a vector holds the same weights of neighbouring columns. It
-// is computed in fixed point where the CPU and the numbers allow it.
-// Inputs as those of QuantizedLinear but the weight: UInt8 [columns, depth / 2], of which the low four bits come first and
-// stand for themselves - 8. The size of a group is even.
+// The product of Float32 with weights of 4 bits, packed so that a vector holds the same weights of neighbouring
+// columns. It is computed in fixed point where the CPU and the numbers allow it.
+// Inputs as those of QuantizedLinear but the weight: UInt8 [columns, depth / 2], of which the low four bits come first
+// and stand for themselves - 8. The size of a group is even.
 class Int4Linear {
  public:
   // Of inputs 1, 2 and 4.

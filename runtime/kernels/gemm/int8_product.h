@@ -12,7 +12,7 @@ namespace executorch::backends::et_xnnpack {
 struct LowPrecisionProduct;
 
 // Products of rows in fixed point with a weight of Int8. For low_precision_product.h, which says what these do.
-// REQUIRES, of all of them: has_fixed_point_product()
+// REQUIRES, of all of them: has_byte_dot()
 
 std::string int8_layout();
 size_t int8_panels_bytes(size_t columns, size_t depth);

@@ -2,13 +2,13 @@
 #include "low_precision_product.h"
 
 #include <algorithm>
-#include <array>
 
 #include "bfloat16_panels.h"
 #include "bfloat16_product.h"
 #include "block_product.h"
 #include "fixed_point_product.h"
 #include "int8_product.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/common/parallel.h"
@@ -262,7 +262,7 @@ bool is_in_bfloat16(LowPrecision precision) {
 }
 
 bool is_in_fixed_point(LowPrecision precision) {
-  return precision.fixed_point && precision.type == DType::Int8 && has_fixed_point_product();
+  return precision.fixed_point && precision.type == DType::Int8 && has_byte_dot();
 }
 
 size_t widened_bytes(const LowPrecisionProduct& p) {
@@ -284,7 +284,7 @@ size_t rows_of_block(const LowPrecisionProduct& p, size_t panels, pthreadpool_t 
   if (p.rows <= 2 * rows) {
     rows = p.rows;
   }
-  const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+  const size_t threads = threads_of(pool);
   if (threads > 1 && panels < 4 * threads) {
     const size_t share = p.rows * panels / (4 * threads) / kMinBlockRows * kMinBlockRows;
     rows = std::min(rows, std::max(kMinBlockRows, share));
@@ -352,7 +352,7 @@ size_t low_precision_panels_bytes(LowPrecision precision, size_t columns, size_t
   if (is_in_fixed_point(precision)) {
     return int8_panels_bytes(columns, depth);
   }
-  return (columns + lanes() - 1) / lanes() * lanes() * depth * element_size(precision.type);
+  return round_up(columns, lanes()) * depth * element_size(precision.type);
 }
 
 void pack_low_precision(
@@ -408,11 +408,11 @@ void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthread
     return;
   }
   if (packed_bytes(p) > 0 && p.packed_rows == nullptr) {
-    const size_t threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+    const size_t threads = threads_of(pool);
     float* const packed = reinterpret_cast<float*>(static_cast<char*>(scratch) + widened_bytes(p) * threads);
     const auto pack = ETX_DISPATCH(pack_rows);
     const size_t together = ETX_DISPATCH(rows_of_pack)();
-    const size_t packs = (p.rows + together - 1) / together;
+    const size_t packs = divide_up(p.rows, together);
     parallel_for(pool, packs, kGrain / (together * p.depth + 1) + 1, [&](size_t begin, size_t end) {
       pack(p, begin * together, std::min(p.rows, end * together), packed);
     });
@@ -421,9 +421,9 @@ void multiply_low_precision(const LowPrecisionProduct& p, void* scratch, pthread
     return multiply_low_precision(with_packed, scratch, pool);
   }
   const auto multiply = ETX_DISPATCH(multiply_low_precision_panel);
-  const size_t panels = (p.columns + tile() - 1) / tile();
+  const size_t panels = divide_up(p.columns, tile());
   const size_t block = rows_of_block(p, panels, pool);
-  const size_t count = (p.rows + block - 1) / block * panels;
+  const size_t count = divide_up(p.rows, block) * panels;
   const auto run = [&](size_t i, float* widened) {
     const size_t row = i / panels * block, panel = p.backward ? panels - 1 - i % panels : i % panels;
     multiply(p, row, std::min(p.rows, row + block), panel, widened);

@@ -17,8 +17,8 @@ namespace executorch::backends::et_xnnpack {
 using executorch::runtime::Span;
 
 // Products of floats with weights of low precision, Float16, BFloat16 or Int8, which stay so in memory, packed once in
-// panels of columns; weights of Float32 can be packed so, too. QuantizedLinear has rows of weights as they are, with several scales in a column, and
-// Int4Linear those of 4 bits.
+// panels of columns; weights of Float32 can be packed so, too. QuantizedLinear has rows of weights as they are, with
+// several scales in a column, and Int4Linear those of 4 bits.
 
 // What a weight of integers stands for: (q - zero_point) * scale, with one of each for all of it or one for each
 // index of its first axis. Empty for floats.
@@ -50,7 +50,8 @@ struct LowPrecision {
   DType type = DType::Float16; // of the weight
   // Of a weight of BFloat16: x may be rounded to it. It is where the CPU has instructions that multiply both.
   bool rounds_x = false;
-  // Of a weight of Int8, of one matrix: x may be converted to fixed point. It is where the CPU has instructions for that.
+  // Of a weight of Int8, of one matrix: x may be converted to fixed point. It is where the CPU has instructions for
+  // that.
   bool fixed_point = false;
   // Of a weight of Float32: it is multiplied in blocks (block_product.h).
   bool in_blocks = false;
@@ -64,15 +65,15 @@ struct LowPrecisionProduct {
   const float* packed_rows = nullptr; // x as multiply_low_precision() packs it
   const void* panels = nullptr;
   LowPrecision precision;
-  // If not null, `panels` is a weight in another form, of which it writes columns [column, column + width) as a panel of
-  // floats, [depth, width], with zeros for columns that there are not. `precision` says Float32.
+  // If not null, `panels` is a weight in another form, of which it writes columns [column, column + width) as a panel
+  // of floats, [depth, width], with zeros for columns that there are not. `precision` says Float32.
   void (*write_panel)(const void* panels, size_t column, size_t width, float* to) = nullptr;
   const float* scale = nullptr; // of each column; null unless of integers
   const float* zero_point = nullptr; // likewise, or all are 0
   const float* bias = nullptr; // may be null
   bool adds = false; // to what is in y, instead of the bias; not with `rounds_x` or `fixed_point`
-  // Takes the panels from the last to the first. Of a weight that just does not fit a cache, products that go there and back
-  // in turns find half of it there.
+  // Takes the panels from the last to the first. Of a weight that just does not fit a cache, products that go there and
+  // back in turns find half of it there.
   bool backward = false;
   float* y = nullptr;
   size_t y_stride = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/avx512.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/common/parallel.h"
@@ -308,8 +309,8 @@ void multiply_matrices(const MatrixProduct& p, void* scratch, pthreadpool_t pool
   }
   const auto function = ETX_DISPATCH(multiply_block);
   const size_t scratch_per_thread = MatrixProductLayout(p).end;
-  const size_t row_blocks = (p.rows + kBlockRows - 1) / kBlockRows;
-  const size_t column_blocks = (p.columns + kBlockColumns - 1) / kBlockColumns;
+  const size_t row_blocks = divide_up(p.rows, kBlockRows);
+  const size_t column_blocks = divide_up(p.columns, kBlockColumns);
   parallel_for_with_thread(pool, p.batch * row_blocks * column_blocks, [&](size_t thread, size_t i) {
     const size_t column = i % column_blocks * kBlockColumns;
     const size_t row = i / column_blocks % row_blocks * kBlockRows;

@@ -37,8 +37,8 @@ constexpr size_t kTile = kVectors * kLanes;
 // pack() writes whole vectors, each one over what the last one wrote too much.
 static_assert(kRows <= kLanes || kRows % kLanes == 0, "a panel is filled by whole vectors");
 
-// Calls store(v, c, r) with a vector of column c of rows r, r + 1, ..., for `rows` rows, zeros for those up to `stride`;
-// the last vector may be of more rows. load(r, c, count) is `count` numbers of row r from column c on.
+// Calls store(v, c, r) with a vector of column c of rows r, r + 1, ..., for `rows` rows, zeros for those up to
+// `stride`; the last vector may be of more rows. load(r, c, count) is `count` numbers of row r from column c on.
 template <typename Load, typename Store>
 HWY_INLINE void transpose(const Load& load, size_t rows, size_t width, size_t stride, const Store& store) {
   for (size_t c = 0; c < width; c += kLanes) {

@@ -130,8 +130,8 @@ void multiply_quantized(const QuantizedProduct& p, size_t begin, size_t end) {
   }
 }
 
-// Of a group of kLanes columns from `column` on, of which there are `columns`: what is subtracted from integers, and what
-// they are multiplied by. Zeros for columns that there are not.
+// Of a group of kLanes columns from `column` on, of which there are `columns`: what is subtracted from integers, and
+// what they are multiplied by. Zeros for columns that there are not.
 HWY_INLINE void group_scales(
     const QuantizedProduct& p, size_t column, size_t columns, size_t group, Vector* offset, Vector* scale) {
   const float* const first = p.scale + column * p.groups + group;

@@ -23,8 +23,8 @@ LowPrecisionProduct product_in_floats(
 void fake_quantize_rows(const float* x, float* y, size_t rows, size_t depth, pthreadpool_t pool);
 
 // Inputs 0, x, Float32 [rows, depth]; 1, the weight, Int8 [columns, depth]; 2, scales, Float32 [columns,
-// groups]; 3, an optional bias, Float32 [columns]; 4, optional zero points, Int32 [columns, groups]. Output 0 is Float32
-// [rows, columns].
+// groups]; 3, an optional bias, Float32 [columns]; 4, optional zero points, Int32 [columns, groups]. Output 0 is
+// Float32 [rows, columns].
 class QuantizedLinear {
  public:
   size_t reshape(const QuantizedLinearParameters& parameters, size_t num_threads);

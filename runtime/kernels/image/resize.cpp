@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cubic.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 #include "resize_blend.h"
 #include "runtime/kernels/common/parallel.h"
@@ -208,7 +209,7 @@ StatusOr<size_t> Resize2d::reshape(const Resize2dParameters& parameters, size_t 
   ETX_RETURN_IF_ERROR(fill(2, parameters.scale_width, &columns_));
   blend_ = ETX_DISPATCH(choose_blend)();
   separates_ = num_taps_ > 1 && x_[2] <= 2 * y_[2];
-  row_floats_ = separates_ ? (x_[2] * x_[3] + 2 * kRowPadding - 1) / kRowPadding * kRowPadding : 0;
+  row_floats_ = separates_ ? round_up(x_[2] * x_[3] + kRowPadding, kRowPadding) : 0;
   return row_floats_ * sizeof(float) * std::max<size_t>(num_threads, 1);
 }
 
@@ -220,7 +221,7 @@ void Resize2d::run(const KernelArguments& arguments) const {
     return;
   }
   const size_t grain = kGrain / row_size + 1;
-  parallel_for_with_thread(arguments.pool, (rows + grain - 1) / grain, [&](size_t thread, size_t part) {
+  parallel_for_with_thread(arguments.pool, divide_up(rows, grain), [&](size_t thread, size_t part) {
     float* const blended = static_cast<float*>(arguments.scratch) + thread * row_floats_;
     for (size_t row = part * grain; row < std::min(rows, (part + 1) * grain); ++row) {
       const float* const image = x + row / y_[1] * x_.numel(1, 4);

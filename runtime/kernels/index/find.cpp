@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -13,7 +14,7 @@ constexpr size_t kBlock = 4096; // elements that a thread looks at in a row
 constexpr int64_t kMaxRows = int64_t{1} << 40;
 
 size_t num_blocks(size_t count) {
-  return (count + kBlock - 1) / kBlock;
+  return divide_up(count, kBlock);
 }
 
 // Turns how many rows each block has into where its first one is; returns how many there are.

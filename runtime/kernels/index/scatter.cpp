@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 #include "runtime/kernels/common/with_type.h"
 
@@ -201,7 +202,7 @@ void BlockUpdate::update(const KernelArguments& arguments, const size_t* positio
   const size_t whole = kGrain / (count_ * block_bytes_) + 1; // parts in a task
   const size_t columns =
       std::clamp<size_t>(kGrain / count_ / kAlignment * kAlignment, kAlignment, round_up_to_alignment(block_bytes_));
-  const size_t pieces = (block_bytes_ + columns - 1) / columns;
+  const size_t pieces = divide_up(block_bytes_, columns);
   parallel_for(arguments.pool, outer_ * pieces, pieces == 1 ? whole : 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t first = i % pieces * columns;

@@ -14,8 +14,8 @@ struct ConcatRowsParameters {
   std::vector<size_t> units; // of each input the bytes of a row
 };
 
-// Rows that consist of those of the inputs. A block of them is complete before the next one begins, so that it is written
-// while it is in a cache: for short rows.
+// Rows that consist of those of the inputs. A block of them is complete before the next one begins, so that it is
+// written while it is in a cache: for short rows.
 class ConcatRows {
  public:
   size_t reshape(const ConcatRowsParameters& parameters, size_t num_threads);

@@ -201,8 +201,8 @@ void transpose_small_units(const CopyPiece& piece, const char* from, char* to) {
   }
 }
 
-// Calls block(tag, i) for blocks of as many units as the tag has lanes that begin at i, which cover `count` units; the last
-// ones may overlap. Whether there are enough units for that.
+// Calls block(tag, i) for blocks of as many units as the tag has lanes that begin at i, which cover `count` units; the
+// last ones may overlap. Whether there are enough units for that.
 template <typename Unit, typename Block>
 HWY_INLINE bool for_blocks(size_t count, const Block& block) {
   const hn::ScalableTag<Unit> whole;

@@ -26,7 +26,8 @@ inline bool interleaves(const CopyPiece& piece) {
       (are_few(rows.size) && columns.from == rows.size * piece.unit);
 }
 
-// The function for pieces with these strides, and at most these sizes. `transposes`: source rows and target columns are dense
+// The function for pieces with these strides, and at most these sizes. `transposes`: source rows and target columns are
+// dense
 CopyFunction choose_copy(const CopyPiece& piece, bool transposes, size_t element_size);
 
 } // namespace executorch::backends::et_xnnpack

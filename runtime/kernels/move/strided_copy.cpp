@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/common/parallel.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -14,8 +15,8 @@ namespace {
 
 constexpr size_t kGrain = 32768; // bytes
 
-// Whether pieces have so few units that going from one to the next takes longer, or are transposed in vectors that stay mostly
-// empty.
+// Whether pieces have so few units that going from one to the next takes longer, or are transposed in vectors that stay
+// mostly empty.
 bool is_small(const CopyPiece& piece, bool transposes) {
   constexpr size_t kFewUnits = 64, kThin = 5;
   const CopyAxis &rows = piece.rows, &columns = piece.columns;
@@ -85,14 +86,14 @@ StridedCopy::StridedCopy(const CopyBox& box, size_t element_size)
     choose_tiles(transposes);
   }
   for (const auto& [axis, tile] : {std::pair{piece_.rows, tile_rows_}, {piece_.columns, tile_columns_}}) {
-    tiles_.push_back({(axis.size + tile - 1) / tile, tile * axis.from, tile * axis.to});
+    tiles_.push_back({divide_up(axis.size, tile), tile * axis.from, tile * axis.to});
   }
 }
 
 void StridedCopy::choose_tiles(bool transposes) {
   // Tiles of about kGrain bytes, of whole cache lines and far from flat where both axes of
   // a transposition are long.
-  const auto up = [](size_t count) { return (count + 15) / 16 * 16; };
+  const auto up = [](size_t count) { return round_up(count, 16); };
   const size_t units = kGrain / piece_.unit + 1;
   tile_rows_ = transposes ? std::min<size_t>(piece_.rows.size, 64) : 1;
   tile_columns_ = std::min(piece_.columns.size, up(units / tile_rows_));

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "group_norm_part.h"
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -135,7 +136,7 @@ size_t GroupNorm::reshape(const GroupNormParameters& parameters, size_t) {
   const size_t outer = parameters.outer, channels = parameters.channels;
   const size_t pixels = std::clamp<size_t>(kGrain / std::max<size_t>(channels, 1), 1, kMaxPixels);
   pixels_ = std::min(pixels, std::max<size_t>(outer, 1));
-  runs_ = outer * channels == 0 ? 0 : (outer + pixels_ - 1) / pixels_;
+  runs_ = outer * channels == 0 ? 0 : divide_up(outer, pixels_);
   return (2 * runs_ + 3) * parameters.images * channels * sizeof(float);
 }
 

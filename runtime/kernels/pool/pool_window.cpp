@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/base/round_up.h"
+
 namespace executorch::backends::et_xnnpack {
 
 Status assign_windows(const PoolAxis& axis, Array<PoolWindow>& windows) {
@@ -11,7 +13,7 @@ Status assign_windows(const PoolAxis& axis, Array<PoolWindow>& windows) {
   if (axis.adaptive) {
     for (size_t i = 0; i < windows.size(); ++i) {
       const size_t begin = i * axis.input / windows.size();
-      const size_t end = ((i + 1) * axis.input + windows.size() - 1) / windows.size();
+      const size_t end = divide_up((i + 1) * axis.input, windows.size());
       windows[i] = {begin, end, 1, end - begin};
     }
     return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/move/strided_copy.h"
 
@@ -140,7 +141,7 @@ void for_pieces(const ScaleRuns& runs, pthreadpool_t pool, const Function& funct
   if (runs.count() == 0) {
     return;
   }
-  const size_t size = runs.size(), pieces = (size + kGrain - 1) / kGrain;
+  const size_t size = runs.size(), pieces = divide_up(size, kGrain);
   parallel_for(pool, runs.count() * pieces, kGrain / size + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t run = i / pieces, at = i % pieces * kGrain;

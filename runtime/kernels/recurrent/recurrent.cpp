@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -207,7 +208,7 @@ size_t Recurrent::reshape(const RecurrentParameters& parameters, size_t num_thre
   projection_.depth = projection_.a_stride = projection_.b_stride = p_.hidden;
   projection_.b_transposed = true;
 
-  const auto up = [](size_t floats) { return (floats + 15) / 16 * 16; };
+  const auto up = [](size_t floats) { return round_up(floats, 16); };
   products_ = 0;
   zeros_ = products_ + up(p_.batch * p_.gates);
   cells_ = zeros_ + up(p_.batch * std::max(p_.output, p_.hidden));

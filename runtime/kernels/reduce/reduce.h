@@ -43,8 +43,8 @@ struct Reducer {
   void (*columns)(const void* x, size_t rows, size_t stride, size_t columns, void* totals);
 };
 
-// Sum, Max, Min and Prod of numbers, Mean of Float64, Any and All of Bool. Integers wrap instead of overflowing; Max and Min are NaN
-// if an element is.
+// Sum, Max, Min and Prod of numbers, Mean of Float64, Any and All of Bool. Integers wrap instead of overflowing; Max
+// and Min are NaN if an element is.
 class Reduce {
  public:
   size_t reshape(const ReduceParameters& parameters, size_t num_threads);

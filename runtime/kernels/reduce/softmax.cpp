@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -191,7 +192,8 @@ size_t longest_short_row() {
   return kShortRow;
 }
 
-// Rows of up to kShortRow as columns: kLanes of them are transposed before, and back after it. `strip` may write where it reads.
+// Rows of up to kShortRow as columns: kLanes of them are transposed before, and back after it. `strip` may write where
+// it reads.
 template <typename Strip>
 HWY_INLINE void transposed_rows(const float* x, size_t rows, size_t size, float* y, const Strip& strip) {
   HWY_ALIGN float columns[kShortRow * kLanes];
@@ -296,7 +298,7 @@ void Softmax::run(const KernelArguments& arguments) {
     });
     return;
   }
-  const size_t strips = (inner_ + kStrip - 1) / kStrip;
+  const size_t strips = divide_up(inner_, kStrip);
   parallel_for(arguments.pool, outer_ * strips, kGrain / (size_ * kStrip) + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t column = i % strips * kStrip;

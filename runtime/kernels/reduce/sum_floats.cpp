@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/kernels/move/strided_copy.h"
 
@@ -145,7 +146,7 @@ void SumFloats::run(const KernelArguments& arguments) {
     return;
   }
   const auto sum = ETX_DISPATCH(sum_columns);
-  const size_t strips = (columns_ + kStrip - 1) / kStrip;
+  const size_t strips = divide_up(columns_, kStrip);
   parallel_for(arguments.pool, outer * strips, kGrain / (each * kStrip) + 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t column = i % strips * kStrip;

@@ -30,8 +30,8 @@ ETX_DOT_INLINE float32x4_t clamped_vector(float32x4_t x, float32x4_t min, float3
 }
 #endif
 
-// A vector rounded to the nearest bfloat16, of two the even one. Where there are denormal numbers, which are taken for zero,
-// *denormal gets their bits.
+// A vector rounded to the nearest bfloat16, of two the even one. Where there are denormal numbers, which are taken for
+// zero, *denormal gets their bits.
 #if defined(__x86_64__)
 ETX_DOT_INLINE __m256i rounded_vector(__m512 x, __mmask16* denormal) {
   constexpr int kDenormal = 0x20;

@@ -26,6 +26,10 @@ int64_t compiled_target() {
   return HWY_TARGET;
 }
 
+size_t lanes_of_floats() {
+  return hwy::HWY_NAMESPACE::MaxLanes(hwy::HWY_NAMESPACE::ScalableTag<float>());
+}
+
 } // namespace HWY_NAMESPACE
 } // namespace executorch::backends::et_xnnpack
 HWY_AFTER_NAMESPACE();
@@ -34,6 +38,7 @@ HWY_AFTER_NAMESPACE();
 namespace executorch::backends::et_xnnpack {
 
 HWY_EXPORT(compiled_target);
+HWY_EXPORT(lanes_of_floats);
 
 namespace {
 
@@ -163,6 +168,10 @@ const char* isa_name() {
     }
   }
   return "other";
+}
+
+size_t float_lanes() {
+  return ETX_DISPATCH(lanes_of_floats)();
 }
 
 BFloat16Isa bfloat16_isa() {

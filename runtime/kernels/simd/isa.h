@@ -4,6 +4,7 @@
 // Kernels are compiled once per instruction set and the best one for the CPU is taken
 // when a kernel is made. Include this before any Highway header.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/base/status.h"
@@ -41,8 +42,11 @@ Status check_isa();
 // "avx512bf16", "amx" or "neonbf16".
 const char* isa_name();
 
-// Whether kernels made now use instructions that add up products of four bytes: AVX512-VNNI, SDOT of ARM. Not where they
-// run on less than the CPU's best vectors.
+// Floats in a vector of kernels made now.
+size_t float_lanes();
+
+// Whether kernels made now use instructions that add up products of four bytes: AVX512-VNNI, SDOT of ARM. Not where
+// they run on less than the CPU's best vectors.
 bool has_byte_dot();
 // Likewise instructions that look up bytes in tables of 128: AVX512-VBMI.
 bool has_byte_permutation();

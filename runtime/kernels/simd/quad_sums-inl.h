@@ -23,8 +23,8 @@ namespace executorch::backends::et_xnnpack {
 namespace HWY_NAMESPACE {
 ETX_BYTE_DOT_BEGIN
 
-// A vector of sums of products, of 32 bits. Highway's own vectors have elements of 64 bits for GCC, which (12, at least)
-// copies those of 32 in each turn of a loop to other registers and back.
+// A vector of sums of products, of 32 bits. Highway's own vectors have elements of 64 bits for GCC, which (12, at
+// least) copies those of 32 in each turn of a loop to other registers and back.
 template <class D>
 class QuadSums {
  public:

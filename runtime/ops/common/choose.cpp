@@ -14,16 +14,16 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-static_assert(XNN_MAX_TENSOR_DIMS == 6, "operand_limit names it");
+static_assert(XNN_MAX_TENSOR_DIMS == 6, "kHighRank names it");
 
 Limit tensor_limit(const TensorType& type) {
   if (type.dtype != DType::Float32) {
     return "XNNPACK computes Float32, and an operand or the result has another type.";
   }
   if (type.shape.rank > XNN_MAX_TENSOR_DIMS) {
-    return "XNNPACK takes tensors of rank 6 at most.";
+    return kHighRank;
   }
-  return type.shape.numel() == 0 ? "XNNPACK does not take empty tensors." : nullptr;
+  return type.shape.numel() == 0 ? kEmpty : nullptr;
 }
 
 bool is_float32(const TensorType& type) {
@@ -84,6 +84,13 @@ Limit depth_limit(size_t depth) {
   return depth > INT32_MAX / kLargestProduct ? "Sums of so many products of integers need more than 32 bits." : nullptr;
 }
 
+bool has_symmetric_channels(const TensorType& weight) {
+  const schema::Quantization& quantization = *weight.quantization;
+  const auto& zero_points = *quantization.zero_point();
+  return (quantization.scale()->size() == 1 || quantization.axis() == 0) &&
+      std::all_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point == 0; });
+}
+
 Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp) {
   const TensorType& weight = node.input(1);
   const TensorType& y = node.output();
@@ -96,13 +103,11 @@ Limit integer_product_limit(const NodeContext& node, const schema::Clamp* clamp)
   if (const Limit limit = depth_limit(weight.shape.numel(1, weight.shape.rank)); limit != nullptr) {
     return limit;
   }
-  const auto& zero_points = *weight.quantization->zero_point();
-  if ((weight.quantization->scale()->size() > 1 && weight.quantization->axis() != 0) ||
-      std::any_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point != 0; })) {
+  if (!has_symmetric_channels(weight)) {
     return "XNNPACK takes weights with one scale, or one for each output channel, and zero points of 0.";
   }
   if (!xnnpack_has(Part::Sums)) {
-    return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
+    return kWrongSums;
   }
   if (const Limit limit = scale_limit(node); limit != nullptr) {
     return limit;
@@ -150,7 +155,7 @@ Choice choose_xnnpack_or_kernel(
     MakeKernel make,
     Limit float16_limit) {
   if (limit != nullptr || !options.xnnpack) {
-    return choose_kernel(node, std::move(make), limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+    return choose_kernel(node, std::move(make), limit != nullptr ? limit : kEmpty);
   }
   const bool float16 = options.float16 && is_float32(node);
   Choice choice = Choice::xnnpack(

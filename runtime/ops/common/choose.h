@@ -12,8 +12,13 @@ namespace executorch::backends::et_xnnpack {
 
 using Limit = const char*;
 
-// Why XNNPACK computes nothing of this type.
+// Limits that several ops have.
 inline constexpr Limit kFloat64 = "XNNPACK has no operators of Float64.";
+inline constexpr Limit kNoOperator = "XNNPACK has no such operator.";
+inline constexpr Limit kEmpty = "XNNPACK does not take empty tensors.";
+inline constexpr Limit kHighRank = "XNNPACK takes tensors of rank 6 at most."; // XNN_MAX_TENSOR_DIMS
+inline constexpr Limit kWrongSums =
+    "This build of XNNPACK multiplies by -128 wrongly on this CPU."; // without Part::Sums
 
 // Why XNNPACK cannot hold all operands: they must be Float32 (or stand for it), not empty, of no higher rank than it
 // knows.
@@ -24,6 +29,9 @@ Limit window_limit(const Window& height, const Window& width);
 
 // Why integers of 8 bits are not multiplied by a weight of so many in each sum.
 Limit depth_limit(size_t depth);
+
+// Whether the integers of a weight have one scale, or one for each index of its first axis, and zero points of 0.
+bool has_symmetric_channels(const TensorType& weight);
 
 // Why XNNPACK does not compute a product of operands 0 and 1, a weight by rows, and an optional bias in
 // integers with this clamp.
@@ -57,7 +65,7 @@ Choice choose_kernel(const NodeContext& node, MakeKernel make, const char* reaso
 // The `choose` of an op that has one kernel and nothing else.
 template <std::unique_ptr<Kernel> (*kMake)(const NodeContext&)>
 Choice choose_only_kernel(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
-  return choose_kernel(node, kMake, "XNNPACK has no such operator.");
+  return choose_kernel(node, kMake, kNoOperator);
 }
 
 // The `choose` of an elementwise op that XNNPACK does not have: a row, and what computes a node that is alone.
@@ -65,9 +73,8 @@ template <
     std::unique_ptr<Row> (*kRow)(const NodeContext&),
     std::unique_ptr<Kernel> (*kAlone)(const NodeContext&) = make_kernel_of_row<kRow>>
 Choice choose_row(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
-  constexpr const char* kReason = "XNNPACK has no such operator.";
-  return node.is_quantized() || kRow(node) == nullptr ? choose_kernel(node, kAlone, kReason)
-                                                      : Choice::elementwise(kRow, kAlone, kReason);
+  return node.is_quantized() || kRow(node) == nullptr ? choose_kernel(node, kAlone, kNoOperator)
+                                                      : Choice::elementwise(kRow, kAlone, kNoOperator);
 }
 
 } // namespace executorch::backends::et_xnnpack

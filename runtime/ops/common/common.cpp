@@ -1,7 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "common.h"
 
-#include <algorithm>
+#include <cinttypes>
 
 #include "runtime/program/quantization.h"
 
@@ -25,6 +25,30 @@ Status check_rank(const NodeContext& node, size_t i, size_t rank) {
       i,
       node.input(i).to_string().c_str(),
       rank);
+  return {};
+}
+
+Status check_axis(const NodeContext& node, size_t axis) {
+  const Shape& x = node.input(0).shape;
+  ETX_CHECK(axis < x.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, x.rank);
+  return {};
+}
+
+Status check_slice(const NodeContext& node, size_t axis, int64_t start, int64_t size, int64_t step) {
+  const TensorType& x = node.input(0);
+  int64_t end = 0; // behind the last element
+  const bool overflow =
+      size > 0 && (__builtin_mul_overflow(size - 1, step, &end) || __builtin_add_overflow(end, 1, &end));
+  ETX_CHECK(
+      start >= 0 && size >= 0 && step >= 1 && !overflow && !__builtin_add_overflow(start, end, &end) &&
+          static_cast<uint64_t>(end) <= x.shape[axis],
+      InvalidProgram,
+      "%" PRId64 " elements from %" PRId64 " by %" PRId64 " are not inside axis %zu of %s",
+      size,
+      start,
+      step,
+      axis,
+      x.to_string().c_str());
   return {};
 }
 

@@ -3,6 +3,8 @@
 
 // Rules that several operators share.
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "runtime/ops/op.h"
@@ -23,6 +25,12 @@ inline float clamp_max(const schema::Clamp* clamp) {
 
 // Fails unless input i has this rank.
 Status check_rank(const NodeContext& node, size_t i, size_t rank);
+
+// Fails unless input 0 has this axis.
+Status check_axis(const NodeContext& node, size_t axis);
+
+// Fails unless these elements, every `step`th from `start` on, are inside an axis that input 0 has.
+Status check_slice(const NodeContext& node, size_t axis, int64_t start, int64_t size, int64_t step);
 
 // Fails unless input i has this shape.
 Status check_shape(const NodeContext& node, size_t i, const Shape& shape);
@@ -51,6 +59,10 @@ struct Window {
   // Elements from the first to the last one that the window touches.
   uint64_t span() const {
     return (uint64_t{kernel} - 1) * dilation + 1;
+  }
+  // Whether each position sees the element at its place only.
+  bool is_pointwise() const {
+    return kernel == 1 && stride == 1 && before == 0 && after == 0;
   }
 };
 

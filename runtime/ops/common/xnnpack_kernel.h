@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <tuple>
 #include <vector>
 
 #include "runtime/ops/kernel.h"
@@ -111,7 +110,8 @@ class XnnpackDynamicQuantization {
   // Whether this build of XNNPACK makes numbers of rows or images that hold NaN or infinity, and their products have to
   // be mended.
   static bool loses_nan();
-  // Takes over which scales [columns, groups] or numbers of a bias are NaN, and so their columns. `bias`: null if there is none. REQUIRES: loses_nan()
+  // Takes over which scales [columns, groups] or numbers of a bias are NaN, and so their columns. `bias`: null if there
+  // is none. REQUIRES: loses_nan()
   void remember_columns(const float* scale, size_t columns, size_t groups, const float* bias);
   // Makes what a product has made of such rows or images, `y_size` numbers each, NaN, and what it has made of such
   // columns. `parameters` are those of set_up().

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tuple>
-#include <type_traits>
 
 #include "common.h"
 #include "runtime/xnnpack/versions.h"

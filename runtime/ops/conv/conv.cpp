@@ -1,15 +1,12 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <algorithm>
-
 #include "conv_kernel.h"
 #include "infer_conv.h"
 #include "xnnpack_conv.h"
 #include "runtime/kernels/conv/winograd_cost.h"
 #include "runtime/kernels/gemm/bfloat16_product.h"
 #include "runtime/kernels/gemm/block_product.h"
-#include "runtime/ops/common/dequantized.h"
+#include "runtime/kernels/simd/isa.h"
 #include "runtime/ops/gemm/low_precision_weight.h"
-#include "runtime/program/quantization.h"
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {
@@ -71,8 +68,7 @@ Limit special_limit(const NodeContext& node, bool float16) {
   const size_t columns = weight[0] / node.attributes<Attributes>().groups();
   if (std::is_same_v<Attributes, schema::Conv2d> && is_depthwise(node)) {
     const Window height = window_height<Attributes>(node), width = window_width<Attributes>(node);
-    const bool only_scales = std::max({height.kernel, width.kernel, height.stride, width.stride}) == 1 &&
-        std::max({height.before, height.after, width.before, width.after}) == 0;
+    const bool only_scales = height.is_pointwise() && width.is_pointwise();
     return nan_limit(Limited::Depthwise, float16, only_scales ? 0 : weight[1] * weight[2]);
   }
   return nan_limit(Limited::Conv, float16, columns);
@@ -102,16 +98,12 @@ Limit dynamic_quantization_limit(const NodeContext& node, uint32_t groups) {
     return limit;
   }
   if (!xnnpack_has(Part::Sums)) {
-    return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
+    return kWrongSums;
   }
   if (groups > 1 && weight.shape[3] == 1) {
     return "XNNPACK has no depthwise convolution that quantizes its images.";
   }
-  const auto& zero_points = *weight.quantization->zero_point();
-  const bool by_channel =
-      zero_points.size() == weight.shape[0] && zero_points.size() > 1 && weight.quantization->axis() == 0;
-  return by_channel &&
-          std::all_of(zero_points.begin(), zero_points.end(), [](int32_t zero_point) { return zero_point == 0; })
+  return weight.quantization->scale()->size() > 1 && has_symmetric_channels(weight)
       ? nullptr
       : "XNNPACK takes weights with a scale for each output channel, and zero points of 0.";
 }
@@ -136,8 +128,6 @@ struct ConvImplementations {
 template <typename Attributes>
 Choice choose_conv(
     const NodeContext& node, const Cpu& cpu, const ChoiceOptions& options, const ConvImplementations& conv) {
-  constexpr const char* kLowPrecision =
-      "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
   const bool in_bfloat16 = is_in_bfloat16(node, cpu, options) && fits_packed<Attributes>(node) &&
       (conv.in_bfloat16_directly || has_large_weight<Attributes>(node)) && !is_depthwise_conv2d<Attributes>(node);
   if (in_bfloat16) {
@@ -160,11 +150,7 @@ Choice choose_conv(
   if (!is_low_precision || (limit == nullptr && options.xnnpack)) {
     return choose_xnnpack_or_kernel(node, options, limit, conv.xnnpack, conv.in_float32);
   }
-  return Choice::kernel(
-      [make = conv.low_precision](const NodeContext& quantized) {
-        return make_dequantized_but_weight(make, quantized);
-      },
-      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kLowPrecision);
+  return choose_dequantized_but_weight(conv.low_precision, limit);
 }
 
 Limit conv_transpose2d_limit(const NodeContext& node) {
@@ -191,7 +177,7 @@ size_t winograd_tile(const NodeContext& node, const Cpu& cpu, const ChoiceOption
     return 0;
   }
   const size_t speed = in_bfloat16 ? bfloat16_tile()->speed : 1;
-  return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, winograd_lanes(), Caches::get(), speed);
+  return choose_winograd_tile(conv2d_parameters(node), options.winograd_tile, float_lanes(), Caches::get(), speed);
 }
 
 constexpr const char* kSmallGroups = "XNNPACK's vectors have more columns than a group has channels.";
@@ -319,7 +305,7 @@ bool pays_by_col2im(
   constexpr size_t kMinDepth = 16, kMinLanes = 8;
   const Shape& weight = p.weight;
   return weight[0] <= most_channels && weight[3] >= kMinDepth && weight[1] * weight[2] > 1 && Col2ImConv::has(p) &&
-      winograd_lanes() >= kMinLanes && is_float32(node) && !options.float16 && !is_in_bfloat16(node, cpu, options) &&
+      float_lanes() >= kMinLanes && is_float32(node) && !options.float16 && !is_in_bfloat16(node, cpu, options) &&
       !has_low_precision_weight<Attributes>(node) && fits_packed<Attributes>(node);
 }
 
@@ -383,7 +369,7 @@ Choice choose_conv2d(const NodeContext& node, const Cpu& cpu, const ChoiceOption
 bool has_wide_phases(const NodeContext& node) {
   constexpr size_t kMinColumns = 16, kMinLanes = 8;
   const auto& attributes = node.attributes<schema::ConvTranspose2d>();
-  return (attributes.stride()->height() > 1 || attributes.stride()->width() > 1) && winograd_lanes() >= kMinLanes &&
+  return (attributes.stride()->height() > 1 || attributes.stride()->width() > 1) && float_lanes() >= kMinLanes &&
       node.input(1).shape[0] / attributes.groups() >= kMinColumns && fits_packed<schema::ConvTranspose2d>(node);
 }
 

@@ -1,13 +1,11 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/conv/bfloat16_conv.h"
 #include "runtime/kernels/conv/col2im_conv.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/conv/int8_block_conv.h"
-#include "runtime/kernels/conv/int8_depthwise.h"
+#include "runtime/kernels/conv/int8_depthwise_conv.h"
 #include "runtime/kernels/conv/int8_grouped_conv.h"
 #include "runtime/kernels/conv/int8_pixel_conv.h"
 #include "runtime/kernels/conv/packed_conv.h"

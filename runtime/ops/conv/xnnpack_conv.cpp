@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "infer_conv.h"
 #include "runtime/base/round_up.h"
 #include "runtime/kernels/conv/unfold_width.h"
 #include "runtime/ops/common/xnnpack_kernel.h"
@@ -341,11 +342,8 @@ class XnnpackConv : public XnnpackKernel {
 // XNNPACK looks up the address of each.
 bool is_pixel_product(const NodeContext& node) {
   const auto& attributes = node.attributes<schema::Conv2d>();
-  const Shape& weight = node.input(1).shape;
-  const schema::Padding2D& padding = *attributes.padding();
-  return !attributes.dynamic_quantization() && attributes.groups() == 1 && weight[1] == 1 && weight[2] == 1 &&
-      attributes.stride()->height() == 1 && attributes.stride()->width() == 1 &&
-      (padding.top() | padding.right() | padding.bottom() | padding.left()) == 0;
+  return !attributes.dynamic_quantization() && attributes.groups() == 1 &&
+      window_height<schema::Conv2d>(node).is_pointwise() && window_width<schema::Conv2d>(node).is_pointwise();
 }
 
 std::unique_ptr<Kernel> make_xnnpack_conv2d(const NodeContext& node, bool float16) {

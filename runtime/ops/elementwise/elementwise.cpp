@@ -52,7 +52,7 @@ Limit unary_limit(UnaryKind kind) {
     case UnaryKind::Silu:
       return "XNNPACK needs several passes over memory, our row one.";
     default:
-      return has_xnnpack_unary(kind) ? nullptr : "XNNPACK has no such operator.";
+      return has_xnnpack_unary(kind) ? nullptr : kNoOperator;
   }
 }
 
@@ -111,8 +111,7 @@ Limit binary_limit(const NodeContext& node) {
     default:
       break;
   }
-  return !has_xnnpack_binary(node.attributes<schema::Binary>().kind()) ? "XNNPACK has no such operator."
-                                                                       : operand_limit(node);
+  return !has_xnnpack_binary(node.attributes<schema::Binary>().kind()) ? kNoOperator : operand_limit(node);
 }
 
 // Beyond these ratios of scales XNNPACK computes something else.
@@ -163,7 +162,7 @@ Choice choose_unary(const NodeContext& node, const Cpu&, const ChoiceOptions& op
   }
   const MakeRow row = make_unary_row(node) == nullptr ? nullptr : make_unary_row;
   if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
-    return Choice::elementwise(row, make_unary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+    return Choice::elementwise(row, make_unary, limit != nullptr ? limit : kEmpty);
   }
   return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_unary, make_unary, float16_limit).or_row(row);
 }
@@ -173,9 +172,7 @@ Choice choose_binary(const NodeContext& node, const Cpu& cpu, const ChoiceOption
     const Limit limit = quantized_binary_limit(node);
     if ((limit != nullptr || !options.xnnpack) && make_quantized_binary_row(node) != nullptr) {
       return Choice::elementwise(
-          make_quantized_binary_row,
-          make_kernel_of_row<make_quantized_binary_row>,
-          limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+          make_quantized_binary_row, make_kernel_of_row<make_quantized_binary_row>, limit != nullptr ? limit : kEmpty);
     }
     if (limit == nullptr && cpu.int8_arithmetic_in_rows) {
       return Choice::elementwise(
@@ -191,7 +188,7 @@ Choice choose_binary(const NodeContext& node, const Cpu& cpu, const ChoiceOption
   limit = limit != nullptr ? limit : denormal_limit();
   const MakeRow row = make_binary_row(node) == nullptr ? nullptr : make_binary_row;
   if (row != nullptr && (limit != nullptr || !options.xnnpack)) {
-    return Choice::elementwise(row, make_binary, limit != nullptr ? limit : "XNNPACK does not take empty tensors.");
+    return Choice::elementwise(row, make_binary, limit != nullptr ? limit : kEmpty);
   }
   return choose_xnnpack_or_kernel(node, options, limit, make_xnnpack_binary, make_binary, float16_limit).or_row(row);
 }

@@ -25,7 +25,7 @@ Status infer_fft(const NodeContext& node, Span<TensorType> outputs) {
   ETX_ASSIGN_OR_RETURN(const DType dtype, node.check_wide_float());
   const Shape& x = node.input(0).shape;
   const size_t axis = attributes.axis();
-  ETX_CHECK(axis < x.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, x.rank);
+  ETX_RETURN_IF_ERROR(check_axis(node, axis));
   ETX_CHECK(
       !attributes.full() || from_real, InvalidProgram, "only a transform of real numbers gives all or half of them");
   ETX_CHECK(

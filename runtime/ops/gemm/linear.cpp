@@ -3,9 +3,7 @@
 #include "xnnpack_linear.h"
 #include "low_precision_weight.h"
 #include "runtime/kernels/gemm/block_product.h"
-#include "runtime/program/quantization.h"
 #include "runtime/ops/common/choose.h"
-#include "runtime/ops/common/dequantized.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -36,9 +34,6 @@ Status infer_linear(const NodeContext& node, Span<TensorType> outputs) {
 bool is_constant(const NodeContext& node) {
   return node.is_constant(1) && (!node.has_input(2) || node.is_constant(2));
 }
-
-constexpr const char* kLowPrecision =
-    "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
 
 // Whether our kernels take operand 1 as the program has it, in 16 or 8 bits, which XNNPACK would widen to 32.
 bool linear_has_low_precision_weight(const NodeContext& node) {
@@ -122,9 +117,7 @@ Choice choose_linear(const NodeContext& node, const Cpu& cpu, const ChoiceOption
         choice.kind == Choice::Kind::Xnnpack && node.input(1).shape.numel() >= cpu.blocks.int8_linear;
     return in_blocks ? Choice::kernel(make_int8_block_linear, kInt8Blocks) : choice;
   }
-  return Choice::kernel(
-      [](const NodeContext& quantized) { return make_dequantized_but_weight(make_low_precision_linear, quantized); },
-      std::string(limit == nullptr ? "XNNPACK does not take empty tensors." : limit) + " " + kLowPrecision);
+  return choose_dequantized_but_weight(make_low_precision_linear, limit);
 }
 
 Status infer_batch_matmul(const NodeContext& node, Span<TensorType> outputs) {

@@ -1,6 +1,12 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "low_precision_weight.h"
 
+#include <string>
+#include <utility>
+
+#include "runtime/ops/common/choose.h"
+#include "runtime/ops/common/dequantized.h"
+
 namespace executorch::backends::et_xnnpack {
 
 bool is_low_precision(const TensorType& weight) {
@@ -22,6 +28,12 @@ bool is_in_bfloat16(const NodeContext& node, const Cpu& cpu, const ChoiceOptions
     return false;
   }
   return options.bfloat16 || (weight.constant_dtype == DType::BFloat16 && precision_of(node).rounds_x);
+}
+
+Choice choose_dequantized_but_weight(MakeKernel make, const char* limit) {
+  return Choice::kernel(
+      [make = std::move(make)](const NodeContext& node) { return make_dequantized_but_weight(make, node); },
+      std::string(limit == nullptr ? kEmpty : limit) + " " + kLowPrecision);
 }
 
 LowPrecision precision_of(const NodeContext& node) {

@@ -26,6 +26,14 @@ bool is_in_bfloat16(const NodeContext& node, const Cpu& cpu, const ChoiceOptions
 constexpr LowPrecision kInBFloat16{DType::BFloat16, /*rounds_x=*/true};
 constexpr const char* kForcedBFloat16 = "force_bf16 asks for it.";
 
+// Why our kernels multiply by a weight like this.
+constexpr const char* kLowPrecision =
+    "The weight stays in the 16 or 8 bits that the program has it in; XNNPACK would widen it.";
+
+// The kernel that `make` gives for operands of Float32 but for a weight like this, between dequantize and quantize.
+// `limit`: why XNNPACK does not compute the node, null if the options rule it out.
+Choice choose_dequantized_but_weight(MakeKernel make, const char* limit);
+
 // How to multiply operand 0 by operand 1. REQUIRES: is_low_precision(operand 1)
 LowPrecision precision_of(const NodeContext& node);
 

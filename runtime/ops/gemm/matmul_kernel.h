@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/conv/bfloat16_conv.h"
 #include "runtime/kernels/conv/int8_block_conv.h"
 #include "runtime/kernels/gemm/float64_matmul.h"

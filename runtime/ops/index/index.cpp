@@ -1,6 +1,4 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <cinttypes>
-
 #include "index_kernel.h"
 #include "runtime/ops/common/choose.h"
 
@@ -139,21 +137,8 @@ Status infer_slice_scatter(const NodeContext& node, Span<TensorType> outputs) {
       x.rank);
   for (uint32_t axis = 0; axis < x.rank; ++axis) {
     const int64_t start = node.sizes().resolve(attributes.start()->Get(axis));
-    const int64_t step = attributes.step()->Get(axis);
-    const int64_t size = static_cast<int64_t>(values[axis]);
-    int64_t end = 0; // behind the last element
-    const bool overflow =
-        size > 0 && (__builtin_mul_overflow(size - 1, step, &end) || __builtin_add_overflow(end, 1, &end));
-    ETX_CHECK(
-        start >= 0 && step >= 1 && !overflow && !__builtin_add_overflow(start, end, &end) &&
-            static_cast<uint64_t>(end) <= x[axis],
-        InvalidProgram,
-        "%" PRId64 " elements from %" PRId64 " by %" PRId64 " are not inside axis %u of %s",
-        size,
-        start,
-        step,
-        axis,
-        node.input(0).to_string().c_str());
+    const int64_t size = static_cast<int64_t>(values[axis]), step = attributes.step()->Get(axis);
+    ETX_RETURN_IF_ERROR(check_slice(node, axis, start, size, step));
   }
   return set_output(outputs, node.input(0).dtype, x);
 }
@@ -201,7 +186,7 @@ Status infer_embedding_bag(const NodeContext& node, Span<TensorType> outputs) {
 
 template <std::unique_ptr<Kernel> (*kMake)(const NodeContext&)>
 Choice choose_in_place(const NodeContext&, const Cpu&, const ChoiceOptions&) {
-  return Choice::kernel(kMake, "XNNPACK has no such operator.").working_in_place();
+  return Choice::kernel(kMake, kNoOperator).working_in_place();
 }
 
 } // namespace

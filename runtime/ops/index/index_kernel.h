@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/index/find.h"
 #include "runtime/kernels/index/index.h"
 #include "runtime/kernels/index/scatter.h"

@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/move/box_copies.h"
 #include "runtime/kernels/move/concat_rows.h"
 #include "runtime/kernels/move/edge_pad.h"

@@ -1,7 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <algorithm>
 #include <array>
-#include <cinttypes>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -89,7 +88,7 @@ Status infer_concat(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(node.num_inputs()));
   const size_t axis = node.attributes<schema::Concat>().axis();
   Shape y = node.input(0).shape;
-  ETX_CHECK(axis < y.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, y.rank);
+  ETX_RETURN_IF_ERROR(check_axis(node, axis));
   for (size_t i = 1; i < node.num_inputs(); ++i) {
     ETX_RETURN_IF_ERROR(check_part(node, i, axis));
     ETX_CHECK(
@@ -128,23 +127,11 @@ Status infer_slice(const NodeContext& node, Span<TensorType> outputs) {
   const auto& attributes = node.attributes<schema::Slice>();
   const TensorType& x = node.input(0);
   const size_t axis = attributes.axis();
-  ETX_CHECK(axis < x.shape.rank, InvalidProgram, "axis %zu is not below rank %zu", axis, x.shape.rank);
+  ETX_RETURN_IF_ERROR(check_axis(node, axis));
   ETX_CHECK(attributes.step() >= 1, InvalidProgram, "its step is 0 and must be positive");
   const int64_t start = node.sizes().resolve(attributes.start());
   const int64_t size = node.sizes().resolve(attributes.size());
-  int64_t end = 0; // behind the last element
-  const bool overflow = size > 0 &&
-      (__builtin_mul_overflow(size - 1, int64_t{attributes.step()}, &end) || __builtin_add_overflow(end, 1, &end));
-  ETX_CHECK(
-      start >= 0 && size >= 0 && !overflow && !__builtin_add_overflow(start, end, &end) &&
-          static_cast<uint64_t>(end) <= x.shape[axis],
-      InvalidProgram,
-      "%" PRId64 " elements from %" PRId64 " by %u are not inside axis %zu of %s",
-      size,
-      start,
-      attributes.step(),
-      axis,
-      x.to_string().c_str());
+  ETX_RETURN_IF_ERROR(check_slice(node, axis, start, size, attributes.step()));
   Shape y = x.shape;
   y[axis] = static_cast<size_t>(size);
   return set_moved(outputs, x, y);
@@ -231,7 +218,6 @@ bool is_moved_as_it_is(const NodeContext& node) {
   return !node.is_quantized() || has_one_quantization(node);
 }
 
-constexpr const char* kNotInXnnpack = "XNNPACK has no such operator.";
 constexpr const char* kSlowInXnnpack = "The kernel is faster than XNNPACK's.";
 
 Choice choose_moving(const NodeContext& node, MakeKernel make, const char* reason) {
@@ -259,13 +245,13 @@ Choice choose_transpose(const NodeContext& node, const Cpu&, const ChoiceOptions
 }
 
 Choice choose_expand(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
-  return choose_moving(node, make_expand, kNotInXnnpack);
+  return choose_moving(node, make_expand, kNoOperator);
 }
 
 Choice choose_pad(const NodeContext& node, const Cpu&, const ChoiceOptions&) {
   const bool is_constant = node.attributes<schema::Pad>().mode() == schema::PadMode::Constant;
   return is_constant || node.input(0).shape.rank == 0 ? choose_moving(node, make_constant_pad, kSlowInXnnpack)
-                                                      : choose_moving(node, make_edge_pad, kNotInXnnpack);
+                                                      : choose_moving(node, make_edge_pad, kNoOperator);
 }
 
 // Whether many rows are short.

@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/norm/group_norm.h"
 #include "runtime/kernels/norm/layer_norm.h"
 #include "runtime/ops/common/kernel_of.h"

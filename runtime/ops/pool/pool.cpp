@@ -2,7 +2,6 @@
 #include "pool_kernel.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "runtime/program/quantization.h"

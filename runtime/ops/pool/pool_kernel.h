@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/pool/max_pool_indices.h"
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/ops/common/kernel_of.h"

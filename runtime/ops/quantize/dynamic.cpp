@@ -81,10 +81,10 @@ Limit dynamic_linear_limit(const NodeContext& node, const Cpu& cpu) {
     return "XNNPACK takes weights without zero points.";
   }
   if (x.rank > XNN_MAX_TENSOR_DIMS) {
-    return "XNNPACK takes tensors of rank 6 at most.";
+    return kHighRank;
   }
   if (x.numel() == 0 || node.output().shape.numel() == 0) {
-    return "XNNPACK does not take empty tensors.";
+    return kEmpty;
   }
   for (size_t i = 1; i < node.num_inputs(); ++i) {
     if (node.has_input(i) && !node.is_constant(i)) {
@@ -95,7 +95,7 @@ Limit dynamic_linear_limit(const NodeContext& node, const Cpu& cpu) {
     return "This build of XNNPACK reads behind the scales of rows on this CPU.";
   }
   if (attributes.bits() == 8 && !xnnpack_has(Part::Sums)) {
-    return "This build of XNNPACK multiplies by -128 wrongly on this CPU.";
+    return kWrongSums;
   }
   if (groups == 1) {
     return nullptr;

@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/gemm/int4_linear.h"
 #include "runtime/kernels/gemm/matmul.h"
 #include "runtime/kernels/gemm/quantized_linear.h"

@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include "quantize_kernel.h"
 
-#include <limits>
-
 #include "runtime/ops/common/choose.h"
 
 namespace executorch::backends::et_xnnpack {

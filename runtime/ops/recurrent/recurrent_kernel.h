@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/recurrent/recurrent.h"
 #include "runtime/ops/common/kernel_of.h"
 

@@ -11,11 +11,11 @@ namespace {
 
 using schema::ReduceKind;
 
-Status check_axes(const flatbuffers::Vector<uint8_t>* axes, size_t rank) {
+Status check_axes(const NodeContext& node, const flatbuffers::Vector<uint8_t>* axes) {
   ETX_CHECK(axes != nullptr && axes->size() != 0, InvalidProgram, "it has no axes");
   for (uint32_t i = 0; i < axes->size(); ++i) {
     const unsigned axis = axes->Get(i);
-    ETX_CHECK(axis < rank, InvalidProgram, "axis %u is not below rank %zu", axis, rank);
+    ETX_RETURN_IF_ERROR(check_axis(node, axis));
     ETX_CHECK(i == 0 || axes->Get(i - 1) < axis, InvalidProgram, "the axes do not ascend");
   }
   return {};
@@ -49,7 +49,7 @@ Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
       name_of(dtype));
   const Shape& x = node.input(0).shape;
   const auto* axes = attributes.axes();
-  ETX_RETURN_IF_ERROR(check_axes(axes, x.rank));
+  ETX_RETURN_IF_ERROR(check_axes(node, axes));
   Shape y;
   for (size_t axis = 0; axis < x.rank; ++axis) {
     const bool reduced = std::find(axes->begin(), axes->end(), axis) != axes->end();
@@ -60,12 +60,6 @@ Status infer_reduce(const NodeContext& node, Span<TensorType> outputs) {
     }
   }
   return set_output(outputs, dtype, y);
-}
-
-Status check_axis(const NodeContext& node, unsigned axis) {
-  const Shape& x = node.input(0).shape;
-  ETX_CHECK(axis < x.rank, InvalidProgram, "axis %u is not below rank %zu", axis, x.rank);
-  return {};
 }
 
 Status check_number(const NodeContext& node) {
@@ -123,10 +117,8 @@ Status infer_sort(const NodeContext& node, Span<TensorType> outputs) {
 Status infer_softmax(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(node.check_operands(1));
   ETX_ASSIGN_OR_RETURN(const DType dtype, node.check_wide_float());
-  const unsigned axis = node.attributes<schema::Softmax>().axis();
-  const Shape& x = node.input(0).shape;
-  ETX_CHECK(axis < x.rank, InvalidProgram, "axis %u is not below rank %zu", axis, x.rank);
-  return set_output(outputs, dtype, x);
+  ETX_RETURN_IF_ERROR(check_axis(node, node.attributes<schema::Softmax>().axis()));
+  return set_output(outputs, dtype, node.input(0).shape);
 }
 
 Limit softmax_limit(const NodeContext& node, const Cpu& cpu) {

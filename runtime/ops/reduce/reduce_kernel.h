@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
-#include <memory>
-
 #include "runtime/kernels/reduce/arg_reduce.h"
 #include "runtime/kernels/reduce/float64_softmax.h"
 #include "runtime/kernels/reduce/reduce.h"

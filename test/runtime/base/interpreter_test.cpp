@@ -29,9 +29,9 @@ void leave_interpreter() {
   interpreter.unlock();
 }
 
-class WaitingTest : public ::testing::Test {
+class InterpreterTest : public ::testing::Test {
  protected:
-  WaitingTest() {
+  InterpreterTest() {
     set_interpreter_hooks(
         {[]() -> void* {
            if (!has_interpreter) {
@@ -47,7 +47,7 @@ class WaitingTest : public ::testing::Test {
          }});
     take_interpreter();
   }
-  ~WaitingTest() override {
+  ~InterpreterTest() override {
     leave_interpreter();
     set_interpreter_hooks({});
   }
@@ -59,14 +59,14 @@ class WaitingTest : public ::testing::Test {
   }
 };
 
-TEST_F(WaitingTest, TheInterpreterLogs) {
+TEST_F(InterpreterTest, TheInterpreterLogs) {
   log_error(nullptr, "a note");
   EXPECT_EQ(logged, "|a note");
   log_error("cannot execute", "why");
   EXPECT_EQ(logged, "cannot execute|why");
 }
 
-TEST_F(WaitingTest, ForALockLeavesTheInterpreterToOthers) {
+TEST_F(InterpreterTest, ForALockLeavesTheInterpreterToOthers) {
   Mutex<LockLevel::Delegate> mutex;
   std::atomic<bool> is_held{false};
   std::thread holder([&] {
@@ -84,7 +84,7 @@ TEST_F(WaitingTest, ForALockLeavesTheInterpreterToOthers) {
   holder.join();
 }
 
-TEST_F(WaitingTest, ForPackedWeightsLeavesTheInterpreterToOthers) {
+TEST_F(InterpreterTest, ForPackedWeightsLeavesTheInterpreterToOthers) {
   PackedWeights weights;
   ASSERT_EQ(weights.find_or_reserve("a"), nullptr);
   PackedPtr packed;
@@ -97,7 +97,7 @@ TEST_F(WaitingTest, ForPackedWeightsLeavesTheInterpreterToOthers) {
   packer.join();
 }
 
-TEST_F(WaitingTest, ForNobodyKeepsTheInterpreter) {
+TEST_F(InterpreterTest, ForNobodyKeepsTheInterpreter) {
   Mutex<LockLevel::Delegate> mutex;
   std::atomic<bool> has_run{false};
   std::thread other([&] {

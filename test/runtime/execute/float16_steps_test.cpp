@@ -8,7 +8,7 @@
 #include <runtime/kernels/simd/reduced_float.h>
 
 #include "executable_call.h"
-#include "plan_of.h"
+#include "graph_def.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

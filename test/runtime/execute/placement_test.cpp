@@ -1,8 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/execute/executable.h>
 
-#include <cstring>
-
 #include <gtest/gtest.h>
 #include <runtime/base/memory.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <runtime/kernels/conv/depthwise.h>
+#include <runtime/kernels/conv/depthwise_row.h>
 #include <runtime/kernels/simd/reduced_float.h>
 
 #include "executable_call.h"

@@ -10,7 +10,7 @@
 
 #include "delegate.h"
 #include "executorch_pool.h"
-#include "sample_graphs.h"
+#include "graph_def.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

@@ -7,10 +7,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <optional>
 
-#include <runtime/kernels/conv/depthwise.h>
-#include <runtime/kernels/conv/winograd_parts.h>
+#include <runtime/kernels/conv/depthwise_row.h>
+#include <runtime/kernels/simd/isa.h>
 
 #include "op_test.h"
 
@@ -107,7 +106,7 @@ TEST(NaN, StaysInTransposedConvolutions) {
         };
         return OpCase(attributes, {with_nan({1, 5, 6, 4}), weight({columns, 3, 3, 4}), weight({columns})});
       };
-      expect_nan_stays(make, /*is_ours=*/stride > 1 && columns >= 16 && winograd_lanes() >= 8);
+      expect_nan_stays(make, /*is_ours=*/stride > 1 && columns >= 16 && float_lanes() >= 8);
     }
   }
 }

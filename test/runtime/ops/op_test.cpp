@@ -8,6 +8,7 @@
 #include <limits>
 
 #include <gmock/gmock.h>
+#include <runtime/kernels/common/parallel.h>
 #include <runtime/kernels/simd/reduced_float.h>
 #include <runtime/xnnpack/library.h>
 
@@ -201,7 +202,7 @@ std::vector<float> OpCase::run_in_xnnpack(bool float16, pthreadpool_t pool) cons
     inputs.push_back(operands_[i].type && !is_gone ? data[i].data() : nullptr);
   }
   kernel->use_pool(pool);
-  StatusOr<size_t> scratch_bytes = kernel->reshape(*context, pool == nullptr ? 1 : pthreadpool_get_threads_count(pool));
+  StatusOr<size_t> scratch_bytes = kernel->reshape(*context, threads_of(pool));
   expect_ok(scratch_bytes.status());
   if (!scratch_bytes.ok()) {
     return {};

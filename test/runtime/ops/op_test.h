@@ -3,8 +3,6 @@
 
 // One node by itself: inferred, run in XNNPACK, run by its in-tree kernel.
 
-#include <initializer_list>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

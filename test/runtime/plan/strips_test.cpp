@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include "graph_def.h"
 #include "plan_of.h"
-#include "sample_graphs.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

@@ -2,11 +2,12 @@
 #include <runtime/weights/constant_reader.h>
 
 #include <cstring>
+#include <optional>
 
 #include <runtime/kernels/simd/reduced_float.h>
 
 #include "data_map.h"
-#include "plan_of.h"
+#include "graph_def.h"
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {

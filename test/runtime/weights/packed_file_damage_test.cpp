@@ -4,7 +4,6 @@
 
 #include "packed_file_test.h"
 
-#include <fstream>
 #include <numeric>
 #include <random>
 

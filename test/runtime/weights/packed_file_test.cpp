@@ -7,7 +7,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <numeric>
 #include <random>
 #include <thread>
 

@@ -3,7 +3,6 @@
 // What the pinned XNNPACK computes wrongly, as later versions of it show: third-party/xnnpack-fixes.md lists all.
 
 #include <algorithm>
-#include <cmath>
 
 #include <gtest/gtest.h>
 #include <runtime/execute/executable.h>

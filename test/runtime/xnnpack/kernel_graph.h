@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <runtime/kernels/common/parallel.h>
 #include <runtime/program/blob.h>
 #include <runtime/weights/node_constants.h>
 #include <runtime/weights/weights.h>
@@ -33,7 +34,7 @@ class KernelGraph {
     pool_ = pool;
     ETX_ASSIGN_OR_RETURN(const Sizes sizes, evaluate_sizes(blob_.graph(), inputs));
     ETX_ASSIGN_OR_RETURN(types_, infer_types(blob_, sizes));
-    const size_t num_threads = pool == nullptr ? 1 : pthreadpool_get_threads_count(pool);
+    const size_t num_threads = threads_of(pool);
     size_t scratch_bytes = 0;
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].kernel != nullptr && !is_empty(i)) {

@@ -2,6 +2,8 @@
 
 // Attention by products of bfloat16, where the CPU has them: what check() of other tests has not.
 
+#include <cmath>
+
 #include "kernels/attention/attention_case.h"
 
 namespace executorch::backends::et_xnnpack::testing {

@@ -5,6 +5,8 @@
 
 #include <runtime/kernels/attention/attention.h>
 
+#include <cmath>
+
 #include "kernels/common/kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {

@@ -1,4 +1,6 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <cmath>
+
 #include "kernels/attention/attention_case.h"
 
 namespace executorch::backends::et_xnnpack::testing {

@@ -1,4 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include <cmath>
+#include <random>
+
 #include "kernel_test.h"
 
 #include <hwy/highway.h>

@@ -5,13 +5,10 @@
 // without threads, on memory that ends or begins at an unmapped page.
 
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <utility>

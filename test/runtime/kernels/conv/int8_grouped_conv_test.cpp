@@ -62,6 +62,13 @@ TEST(Int8GroupedConv, ImagesThatExceedTheCaches) {
   check({{1, 90, 120, 256}, 16, 3, 2});
 }
 
+TEST(Int8GroupedConv, RowsThatThreadsShare) {
+  check({{1, 1, 300, 96}, 4, 1});
+  check({{1, 1, 77, 32}, 8, 1, 2});
+  check({{2, 3, 41, 32}, 8});
+  check({{1, 1, 40000, 48}, 4, 1}); // exceeds the caches
+}
+
 TEST(Int8GroupedConv, OneScaleAndNoBias) {
   check({{1, 5, 6, 64}, 4, 3, 1, 1, /*by_channel=*/false, /*has_bias=*/false});
 }

@@ -59,6 +59,15 @@ TEST(WindowConv, ImagesThatExceedTheCaches) {
   check({1, 200, 300, 3}, {17, 7, 7, 3}, options(2, 3, 1));
 }
 
+TEST(WindowConv, RowsThatThreadsShare) { // as of one dimension
+  Options o;
+  o.padding = {0, 7, 0, 7};
+  check({1, 1, 500, 12}, {64, 1, 15, 12}, o);
+  check({2, 1, 37, 12}, {16, 1, 15, 12}, o);
+  o.stride = {1, 3};
+  check({1, 1, 401, 7}, {17, 1, 15, 7}, o);
+}
+
 TEST(WindowConv, KeepsNaN) {
   Tensor x = random_floats({1, 6, 9, 3});
   x.data<float>()[3 * (2 * 9 + 4)] = kNaN;

@@ -2,6 +2,7 @@
 #include <runtime/kernels/elementwise/binary.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "row_test.h"
 

@@ -2,7 +2,6 @@
 #include <runtime/kernels/elementwise/cast.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include <runtime/kernels/simd/reduced_float.h>
 

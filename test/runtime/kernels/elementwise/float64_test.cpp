@@ -2,7 +2,6 @@
 #include <runtime/kernels/elementwise/float64.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
 #include <string>
 

@@ -2,6 +2,7 @@
 #include <runtime/kernels/elementwise/fused_elementwise.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <runtime/kernels/common/parallel.h>
 #include <runtime/kernels/elementwise/binary.h>

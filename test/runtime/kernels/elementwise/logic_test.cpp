@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/elementwise/logic.h>
 
+#include <cstring>
+
 #include "row_test.h"
 #include "some_numbers.h"
 

@@ -2,6 +2,8 @@
 #include <runtime/kernels/elementwise/lookup.h>
 #include <runtime/kernels/elementwise/unary.h>
 
+#include <cmath>
+
 #include "row_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {

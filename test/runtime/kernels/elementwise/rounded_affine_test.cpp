@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include <runtime/kernels/simd/reduced_float.h>
 

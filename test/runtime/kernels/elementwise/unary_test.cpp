@@ -2,6 +2,7 @@
 #include <runtime/kernels/elementwise/unary.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 

@@ -1,6 +1,7 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/fft/fft.h>
 
+#include <cmath>
 #include <complex>
 #include <random>
 

@@ -5,6 +5,7 @@
 #include <runtime/kernels/gemm/matmul.h>
 
 #include <array>
+#include <cmath>
 #include <random>
 
 #include "kernels/common/kernel_test.h"
@@ -66,7 +67,7 @@ Converted convert(const std::vector<float>& x, const FixedPointDepth& depth, siz
 class FixedPoint : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!has_fixed_point_product()) {
+    if (!has_byte_dot()) {
       GTEST_SKIP() << "this CPU multiplies no bytes";
     }
   }

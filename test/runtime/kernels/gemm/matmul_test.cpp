@@ -2,6 +2,8 @@
 #include <runtime/kernels/gemm/matmul.h>
 
 #include <array>
+#include <cmath>
+#include <cstring>
 
 #include "kernels/common/kernel_test.h"
 

@@ -3,6 +3,7 @@
 #include <runtime/kernels/gemm/quantized_linear.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/common/kernel_test.h"
 

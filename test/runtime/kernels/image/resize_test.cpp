@@ -2,6 +2,7 @@
 #include <runtime/kernels/image/resize.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/common/kernel_test.h"

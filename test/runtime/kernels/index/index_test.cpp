@@ -2,6 +2,7 @@
 #include <runtime/kernels/index/index.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/common/kernel_test.h"
 

@@ -2,6 +2,7 @@
 #include <runtime/kernels/move/box_copies.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/common/kernel_test.h"
 

@@ -2,6 +2,7 @@
 #include <runtime/kernels/move/edge_pad.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/common/kernel_test.h"
 

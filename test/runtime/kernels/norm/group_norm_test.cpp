@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/kernels/norm/group_norm.h>
 
+#include <cmath>
+
 #include "kernels/common/kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {

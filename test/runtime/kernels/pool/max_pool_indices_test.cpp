@@ -2,6 +2,7 @@
 #include <runtime/kernels/pool/max_pool_indices.h>
 
 #include <array>
+#include <cmath>
 
 #include "kernels/common/kernel_test.h"
 

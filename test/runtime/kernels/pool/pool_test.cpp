@@ -2,6 +2,7 @@
 #include <runtime/kernels/pool/pool.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/common/kernel_test.h"
 

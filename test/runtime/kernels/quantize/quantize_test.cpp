@@ -2,6 +2,7 @@
 #include <runtime/kernels/quantize/quantize.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/common/kernel_test.h"
 

@@ -2,6 +2,7 @@
 #include <runtime/kernels/reduce/sort.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <random>
 

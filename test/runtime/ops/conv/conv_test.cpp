@@ -4,8 +4,8 @@
 #include <limits>
 
 #include <gmock/gmock.h>
-#include <runtime/kernels/conv/depthwise.h>
-#include <runtime/kernels/conv/winograd_parts.h>
+#include <runtime/kernels/conv/depthwise_row.h>
+#include <runtime/kernels/simd/isa.h>
 
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
@@ -323,7 +323,7 @@ bool pays_by_col2im(const OpCase& op, size_t winograd_tile = 0, bool float16 = f
 }
 
 TEST(Conv2d, MultipliesAllTapsAtOnceWhereChannelsOutAreFew) {
-  const bool has = winograd_lanes() >= 8;
+  const bool has = float_lanes() >= 8;
   const Operand image = tensor({1, 64, 64, 32});
   const ConvAttributes same = padding(1, 1, 1, 1);
   EXPECT_EQ(pays_by_col2im(conv(same, {image, weight({3, 9, 9, 32}), weight({3})}), 4), has);
@@ -341,7 +341,7 @@ TEST(Conv2d, MultipliesAllTapsAtOnceWhereChannelsOutAreFew) {
 }
 
 TEST(ConvTranspose2d, MultipliesAllTapsAtOnceWhereChannelsOutAreFewOrSeeOnePixel) {
-  const bool has = winograd_lanes() >= 8;
+  const bool has = float_lanes() >= 8;
   const Operand image = tensor({1, 32, 32, 64});
   EXPECT_EQ(pays_by_col2im(transposed(stride(2, 2), {image, weight({3, 4, 4, 64}), weight({3})})), has);
   EXPECT_EQ(pays_by_col2im(transposed(stride(2, 2), {image, weight({16, 2, 2, 64})})), has);

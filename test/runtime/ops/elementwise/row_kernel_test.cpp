@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/ops/elementwise/row_kernel.h>
 
+#include <cmath>
+
 #include "ops/quantized_tensor.h"
 
 namespace executorch::backends::et_xnnpack::testing {

@@ -1,6 +1,8 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #include <runtime/ops/fft/fft_kernel.h>
 
+#include <cmath>
+
 #include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {

@@ -2,7 +2,7 @@
 #include <runtime/ops/index/index_kernel.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cstring>
 
 #include "ops/node_kernel_test.h"
 #include "sizes_of.h"

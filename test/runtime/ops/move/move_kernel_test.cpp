@@ -3,7 +3,7 @@
 #include <runtime/kernels/simd/reduced_float.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cstring>
 
 #include "ops/node_kernel_test.h"
 

@@ -6,6 +6,8 @@
 namespace executorch::backends::et_xnnpack::testing {
 namespace {
 
+using schema::PadMode;
+
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 OpCase reshape(Operand x, std::vector<int64_t> shape, std::vector<int64_t> sizes = {}) {
@@ -36,9 +38,20 @@ OpCase slice(Operand x, uint8_t axis, int64_t start, int64_t size, uint32_t step
   return OpCase(attributes, {std::move(x)}, std::move(sizes));
 }
 
-OpCase pad(Operand x, std::vector<uint32_t> before, std::vector<uint32_t> after, float value = 0) {
-  const auto attributes = [&](Builder& builder) { return schema::CreatePadDirect(builder, &before, &after, value); };
+OpCase pad(
+    Operand x,
+    std::vector<uint32_t> before,
+    std::vector<uint32_t> after,
+    float value = 0,
+    PadMode mode = PadMode::Constant) {
+  const auto attributes = [&](Builder& builder) {
+    return schema::CreatePadDirect(builder, &before, &after, value, mode);
+  };
   return OpCase(attributes, {std::move(x)});
+}
+
+OpCase pad_border(PadMode mode, Operand x, std::vector<uint32_t> before, std::vector<uint32_t> after) {
+  return pad(std::move(x), std::move(before), std::move(after), 0, mode);
 }
 
 void expect_type(const OpCase& op, DType dtype) {
@@ -198,6 +211,32 @@ TEST(Pad, Refuses) { // Robustness: N7
   expect_refused(pad(typed(DType::Int32, {2}), {1}, {1}, 1e10f), "pads Int32[2] with 1e+10");
   expect_refused(pad(typed(DType::Bool, {2}), {1}, {1}, 2), "pads Bool[2] with 2");
   expect_refused(pad(tensor({2, 2}), {UINT32_MAX, UINT32_MAX}, {0, 0}), "larger than 1 TiB");
+}
+
+TEST(PadBorder, Shape) {
+  expect_shape(pad_border(PadMode::Reflect, tensor({2, 3}), {1, 2}, {0, 2}), {3, 7});
+  expect_shape(pad_border(PadMode::Replicate, tensor({2, 3}), {9, 0}, {0, 9}), {11, 12});
+  expect_shape(pad_border(PadMode::Circular, tensor({2, 3}), {2, 3}, {0, 3}), {4, 9});
+  expect_shape(pad_border(PadMode::Reflect, tensor({0, 3}), {0, 1}, {0, 0}), {0, 4});
+}
+
+TEST(PadBorder, Refuses) {
+  expect_refused(pad_border(PadMode::Reflect, tensor({2, 3}), {0, 3}, {0, 0}), "padding of 3 repeats more");
+  expect_refused(pad_border(PadMode::Reflect, tensor({2, 3}), {0, 0}, {2, 0}), "padding of 2 repeats more");
+  expect_refused(pad_border(PadMode::Reflect, tensor({0, 3}), {1, 0}, {0, 0}), "padding of 1 repeats more");
+  expect_refused(pad_border(PadMode::Replicate, tensor({0, 3}), {1, 0}, {0, 0}), "padding of 1 repeats more");
+  expect_refused(pad_border(PadMode::Circular, tensor({2, 3}), {0, 4}, {0, 0}), "padding of 4 repeats more");
+}
+
+TEST(PadBorder, RepeatsTheInput) {
+  const Operand x = tensor({1, 4}, {1, 2, 3, 4});
+  const auto run = [&](PadMode mode) { return pad_border(mode, x, {0, 3}, {0, 2}).run_kernel(); };
+  EXPECT_EQ(run(PadMode::Reflect), (std::vector<float>{4, 3, 2, 1, 2, 3, 4, 3, 2}));
+  EXPECT_EQ(run(PadMode::Replicate), (std::vector<float>{1, 1, 1, 1, 2, 3, 4, 4, 4}));
+  EXPECT_EQ(run(PadMode::Circular), (std::vector<float>{2, 3, 4, 1, 2, 3, 4, 1, 2}));
+  EXPECT_EQ(
+      pad_border(PadMode::Circular, tensor({2, 2}, {1, 2, 3, 4}), {1, 0}, {0, 1}).run_kernel(),
+      (std::vector<float>{3, 4, 3, 1, 2, 1, 3, 4, 3}));
 }
 
 } // namespace

@@ -236,5 +236,51 @@ TEST(AdaptivePool2d, KernelTakesHugeImages) {
   EXPECT_FALSE(adaptive(AdaptivePoolKind::Average, Size2D(1, 1), tensor({1, 1, huge, 1})).in_xnnpack());
 }
 
+struct PoolSizes {
+  std::vector<uint32_t> kernel, stride, before, after, dilation;
+};
+
+OpCase max_pool_indices(const PoolSizes& sizes, const Operand& x, size_t num_outputs = 2) {
+  const auto attributes = [&](Builder& b) {
+    return schema::CreateMaxPoolIndicesDirect(
+        b, &sizes.kernel, &sizes.stride, &sizes.before, &sizes.after, &sizes.dilation);
+  };
+  return OpCase(attributes, {x}, {}, num_outputs);
+}
+
+OpCase adaptive_max_pool_indices(const std::vector<uint32_t>& output, const Operand& x) {
+  const auto attributes = [&](Builder& b) {
+    return schema::CreateMaxPoolIndicesDirect(b, nullptr, nullptr, nullptr, nullptr, nullptr, &output);
+  };
+  return OpCase(attributes, {x}, {}, 2);
+}
+
+const Operand kVolume = tensor({2, 4, 6, 5, 3});
+
+TEST(MaxPoolIndices, Shapes) {
+  expect_types(
+      max_pool_indices({{2, 3, 1}, {2, 1, 1}, {0, 1, 0}, {0, 1, 0}, {1, 1, 1}}, kVolume),
+      {"Float32[2, 2, 6, 5, 3]", "Int64[2, 2, 6, 5, 3]"});
+  expect_types(adaptive_max_pool_indices({1, 7, 2}, kVolume), {"Float32[2, 1, 7, 2, 3]", "Int64[2, 1, 7, 2, 3]"});
+  const auto nothing = [](Builder& b) { return schema::CreateMaxPoolIndices(b); };
+  expect_types(OpCase(nothing, {kVolume}, {}, 2), {"Float32[2, 4, 6, 5, 3]", "Int64[2, 4, 6, 5, 3]"});
+}
+
+TEST(MaxPoolIndices, Refuses) { // Robustness: N16
+  const std::vector<uint32_t> zeros{0, 0, 0}, ones{1, 1, 1};
+  const PoolSizes good{{2, 2, 2}, ones, zeros, zeros, ones};
+  expect_refused(max_pool_indices(good, tensor({2, 6, 5, 3})), "must have rank 5");
+  expect_refused(max_pool_indices(good, tensor({2, 0, 6, 5, 3})), "is empty");
+  expect_refused(max_pool_indices(good, typed(DType::Int32, {2, 4, 6, 5, 3})), "must be Float32");
+  expect_refused(max_pool_indices(good, kVolume, 1), "has 1 outputs, but the operator makes 2");
+  expect_refused(max_pool_indices({{2, 2}, ones, zeros, zeros, ones}, kVolume), "other than three");
+  expect_refused(max_pool_indices({{0, 2, 2}, ones, zeros, zeros, ones}, kVolume), "kernel 0");
+  expect_refused(max_pool_indices({{2, 2, 2}, zeros, zeros, zeros, ones}, kVolume), "stride 0");
+  expect_refused(max_pool_indices({{2, 2, 2}, ones, zeros, zeros, zeros}, kVolume), "dilation 0");
+  expect_refused(max_pool_indices({{2, 2, 2}, ones, {0, 2, 0}, zeros, ones}, kVolume), "as large as the window");
+  expect_refused(max_pool_indices({{5, 2, 2}, ones, zeros, zeros, ones}, kVolume), "does not fit");
+  expect_refused(adaptive_max_pool_indices({kHuge, kHuge, kHuge}, kVolume), "");
+}
+
 } // namespace
 } // namespace executorch::backends::et_xnnpack::testing

@@ -3,6 +3,7 @@
 
 #include <runtime/kernels/quantize/quantize.h>
 
+#include "graph_def.h"
 #include "ops/node_kernel_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {

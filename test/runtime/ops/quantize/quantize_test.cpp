@@ -1,4 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
+#include "graph_def.h"
 #include "ops/op_test.h"
 
 namespace executorch::backends::et_xnnpack::testing {

@@ -1,10 +1,10 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "grouped.h"
+#include "grouped_row.h"
 
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/conv/grouped.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/conv/grouped_row.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 

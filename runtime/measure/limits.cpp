@@ -8,7 +8,7 @@
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/python/limits.cpp"
+#define HWY_TARGET_INCLUDE "runtime/measure/limits.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
@@ -83,7 +83,6 @@ float sum(const float* x, size_t count) {
 
 namespace {
 
-constexpr size_t kCount = size_t{16} << 20; // numbers a thread; 64 MB, more than caches hold
 constexpr int kRuns = 25; // short ones, so that some are not interrupted
 
 // Calls `work(thread)` on all threads at once; returns the seconds of the fastest run.
@@ -118,12 +117,12 @@ Limits measure_limits(size_t threads) {
       operations[i] += multiply_add(&results[16 * i]);
     }
   });
-  const std::vector<std::vector<float>> x(threads, std::vector<float>(kCount, 1.0f));
-  std::vector<std::vector<float>> y(threads, std::vector<float>(kCount));
-  const double reading = fastest(threads, [&](size_t i) { results[16 * i] = sum(x[i].data(), kCount); });
+  const std::vector<std::vector<float>> x(threads, std::vector<float>(kNumbersOfThread, 1.0f));
+  std::vector<std::vector<float>> y(threads, std::vector<float>(kNumbersOfThread));
+  const double reading = fastest(threads, [&](size_t i) { results[16 * i] = sum(x[i].data(), kNumbersOfThread); });
   const double copying =
-      fastest(threads, [&](size_t i) { std::memcpy(y[i].data(), x[i].data(), kCount * sizeof(float)); });
-  const double bytes = static_cast<double>(threads * kCount * sizeof(float));
+      fastest(threads, [&](size_t i) { std::memcpy(y[i].data(), x[i].data(), kNumbersOfThread * sizeof(float)); });
+  const double bytes = static_cast<double>(threads * kNumbersOfThread * sizeof(float));
   Limits found;
   found.flop_per_second = static_cast<double>(operations[0] * threads) / computing;
   found.bytes_read_per_second = bytes / reading;

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "int8_depthwise.h"
+#include "int8_depthwise_conv.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/conv/int8_depthwise.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/conv/int8_depthwise_conv.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
@@ -170,16 +170,16 @@ void int8_depthwise_row(const Int8DepthwiseRow& row) {
     for (size_t i = 0; i < std::min(block, row.channels - channel); ++i) {
       const size_t place = place_in_block(i, block);
       for (size_t column = 0; column < row.output_width; ++column) {
-        int32_t sum = row.offsets[channel + place];
+        auto sum = static_cast<uint32_t>(row.offsets[channel + place]); // wraps around, as in vectors
         for (size_t r = 0; r < row.kernel_height; ++r) {
           for (size_t k = 0; k < row.kernel_width; ++k) {
             const int8_t w = weight[weight_index(r, k, row.kernel_width, block, place)];
             const int8_t x = *row.pixel(r, column * row.stride + k - row.padding, channel + i);
-            sum += (x + 128) * w;
+            sum += static_cast<uint32_t>((x + 128) * w);
           }
         }
         row.output[column * row.channels + channel + i] =
-            finish_int8(sum, row.scales[channel + place], row.zero_point, row.min, row.max);
+            finish_int8(static_cast<int32_t>(sum), row.scales[channel + place], row.zero_point, row.min, row.max);
       }
     }
     weight += row.weight_bytes(block);
@@ -209,10 +209,6 @@ size_t weight_bytes(const Shape& weight) {
 bool Int8DepthwiseConv::has(size_t kernel_height, size_t kernel_width, size_t stride_width) {
   return kernel_height >= 3 && kernel_height <= kMaxWindowRows && (kernel_width == 3 || kernel_width == 5) &&
       (stride_width == 1 || stride_width == 2);
-}
-
-bool Int8DepthwiseConv::is_fast() {
-  return HWY_ARCH_X86 && has_byte_dot();
 }
 
 std::optional<std::string> Int8DepthwiseConv::packed_layout(const Int8ConvParameters& /*p*/, size_t i) {

@@ -1,14 +1,15 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include "depthwise.h"
+#include "depthwise_row.h"
 
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/base/round_up.h"
 #include "runtime/kernels/simd/reduced_float.h"
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/conv/depthwise.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/conv/depthwise_row.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
@@ -97,9 +98,9 @@ HWY_INLINE auto channels_from(const Depthwise& conv, size_t channel) {
   }
 }
 
-// The same of one vector of channels and windows of kKernel columns without dilation. Of the pixels that begin at `input`
-// side by side, each is loaded once for all windows that see it; only `columns` are inside of the image, among them one of
-// each window.
+// The same of one vector of channels and windows of kKernel columns without dilation. Of the pixels that begin at
+// `input` side by side, each is loaded once for all windows that see it; only `columns` are inside of the image, among
+// them one of each window.
 template <typename Image, typename Weights, size_t kCount, size_t kKernel, size_t kStride, bool kPartial>
 HWY_NOINLINE void convolve_run(
     const Depthwise& conv,
@@ -175,8 +176,8 @@ HWY_NOINLINE void convolve_wide_run(
   store_sums<kCount, kPartial>(conv, sum, channel, output);
 }
 
-// Columns [begin, end), at least kCount of them, that see whole rows of taps; vectors of channels, of which the last ones
-// overlap those before.
+// Columns [begin, end), at least kCount of them, that see whole rows of taps; vectors of channels, of which the last
+// ones overlap those before.
 template <typename Image, typename Weights, size_t kCount, size_t N>
 void convolve_inner(const OutputRow<typename Image::Element>& row, size_t begin, size_t end, Depthwise::Part channels) {
   const Taps all{0, row.conv.width.kernel};
@@ -274,7 +275,7 @@ void convolve_row(const Depthwise& conv, size_t index, float* output) {
   // Pixels [begin, end) see whole rows of taps.
   const Depthwise::Axis& width = conv.width;
   const size_t reach = (width.kernel - 1) * width.dilation + 1;
-  const size_t begin = std::min((width.padding + width.stride - 1) / width.stride, width.output);
+  const size_t begin = std::min(divide_up(width.padding, width.stride), width.output);
   size_t end = begin;
   if (width.input + width.padding >= reach) {
     end = std::max(begin, std::min((width.input + width.padding - reach) / width.stride + 1, width.output));

@@ -8,14 +8,12 @@
 
 namespace executorch::backends::et_xnnpack {
 
-// A convolution of each channel by itself: inputs 0 and 1, the image and a constant weight, and an optional constant bias, input 2, of Int32 whose scale is that of
-// the products.
+// A convolution of each channel by itself: inputs 0 and 1, the image and a constant weight, and an optional constant
+// bias, input 2, of Int32 whose scale is that of the products.
 class Int8DepthwiseConv {
  public:
   // Whether it takes such windows.
   static bool has(size_t kernel_height, size_t kernel_width, size_t stride_width);
-  // Whether kernels made now run on instructions that sum up four products of 8 bits at once. Others are slow here.
-  static bool is_fast();
 
   static std::optional<std::string> packed_layout(const Int8ConvParameters& parameters, size_t i);
   static size_t packed_bytes(const Int8ConvParameters& parameters, size_t i);

@@ -10,7 +10,7 @@ namespace executorch::backends::et_xnnpack {
 
 constexpr size_t kPartChannels = 64; // whole vectors of any instruction set, and whole cache lines
 
-// A convolution of each channel by itself, NHWC, or of each group of few channels (grouped.h).
+// A convolution of each channel by itself, NHWC, or of each group of few channels (grouped_row.h).
 struct Depthwise {
   struct Axis {
     size_t input, output; // sizes
@@ -34,8 +34,8 @@ struct Depthwise {
   float min = 0, max = 0;
 };
 
-// Whether kernels made now have loops for such a width that load each pixel once for all windows of a row that see it, of
-// weights and images of the same type.
+// Whether kernels made now have loops for such a width that load each pixel once for all windows of a row that see it,
+// of weights and images of the same type.
 bool loads_pixels_once(const Depthwise::Axis& width);
 
 // [channels, taps] -> [taps, channels] of this type. The weight is Int8 if the type is, else Float32.

@@ -1,5 +1,5 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
-#include <runtime/kernels/conv/int8_depthwise.h>
+#include <runtime/kernels/conv/int8_depthwise_conv.h>
 
 #include "int8_conv_test.h"
 

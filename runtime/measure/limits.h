@@ -7,6 +7,8 @@
 
 namespace executorch::backends::et_xnnpack {
 
+constexpr size_t kNumbersOfThread = size_t{16} << 20; // that it reads or copies; 64 MB, more than caches hold
+
 // Of all threads together, float32, two operations for a multiply-add; bytes read and bytes written both count.
 struct Limits {
   double flop_per_second = 0; // multiply-adds in registers

@@ -8,7 +8,7 @@
 #include "runtime/kernels/simd/isa.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "runtime/kernels/elementwise/integer.cpp"
+#define HWY_TARGET_INCLUDE "runtime/kernels/elementwise/integer_binary.cpp"
 #include <hwy/foreach_target.h> // IWYU pragma: keep
 #include <hwy/highway.h>
 
