@@ -80,7 +80,7 @@ Limit window_limit(const Window& height, const Window& width) {
 }
 
 Limit depth_limit(size_t depth) {
-  constexpr size_t kLargestProduct = 255 * 128;
+  constexpr size_t kLargestProduct = size_t{255} * 128;
   return depth > INT32_MAX / kLargestProduct ? "Sums of so many products of integers need more than 32 bits." : nullptr;
 }
 
