@@ -159,17 +159,15 @@ template <size_t kVectors>
 void multiply_panel(const Int8Block& b, size_t channel) {
   constexpr size_t kWidth = kVectors * kLeastPanel, kMost = tile_pixels(kVectors);
   constexpr std::make_index_sequence<kMost> kCounts;
-  const size_t tiles = divide_up(b.pixels, kMost);
   const int8_t* next = b.panels + (channel + kWidth) * b.depth();
   const bool fetches = b.fetches_weights && channel + kWidth < b.end_channel;
-  for (size_t i = 0; i < tiles; ++i) { // as even as possible: few pixels take almost as long as many
-    const size_t begin = b.pixels * i / tiles, end = b.pixels * (i + 1) / tiles;
+  for_each_tile(b.pixels, kMost, [&](size_t i, size_t begin, size_t end) {
     const bool is_fetching = fetches && i < kFetchingTiles;
     const Multiply* const multiply =
         is_fetching ? tiles_table<kVectors, true>(kCounts) : tiles_table<kVectors, false>(kCounts);
     multiply[end - begin - 1](b, begin, channel, next);
     next += kWidth / kFetchingTiles * b.depth();
-  }
+  });
 }
 
 void multiply_by_vnni(const Int8Block& b) {

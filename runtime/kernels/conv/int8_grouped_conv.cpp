@@ -125,12 +125,10 @@ HWY_NOINLINE void convolve(const Int8Groups& g, size_t row, size_t column, size_
 template <size_t kStride, size_t... kLess>
 void convolve_panel(const Int8Groups& g, size_t channel, std::index_sequence<kLess...> /*up_to_most*/) {
   static constexpr void (*kConvolve[])(const Int8Groups&, size_t, size_t, size_t) = {convolve<kLess + 1, kStride>...};
-  const size_t runs = divide_up(g.columns, kMostPixels);
   for (size_t row = 0; row < g.rows; ++row) {
-    for (size_t i = 0; i < runs; ++i) { // as even as possible: few pixels take almost as long as many
-      const size_t begin = g.columns * i / runs, end = g.columns * (i + 1) / runs;
+    for_each_tile(g.columns, kMostPixels, [&](size_t /*index*/, size_t begin, size_t end) {
       kConvolve[end - begin - 1](g, row, begin, channel);
-    }
+    });
   }
 }
 

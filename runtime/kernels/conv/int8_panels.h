@@ -63,6 +63,16 @@ inline void pack_into_panels(
   });
 }
 
+// Divides `count` pixels into tiles of at most `most`, as even as possible, because few pixels take almost as long as many, and
+// calls function(index, begin, end) for each.
+template <typename Function>
+void for_each_tile(size_t count, size_t most, const Function& function) {
+  const size_t tiles = divide_up(count, most);
+  for (size_t i = 0; i < tiles; ++i) {
+    function(i, count * i / tiles, count * (i + 1) / tiles);
+  }
+}
+
 // Of results.
 struct Int8Range {
   int8_t zero_point, min, max;

@@ -113,11 +113,9 @@ void multiply_tile(
 template <size_t kVectors>
 void multiply_panel(const Int8Pixels& p, size_t begin, size_t end, size_t channel) {
   constexpr size_t kMost = tile_pixels(kVectors * kLeastPanel);
-  const size_t count = end - begin, tiles = divide_up(count, kMost);
-  for (size_t i = 0; i < tiles; ++i) { // as even as possible: few pixels take almost as long as many
-    const size_t first = count * i / tiles, last = count * (i + 1) / tiles;
+  for_each_tile(end - begin, kMost, [&](size_t /*index*/, size_t first, size_t last) {
     multiply_tile<kVectors>(p, begin + first, last - first, channel, std::make_index_sequence<kMost>());
-  }
+  });
 }
 
 void int8_pixels_by_vnni(const Int8Pixels& p, size_t begin, size_t end) {
