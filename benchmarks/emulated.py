@@ -6,6 +6,7 @@ lower, and the program of each delegate. ``run`` runs one by the runner of ``exa
 """
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -75,7 +76,8 @@ class Program:
         return json.loads((self.folder / "facts.json").read_text())
 
     def array(self, name: str) -> np.ndarray:
-        """``expected``, of float32, or ``reference``, of the program that both delegates lower."""
+        """``expected``, of float32, or ``reference``, of the program that both delegates lower; with ``force_fp16`` of
+        the model in float16 with sums in float16."""
         return np.load(self.folder / f"{name}.npy")
 
 
@@ -100,6 +102,7 @@ def lower(program: Program) -> dict:
     import quantized_programs
     import torch
     from executorch.exir import EdgeCompileConfig
+    from float16_sums import Float16Sums
 
     model, scheme = program.name.split()[:2]
     if program.name in SPECIAL_PROGRAMS:
@@ -114,7 +117,12 @@ def lower(program: Program) -> dict:
     with torch.no_grad():
         np.save(program.folder / "expected.npy", module(*inputs[0]).numpy())
         exported = quantized_programs.export_program(module, quantized_programs.SCHEMES[scheme], inputs)
-        np.save(program.folder / "reference.npy", exported.module()(*inputs[0]).numpy())
+        reference, sums = exported, contextlib.nullcontext()
+        if "force_fp16" in program.options:
+            float16, sums = quantized_programs.SCHEMES["fp16"], Float16Sums()
+            reference = quantized_programs.export_program(quantized_programs.make_module(model), float16, inputs)
+        with sums:
+            np.save(program.folder / "reference.npy", reference.module()(*inputs[0]).numpy())
     for engine in (OURS, OFFICIAL):
         folder = program.folder / engine
         folder.mkdir(exist_ok=True)

@@ -4,7 +4,8 @@
 A program of float32 must give PyTorch's results within 1e-4 of the largest one, as on other processors. Other number
 formats round at other places than PyTorch does, which computes the same program operator by operator. Two results that
 are as far from float32 as the format makes them, each in a direction of its own, are sqrt(2) times as far from each
-other: ours may be that far from PyTorch's.
+other: ours may be that far from PyTorch's. With ``force_fp16`` the format includes sums in float16, which PyTorch then
+has, too (``benchmarks/float16_sums.py``).
 """
 
 import argparse
