@@ -12,7 +12,7 @@ from . import schema
 from . import schema_generated as generated
 from .arrays import pack
 from .scaled import Scaled
-from .schema import Attention, DimOp, DType, Feature
+from .schema import AdaptivePool2d, Attention, DimOp, DType, Feature
 
 IDENTIFIER = b"ETX1"
 
@@ -241,6 +241,8 @@ def _features(graph) -> int:
         features |= int(Feature.Float64)
     if any(isinstance(node.attributes, schema.FINDERS) for node in graph.nodes):
         features |= int(Feature.FoundSizes)
+    if any(isinstance(node.attributes, AdaptivePool2d) and node.attributes.shape for node in graph.nodes):
+        features |= int(Feature.PooledShapes)
     return features
 
 

@@ -192,17 +192,20 @@ def max_pool3d_with_indices(c, self, kernel_size, stride, padding, dilation, cei
 
 def _adaptive(kind, sizes, output):
     """The operator that gives an image of ``sizes`` the size ``output``."""
+    if not all(isinstance(o, int) for o in output):
+        return schema.AdaptivePool2d(kind=kind, shape=output)
     if all(isinstance(i, int) and o > 0 and i % o == 0 for i, o in zip(sizes, output, strict=True)):
         windows = [_Window(kernel=i // o, stride=i // o) for i, o in zip(sizes, output, strict=True)]
         if all(w.kernel > 0 for w in windows):
             return (_averages if kind == AdaptivePoolKind.Average else _maxima)(*windows, ceil_mode=False)
-    return schema.AdaptivePool2d(kind=kind, output=output)
+    return schema.AdaptivePool2d(kind=kind, output=Size2D(*output))
 
 
 def _adaptive_pool(c, x, spatial, kind, output_size, out):
-    for size in output_size:
-        c.require_static(size, "the output size")
-    output = sizes_of(output_size, spatial)
+    if spatial == 3:  # whose second step takes no image without elements, which sizes that are not known may be
+        for size in output_size:
+            c.require_static(size, "the output size")
+    output = tuple(out[-spatial:])
     if 0 in output:  # AdaptivePool2d takes no image without elements, as the second step of a volume would have
         return expand_to(c, c.operand(0, x.dtype), out)
     if kind == AdaptivePoolKind.Average and all(size == 1 for size in output):
@@ -212,12 +215,12 @@ def _adaptive_pool(c, x, spatial, kind, output_size, out):
     sizes = list(x.shape[-spatial:])
     if spatial < 3:
         one = [1] * (2 - spatial)
-        return _apply(c, _adaptive(kind, one + sizes, Size2D(*one, *output)), x, spatial, out)
-    images = _adaptive(kind, sizes[1:], Size2D(*output[1:]))
+        return _apply(c, _adaptive(kind, one + sizes, (*one, *output)), x, spatial, out)
+    images = _adaptive(kind, sizes[1:], output[1:])
     area = output[1] * output[2]
     columns = None
     if sizes[0] != output[0]:
-        columns = _adaptive(kind, (sizes[0], area), Size2D(output[0], area))
+        columns = _adaptive(kind, (sizes[0], area), (output[0], area))
     return _apply_to_volume(c, images, columns, x, out)
 
 

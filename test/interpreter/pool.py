@@ -54,7 +54,7 @@ def _adaptive_pool2d(a, x):
         AdaptivePoolKind.Average: F.adaptive_avg_pool2d,
         AdaptivePoolKind.Max: F.adaptive_max_pool2d,
     }[a.kind]
-    return nhwc(pool(nchw(x), tuple(a.output)))
+    return nhwc(pool(nchw(x), tuple(a.output or a.shape)))
 
 
 def _max_pool_indices(a, x):

@@ -183,9 +183,13 @@ Limit max_pool2d_limit(const NodeContext& node) {
 Status infer_adaptive_pool2d(const NodeContext& node, Span<TensorType> outputs) {
   ETX_RETURN_IF_ERROR(check_pool_operands(node));
   const auto& pool = node.attributes<schema::AdaptivePool2d>();
-  ETX_CHECK(pool.output() != nullptr, InvalidProgram, "it has no output size");
   const Shape& x = node.input(0).shape;
-  return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
+  if (pool.output() != nullptr) {
+    return set_output(outputs, DType::Float32, {x[0], pool.output()->height(), pool.output()->width(), x[3]});
+  }
+  ETX_ASSIGN_OR_RETURN(const Shape size, node.sizes().resolve(pool.shape()));
+  ETX_CHECK(size.rank == 2, InvalidProgram, "it has no output size");
+  return set_output(outputs, DType::Float32, {x[0], size[0], size[1], x[3]});
 }
 
 // To a single pixel it is a mean.
@@ -194,7 +198,8 @@ Limit adaptive_pool2d_limit(const NodeContext& node) {
   if (node.is_quantized()) {
     return "XNNPACK has no adaptive pooling of integers.";
   }
-  if (pool.kind() != schema::AdaptivePoolKind::Average || pool.output()->height() != 1 || pool.output()->width() != 1) {
+  const bool is_pixel = pool.output() != nullptr && pool.output()->height() == 1 && pool.output()->width() == 1;
+  if (pool.kind() != schema::AdaptivePoolKind::Average || !is_pixel) {
     return "XNNPACK has adaptive pooling as the mean of whole images only.";
   }
   if (const Limit limit = operand_limit(node); limit != nullptr) {

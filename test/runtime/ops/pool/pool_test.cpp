@@ -51,6 +51,13 @@ OpCase adaptive(AdaptivePoolKind kind, std::optional<Size2D> output, Operand x) 
   return OpCase(attributes, {std::move(x)});
 }
 
+OpCase adaptive_to_shape(AdaptivePoolKind kind, const std::vector<schema::Size>& shape, Operand x) {
+  const auto attributes = [&](Builder& builder) {
+    return schema::CreateAdaptivePool2dDirect(builder, kind, nullptr, &shape);
+  };
+  return OpCase(attributes, {std::move(x)});
+}
+
 PoolAttributes kernel(uint32_t height, uint32_t width) {
   PoolAttributes attributes;
   attributes.kernel = Size2D(height, width);
@@ -210,12 +217,14 @@ TEST(AdaptivePool2d, HasTheSizeAskedFor) {
   for (const AdaptivePoolKind kind : {AdaptivePoolKind::Average, AdaptivePoolKind::Max}) {
     expect_shape(adaptive(kind, Size2D(1, 1), kImage), {2, 1, 1, 5});
     expect_shape(adaptive(kind, Size2D(4, 20), kImage), {2, 4, 20, 5});
+    expect_shape(adaptive_to_shape(kind, {schema::Size(4), schema::Size(20)}, kImage), {2, 4, 20, 5});
   }
 }
 
 TEST(AdaptivePool2d, Refuses) { // Robustness: N14
   const auto average_pool = AdaptivePoolKind::Average;
   expect_refused(adaptive(average_pool, std::nullopt, kImage), "has no output size");
+  expect_refused(adaptive_to_shape(average_pool, {schema::Size(4)}, kImage), "has no output size");
   expect_refused(adaptive(average_pool, Size2D(1, 1), tensor({9, 8, 5})), "must have rank 4");
   expect_refused(adaptive(average_pool, Size2D(1, 1), tensor({2, 9, 0, 5})), "is empty");
   expect_refused(adaptive(average_pool, Size2D(kHuge, kHuge), kImage), "larger than 1 TiB");
@@ -226,6 +235,7 @@ TEST(AdaptivePool2d, XnnpackAgrees) {
   expect_agreement(adaptive(AdaptivePoolKind::Average, Size2D(1, 1), tensor({1, 1, 1, 1})));
   EXPECT_FALSE(adaptive(AdaptivePoolKind::Average, Size2D(1, 2), kImage).in_xnnpack());
   EXPECT_FALSE(adaptive(AdaptivePoolKind::Max, Size2D(1, 1), kImage).in_xnnpack());
+  EXPECT_FALSE(adaptive_to_shape(AdaptivePoolKind::Average, {schema::Size(1), schema::Size(1)}, kImage).in_xnnpack());
 }
 
 // XNNPACK counts the pixels of an axis in 31 bits.
