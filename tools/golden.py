@@ -50,8 +50,8 @@ SAMPLES = """
     linear_dynamic bmm_dynamic
     where_integers cast_to_bool isnan remainder_integers bitwise_xor arange_step causal_mask size_as_number
     layer_norm_dynamic rms_norm_rank1 group_norm_statistics
-    avg_pool2d_ceil_exclude_padding avg_pool2d_divisor max_pool2d_dilation adaptive_avg_pool2d adaptive_avg_pool2d_at_least
-    adaptive_max_pool2d_nan max_pool2d_indices adaptive_max_pool2d_indices
+    avg_pool2d_ceil_exclude_padding avg_pool2d_divisor max_pool2d_dilation adaptive_avg_pool2d
+    adaptive_avg_pool2d_at_least adaptive_max_pool2d_nan max_pool2d_indices adaptive_max_pool2d_indices
     lstm_projection gru_both_directions
     sum_integers mean_two_axes amax_nan argmax cumsum prod any_two_axes sort_descending topk_dynamic
     topk
