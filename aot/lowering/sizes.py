@@ -90,8 +90,8 @@ class Sizes:
             return sympy.Rational(expr.p, expr.q)
         if expr.is_Symbol:
             return dims.symbol(expr.name)
-        if expr.func in (torch_sizes.TruncToInt, torch_sizes.FloorToInt):
-            return self._rounded_down(expr)
+        if expr.func in (torch_sizes.TruncToInt, torch_sizes.FloorToInt, torch_sizes.CeilToInt):
+            return self._rounded(expr, up=expr.func is torch_sizes.CeilToInt)
         args = [self._rebuild(a) for a in expr.args]
         if expr.func in self._FUNCTIONS:
             return self._FUNCTIONS[expr.func](*args)
@@ -99,16 +99,16 @@ class Sizes:
             return expr.func(*args)
         raise Unsupported(f"the size {expr} cannot be computed in the delegate")
 
-    def _rounded_down(self, expr):
-        """A size times a float, or divided by an integer, without its fraction."""
+    def _rounded(self, expr, up: bool):
+        """A size divided by an integer, without its fraction or ``up``; times a float, without its fraction."""
         factor, number = expr.args[0].as_coeff_Mul()
         if isinstance(number, (torch_sizes.ToFloat, torch_sizes.IntTrueDiv)) and factor > 0:
             size, divisor = (*number.args, 1)[:2]
             if self._is_size(size):
-                if divisor == 1:
+                if divisor == 1 and not up:
                     return sympy.sympify(dims.scale(self._rebuild(size), float(factor)))
                 if factor == 1 and sympy.sympify(divisor).is_Integer and divisor > 0:
-                    return sympy.floor(self._rebuild(size) / int(divisor))
+                    return sympy.floor((self._rebuild(size) + up * (int(divisor) - 1)) / int(divisor))
         raise Unsupported(f"the size {expr} cannot be computed in the delegate")
 
     def _is_size(self, expr) -> bool:

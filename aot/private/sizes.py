@@ -12,6 +12,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import CallMethodKey
 from torch.utils._pytree import SequenceKey
 from torch.utils._sympy.functions import (
+    CeilToInt,
     CleanDiv,
     FloorDiv,
     FloorToInt,
@@ -131,6 +132,7 @@ def may_be_negative(size: torch.SymInt) -> bool:
 
 
 __all__ = [
+    "CeilToInt",
     "CleanDiv",
     "FloorDiv",
     "FloorToInt",

@@ -73,6 +73,14 @@ SAMPLES = [
     Sample("nearest_half_dynamic", _to("nearest", scale_factor=0.5), rand(BATCH, 3, HEIGHT, WIDTH)),
     Sample("nearest_exact_scale_dynamic", _to("nearest-exact", scale_factor=(0.7, 1.1)), rand(2, 3, HEIGHT, WIDTH)),
     Sample("nearest1d_scale_dynamic", _to("nearest", scale_factor=0.29), rand(BATCH, 3, _LONG)),
+    Sample(
+        "bilinear_to_multiples",
+        lambda x: F.interpolate(
+            x, tuple(math.ceil(s / n) * n for s, n in zip(x.shape[2:], (2, 4), strict=True)), mode="bilinear"
+        ),
+        rand(BATCH, 3, HEIGHT, WIDTH),
+        config=ANY_OPERATOR,
+    ),
     Sample("bilinear_half_dynamic", _to("bilinear", scale_factor=0.5), rand(BATCH, 3, HEIGHT, WIDTH)),
     Sample("bilinear_scale_dynamic", _to("bilinear", scale_factor=(1.7, 0.6)), rand(BATCH, 3, HEIGHT, WIDTH)),
     Sample(

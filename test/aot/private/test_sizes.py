@@ -42,6 +42,7 @@ def position_program():
         (lambda n: math.trunc(n * 1.3), {sizes.TruncToInt}),
         (lambda n: math.trunc(n / 2), {sizes.TruncToInt}),
         (lambda n: math.floor(n * 1.3), {sizes.FloorToInt}),
+        (lambda n: math.ceil(n / 2), {sizes.CeilToInt}),
     ],
 )
 def test_functions_of_sizes(function, expected):
