@@ -12,12 +12,10 @@ class Float16Sums(TorchDispatchMode):
     """Within it linear layers and two-dimensional convolutions of float16 round each partial sum."""
 
     def __torch_dispatch__(self, function, types, arguments=(), named=None):
-        if function is aten.addmm.default:
-            bias, x, weight = arguments
-            return _add_products(x.T[None, None], weight.T[None])[0, 0].T + bias
-        if function is aten.mm.default:
-            x, weight = arguments
-            return _add_products(x.T[None, None], weight.T[None])[0, 0].T
+        if function in (aten.addmm.default, aten.mm.default):
+            *bias, x, weight = arguments
+            y = _add_products(x.T[None, None], weight.T[None])[0, 0].T
+            return y + bias[0] if bias else y
         if function is aten.convolution.default:
             return _convolve(*arguments)
         return function(*arguments, **(named or {}))

@@ -204,7 +204,7 @@ def _adaptive(kind, sizes, output):
 def _adaptive_pool(c, x, spatial, kind, output_size, out):
     if spatial == 3:  # whose second step takes no image without elements, which sizes that are not known may be
         for size in output_size:
-            c.require_static(size, "the output size")
+            c.require_static(size, "the output size of a volume")
     output = tuple(out[-spatial:])
     if 0 in output:  # AdaptivePool2d takes no image without elements, as the second step of a volume would have
         return expand_to(c, c.operand(0, x.dtype), out)

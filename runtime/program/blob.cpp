@@ -10,10 +10,7 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
-constexpr uint64_t kSupportedFeatures = static_cast<uint64_t>(schema::Feature::Core) |
-    static_cast<uint64_t>(schema::Feature::ScaledSizes) | static_cast<uint64_t>(schema::Feature::CachedAttention) |
-    static_cast<uint64_t>(schema::Feature::Float64) | static_cast<uint64_t>(schema::Feature::FoundSizes) |
-    static_cast<uint64_t>(schema::Feature::PooledShapes);
+constexpr auto kSupportedFeatures = static_cast<uint64_t>(schema::Feature::ANY); // all of the schema
 constexpr size_t kMaxBlobBytes = size_t{1} << 31; // FlatBuffers offsets are 32 bits
 constexpr uint32_t kMaxDepth = 16;
 constexpr uint32_t kMaxTables = 1 << 22;

@@ -30,6 +30,11 @@ REFUSALS = [
         "torch._check(size <= bound) says one",
     ),
     (
+        Sample("pooled_volume", torch.nn.AdaptiveAvgPool3d((None, 2, 2)), rand(1, 2, HEIGHT, 4, 4)),
+        "aten._adaptive_avg_pool3d.default",
+        "the output size of a volume must not depend on an input size",
+    ),
+    (
         Sample("mask_and_index", lambda x, m, i: x[m, i].sum(), rand(3, 4), bools(3), integers(1, low=0, high=4)),
         "aten.index.Tensor",
         "a mask cannot be combined with other indices",
