@@ -53,6 +53,7 @@ DOCUMENTED = {"torch._check", "_check_ir_validity"}
 #: Outside the package there are more, each with few functions: what they need must come without our runtime.
 SEAMS = {
     "benchmarks/engines/_executorch.py": {"_load_program", "_unsafe_reset_threadpool"},
+    "benchmarks/float16_sums.py": {"torch.utils._python_dispatch"},
     "benchmarks/language/models.py": {
         "executorch.examples.models.llama.llama_transformer",
         "executorch.examples.models.llama.model_args",
