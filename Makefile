@@ -96,7 +96,10 @@ bench-published: build $(stamps)/examples $(stamps)/benchmarks $(stamps)/zoo
 	$(call say,Latency of published models)
 	@$(bin)/python benchmarks/bench.py --models published --output build/bench-published $(BENCH)
 
+# ONNXRUNTIME_INCLUDE=<folder of onnxruntime_c_api.h>, from a release of ONNX Runtime: calls from C++ of it, too.
+ONNXRUNTIME_INCLUDE ?=
 configure_limits = cmake --preset release -B build/limits -DET_XNNPACK_BUILD_BENCHMARKS=ON -DET_XNNPACK_BUILD_TESTS=OFF \
+	  $(addprefix -DET_XNNPACK_ONNXRUNTIME_INCLUDE=,$(ONNXRUNTIME_INCLUDE)) \
 	  -DPython_EXECUTABLE=$(bin)/python -DET_XNNPACK_FLATC=$(flatc) > build/limits.log || { cat build/limits.log; exit 1; }
 
 bench-limits: build
@@ -125,7 +128,9 @@ bench-lowering: build $(stamps)/examples $(stamps)/benchmarks
 
 bench-small-calls: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,Calls of small models)
-	@$(bin)/python benchmarks/small_calls.py $(BENCH)
+	@$(configure_limits)
+	@cmake --build build/limits --target calls > build/limits.log || { cat build/limits.log; exit 1; }
+	@$(bin)/python benchmarks/small_calls.py --programs build/limits/benchmarks $(BENCH)
 
 bench-tracer: build $(stamps)/examples $(stamps)/benchmarks
 	$(call say,What profiling costs)

@@ -17,6 +17,17 @@ REST = 0.1
 WARM_UP = 0.05
 
 
+def difference(actual, expected) -> float:
+    """The largest difference, relative to the largest expected number; infinite where only one array is finite."""
+    import numpy as np
+
+    finite = np.isfinite(expected)
+    if actual.shape != expected.shape or not np.array_equal(actual[~finite], expected[~finite], equal_nan=True):
+        return math.inf
+    actual, expected = actual[finite].astype(np.float64), expected[finite].astype(np.float64)
+    return float(np.abs(actual - expected).max() / max(np.abs(expected).max(), 1e-30))
+
+
 class Process:
     """The parent's end. Methods raise RuntimeError with what went wrong in the process."""
 
@@ -147,12 +158,7 @@ class _Server:
         started = time.perf_counter()
         self.call = self.calls[folder] = self.engine.load(Path(folder), threads)
         milliseconds = (time.perf_counter() - started) * 1e3
-        actual = np.asarray(self.call(self.inputs)[0]).astype(np.float64)
-        finite = np.isfinite(expected)
-        if actual.shape != expected.shape or not np.array_equal(actual[~finite], expected[~finite], equal_nan=True):
-            return milliseconds, math.inf
-        actual, expected = actual[finite], expected[finite].astype(np.float64)
-        return milliseconds, float(np.abs(actual - expected).max() / max(np.abs(expected).max(), 1e-30))
+        return milliseconds, difference(np.asarray(self.call(self.inputs)[0]), expected)
 
     def run(self, folder: str, inputs: str):
         import numpy as np

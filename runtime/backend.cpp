@@ -18,6 +18,7 @@
 #include "runtime/xnnpack/library.h"
 #include "runtime/kernels/simd/isa.h"
 #include "runtime/base/interpreter.h"
+#include "runtime/base/text.h"
 
 namespace executorch::backends::et_xnnpack {
 namespace {
@@ -41,6 +42,7 @@ struct Delegate {
   const NamedDataMap* named_data = nullptr; // lives until the first call
   bool profile = false;
   std::unique_ptr<Executable> executable;
+  Arguments arguments;
   std::vector<ArgumentSize> inputs; // of the current call, kept to reuse the memory
   std::vector<const void*> input_data;
   std::vector<void*> output_data;
@@ -225,6 +227,7 @@ StatusOr<std::unique_ptr<Delegate>> load(
   TracingProfiler tracing(context.event_tracer());
   Profiler* const profiler = delegate->profile ? &tracing : nullptr;
   ETX_ASSIGN_OR_RETURN(Blob blob, open(static_cast<const uint8_t*>(*bytes), processed.size(), profiler));
+  delegate->arguments = Arguments(blob);
   if (blob.num_states() > 0 && options.state_group != 0) {
     delegate->states = shared_by<States>(options.state_group);
   }
@@ -244,7 +247,7 @@ StatusOr<std::unique_ptr<Delegate>> load(
 // Prepares the executable for the inputs of the current call. If its packed weights are found to be damaged
 // it is made anew.
 Status reshape(Delegate& delegate, Profiler* profiler, Notes* notes) {
-  const Span<const ArgumentSize> inputs{delegate.inputs.data(), delegate.inputs.size()};
+  const Span<const ArgumentSize> inputs = view(delegate.inputs);
   const pthreadpool_t pool = pool_of(delegate.options);
   Status status = delegate.executable->reshape(inputs, pool, profiler);
   while (status.code() == Error::InvalidExternalData) {
@@ -257,29 +260,26 @@ Status reshape(Delegate& delegate, Profiler* profiler, Notes* notes) {
 Status call(Delegate& delegate, Span<executorch::runtime::EValue*> args, EventTracer* tracer, Notes* notes) {
   const auto own_lock = wait_for(delegate.mutex);
   const SharedLock lock(delegate);
-  ETX_RETURN_IF_ERROR(read_arguments(delegate.executable->blob(), args, &delegate.inputs, &delegate.input_data));
+  const Arguments& arguments = delegate.arguments;
+  ETX_RETURN_IF_ERROR(arguments.read(args, &delegate.inputs, &delegate.input_data));
   TracingProfiler tracing(tracer);
   Profiler* const profiler = delegate.profile && tracer != nullptr ? &tracing : nullptr;
   ETX_RETURN_IF_ERROR(reshape(delegate, profiler, notes));
   Executable& executable = *delegate.executable;
-  const Blob& blob = executable.blob();
-  delegate.output_data.resize(blob.num_outputs());
+  delegate.output_data.resize(arguments.num_outputs());
   const auto prepare = [&](size_t i, const TensorType& type) -> StatusOr<void*> {
-    ETX_RETURN_IF_ERROR(prepare_output(blob, i, type.shape, *args[blob.num_inputs() + i], &delegate.output_data[i]));
+    EValue& output = *args[arguments.num_inputs() + i];
+    ETX_ASSIGN_OR_RETURN(delegate.output_data[i], arguments.prepare_output(i, type.shape, output));
     return delegate.output_data[i];
   };
-  for (size_t i = 0; i < blob.num_outputs(); ++i) {
-    ETX_CHECK(args[blob.num_inputs() + i] != nullptr, InvalidArgument, "output %zu of the delegate is absent", i);
+  for (size_t i = 0; i < arguments.num_outputs(); ++i) {
     if (!executable.finds_output_type(i)) {
       ETX_RETURN_IF_ERROR_IN(
           prepare(i, executable.output_type(i)).status(), "output " + std::to_string(i) + " of the delegate");
     }
   }
-  return executable.run(
-      {delegate.input_data.data(), delegate.input_data.size()},
-      {delegate.output_data.data(), delegate.output_data.size()},
-      std::cref(prepare), // which allocates nothing
-      profiler);
+  // std::cref allocates nothing.
+  return executable.run(view(delegate.input_data), view(delegate.output_data), std::cref(prepare), profiler);
 }
 
 } // namespace

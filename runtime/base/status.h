@@ -1,25 +1,33 @@
 // Copyright (c) et_xnnpack authors. BSD-3-Clause, see LICENSE.
 #pragma once
 
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <executorch/runtime/core/error.h>
-
-#include "text.h"
 
 namespace executorch::backends::et_xnnpack {
 
 using executorch::runtime::Error;
 
-// The outcome of something that can fail: Ok, or a code and a message for people, which is printable.
+// The outcome of something that can fail: Ok, or a code and a message for people, which is printable. A call returns many
+// that are Ok, so these are only two words and own nothing.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error code, std::string_view message) : code_(code), message_(printable(message)) {}
+  Status(Error code, std::string_view message);
+  // Memory ran out, or else something threw; takes no memory to say so.
+  explicit Status(Error code) noexcept : code_(code) {}
+  Status(const Status& other);
+  Status(Status&& other) noexcept = default;
+  Status& operator=(const Status& other);
+  Status& operator=(Status&& other) noexcept = default;
+  ~Status() = default;
 
   bool ok() const {
     return code_ == Error::Ok;
@@ -27,20 +35,13 @@ class [[nodiscard]] Status {
   Error code() const {
     return code_;
   }
-  const std::string& message() const {
-    return message_;
-  }
+  const std::string& message() const;
   // The same failure, saying where it happened: "where: message".
-  Status in(const std::string& where) && {
-    if (!ok()) {
-      message_ = printable(where) + ": " + message_;
-    }
-    return std::move(*this);
-  }
+  Status in(const std::string& where) &&;
 
  private:
   Error code_ = Error::Ok;
-  std::string message_;
+  std::unique_ptr<const std::string> message_; // null: that of the code
 };
 
 // A failure with a printf-style message.
@@ -79,11 +80,11 @@ auto guarded(const Function& function) noexcept -> decltype(function()) {
   try {
     return function();
   } catch (const std::bad_alloc&) {
-    return Status(Error::MemoryAllocationFailed, "memory ran out"); // short enough to need none
+    return Status(Error::MemoryAllocationFailed);
   } catch (const std::length_error&) {
-    return Status(Error::MemoryAllocationFailed, "memory ran out");
+    return Status(Error::MemoryAllocationFailed);
   } catch (...) {
-    return Status(Error::Internal, "something threw");
+    return Status(Error::Internal);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <flatbuffers/minireflect.h>
 
 #include "blob.h"
+#include "runtime/base/text.h"
 #include "scale.h"
 
 namespace executorch::backends::et_xnnpack {

@@ -8,6 +8,7 @@
 
 #include "fields.h"
 #include "quantization.h"
+#include "runtime/base/text.h"
 #include "scale.h"
 
 namespace executorch::backends::et_xnnpack {

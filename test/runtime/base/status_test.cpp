@@ -45,6 +45,31 @@ TEST(StatusTest, SaysWhere) {
   EXPECT_EQ(Status().in("node 2").message(), "");
 }
 
+TEST(StatusTest, CopiesKeepTheirMessages) {
+  Status status = failure(Error::InvalidProgram, "size %d", 3);
+  const Status copy = status;
+  status = failure(Error::InvalidArgument, "size %d", 4);
+  EXPECT_EQ(copy.code(), Error::InvalidProgram);
+  EXPECT_EQ(copy.message(), "size 3");
+  status = copy;
+  EXPECT_EQ(std::move(status).in("blob").message(), "blob: size 3");
+  EXPECT_EQ(copy.message(), "size 3");
+  status = Status(copy);
+  status = Status();
+  EXPECT_EQ(status.message(), "");
+}
+
+TEST(StatusTest, SaysWhatWasThrown) {
+  const Status no_memory = guarded([]() -> Status { throw std::bad_alloc(); });
+  EXPECT_EQ(no_memory.code(), Error::MemoryAllocationFailed);
+  EXPECT_EQ(no_memory.message(), "memory ran out");
+  const Status too_long = guarded([]() -> Status { throw std::length_error("vector"); });
+  EXPECT_EQ(too_long.code(), Error::MemoryAllocationFailed);
+  const StatusOr<int> other = guarded([]() -> StatusOr<int> { throw std::runtime_error("map"); });
+  EXPECT_EQ(other.status().code(), Error::Internal);
+  EXPECT_EQ(Status(other.status()).in("step 3").message(), "step 3: something threw");
+}
+
 TEST(StatusTest, CutsLongMessages) {
   const std::string name(5000, 'x');
   const Status status = failure(Error::InvalidArgument, "no %s", name.c_str());
