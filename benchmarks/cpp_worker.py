@@ -27,7 +27,7 @@ class CppWorker:
         name, package, pattern, self._model = _ENGINES[engine]
         self._program = programs / name
         root = Path(importlib.util.find_spec(package).submodule_search_locations[0])
-        self._library = next(root.glob(pattern))
+        self._library = next(root.glob(pattern), root / pattern)
         self._folder = tempfile.TemporaryDirectory()
         self._process = None
 

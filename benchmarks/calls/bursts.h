@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <dlfcn.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -25,6 +27,13 @@ inline void check(bool good, const std::string& what) {
   if (!good) {
     throw std::runtime_error(what);
   }
+}
+
+// `flags` as dlopen() takes them.
+inline void* load_library(const std::string& path, int flags) {
+  void* const library = ::dlopen(path.c_str(), flags);
+  check(library != nullptr, path + " cannot be loaded: " + (library == nullptr ? ::dlerror() : ""));
+  return library;
 }
 
 inline Bytes read_file(const std::string& path) {

@@ -2,8 +2,6 @@
 
 // ExecuTorch with the delegate that is in LIBRARY, called as apps do: Module::forward, without a thread pool.
 
-#include <dlfcn.h>
-
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/extension/threadpool/threadpool_guard.h>
@@ -21,7 +19,7 @@ void run(
     const std::string& library,
     const std::string& result,
     const std::vector<std::string>& input_files) {
-  check(::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr, library + " cannot be loaded");
+  load_library(library, RTLD_NOW | RTLD_GLOBAL);
   const executorch::extension::threadpool::NoThreadPoolGuard without_pool;
   executorch::extension::Module module(program);
   check(module.load_forward() == Error::Ok, program + " cannot be loaded");

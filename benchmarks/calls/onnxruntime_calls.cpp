@@ -22,9 +22,8 @@ void check_status(OrtStatus* status) {
   }
 }
 
-const OrtApi* load_library(const std::string& path) {
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW);
-  check(library != nullptr, path + " cannot be loaded");
+const OrtApi* load_api(const std::string& path) {
+  void* const library = load_library(path, RTLD_NOW);
   const auto base = reinterpret_cast<const OrtApiBase* (*)()>(::dlsym(library, "OrtGetApiBase"));
   const OrtApi* const api = base == nullptr ? nullptr : base()->GetApi(ORT_API_VERSION);
   check(api != nullptr, path + " is not ONNX Runtime, or older than its header");
@@ -81,7 +80,7 @@ void run(
     const std::string& library,
     const std::string& result,
     const std::vector<std::string>& input_files) {
-  ort = load_library(library);
+  ort = load_api(library);
   OrtSession* const session = load(program);
   const std::vector<const char*> input_names = names(session, ort->SessionGetInputCount, ort->SessionGetInputName);
   const std::vector<const char*> output_names = names(session, ort->SessionGetOutputCount, ort->SessionGetOutputName);
