@@ -65,6 +65,7 @@ void* find_real(const char* name) {
   return search.second;
 }
 
+// Takes milliseconds, so each is found once.
 template <typename Function>
 Function real(const char* name) {
   return reinterpret_cast<Function>(find_real(name));
@@ -145,11 +146,12 @@ void run(
   }
   Loop& loop = enter(name);
   if (pretended_threads() == 0) {
+    static const auto real_loop =
+        real<void (*)(pthreadpool_t, void (*)(void*, Index...), void*, Sizes..., uint32_t)>(name);
     Timed<Index...> timed{task, context};
     busy_seconds = 0;
     const double start = now();
-    real<void (*)(pthreadpool_t, void (*)(void*, Index...), void*, Sizes..., uint32_t)>(name)(
-        pool, Timed<Index...>::run, &timed, sizes..., flags);
+    real_loop(pool, Timed<Index...>::run, &timed, sizes..., flags);
     if (const double wall = now() - start; wall < loop.wall) {
       loop.wall = wall;
       loop.busy = busy_seconds;
@@ -174,9 +176,9 @@ namespace executorch::extension::threadpool {
 // A pool that runs nothing has no content.
 pthreadpool_t get_pthreadpool() {
   static char nothing;
-  return pretended_threads() > 0
-      ? reinterpret_cast<pthreadpool_t>(&nothing)
-      : real<pthreadpool_t (*)()>("_ZN10executorch9extension10threadpool15get_pthreadpoolEv")();
+  static const auto of_executorch =
+      real<pthreadpool_t (*)()>("_ZN10executorch9extension10threadpool15get_pthreadpoolEv");
+  return pretended_threads() > 0 ? reinterpret_cast<pthreadpool_t>(&nothing) : of_executorch();
 }
 
 } // namespace executorch::extension::threadpool
@@ -210,8 +212,8 @@ int et_xnnpack_write_loops(const char* path) {
 }
 
 size_t pthreadpool_get_threads_count(pthreadpool_t pool) {
-  return pretended_threads() > 0 ? pretended_threads()
-                                 : real<size_t (*)(pthreadpool_t)>("pthreadpool_get_threads_count")(pool);
+  static const auto real_count = real<size_t (*)(pthreadpool_t)>("pthreadpool_get_threads_count");
+  return pretended_threads() > 0 ? pretended_threads() : real_count(pool);
 }
 
 #define ETX_UNPACK(...) __VA_ARGS__

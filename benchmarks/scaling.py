@@ -159,8 +159,8 @@ def waiting(traced: dict) -> str:
     if not traced["loops"]:
         return "The pool of this machine has one thread: nothing waits."
     return (
-        f"{len(traced['loops'])} loops ran on the pool in {1e3 * wall:.2f} ms, its threads together at work for "
-        f"{1e3 * busy:.2f} ms."
+        f"{len(traced['loops'])} loops of a call ran on the pool in {1e3 * wall:.2f} ms, its threads together at work "
+        f"for {1e3 * busy:.2f} ms."
     )
 
 
