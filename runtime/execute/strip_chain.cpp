@@ -12,7 +12,13 @@
 namespace executorch::backends::et_xnnpack {
 namespace {
 
+constexpr size_t kBandsPerThread = 2; // for threads of different speed
 constexpr size_t kPartBytes = 24 << 10; // of rows on the way to a tail
+
+// Of each image, of all images so many together.
+size_t parts_of_image(size_t parts, size_t images, size_t rows) {
+  return std::clamp<size_t>((parts + images - 1) / images, 1, rows);
+}
 
 size_t aligned(size_t bytes) {
   return round_up_to_alignment(bytes + kTailBytes); // XNNPACK may read behind them
@@ -57,25 +63,23 @@ RowRange StripChain::seen(size_t first, size_t member, RowRange rows) const {
 }
 
 void StripChain::choose_bands() {
-  constexpr size_t kBandsPerThread = 2; // for threads of different speed
   constexpr size_t kWorthwhile = 8; // of so many rows one may be made twice
   const size_t last = members_.size() - 1;
   const size_t images = members_[last].output[0], rows = members_[last].output[1];
   const size_t input_rows = members_[0].input[1];
-  const auto per_image = [&](size_t bands) { return std::clamp<size_t>((bands + images - 1) / images, 1, rows); };
   first_ = 0;
   // That two neighbouring rows in the middle of the result both see.
   const size_t middle = rows / 2;
   const size_t above = middle > 0 ? seen(0, last, {middle - 1, middle}).end : 0;
   const size_t shared = above - std::min(above, seen(0, last, {middle, middle + 1}).begin);
   for (const size_t per_thread : {kBandsPerThread, size_t{1}}) {
-    bands_ = num_threads_ == 1 ? 1 : per_image(per_thread * num_threads_);
+    bands_ = num_threads_ == 1 ? 1 : parts_of_image(per_thread * num_threads_, images, rows);
     if (window_ == 0 || (bands_ - 1) * shared * kWorthwhile <= input_rows) {
       return;
     }
   }
   first_ = 1;
-  bands_ = per_image(kBandsPerThread * num_threads_);
+  bands_ = parts_of_image(kBandsPerThread * num_threads_, images, rows);
 }
 
 // How many rows of its result a member makes at most while the last one makes a strip, or makes as a whole at a time.
@@ -183,14 +187,15 @@ StripChain::Band StripChain::new_band(Span<const Arguments> arguments, char* scr
 void StripChain::make_whole(Span<const Arguments> arguments, char* scratch, pthreadpool_t pool) {
   const Member& first = members_[0];
   const char* const input = arguments[0].kernel.input<char>(0);
-  const size_t rows = first.output[1], strips = (rows + strip_ - 1) / strip_;
-  parallel_for_with_thread(pool, first.output[0] * strips, [&](size_t thread, size_t i) {
-    const size_t begin = i % strips * strip_;
+  const size_t images = first.output[0], rows = first.output[1], strips = (rows + strip_ - 1) / strip_;
+  const size_t parts = std::max(strips, parts_of_image(kBandsPerThread * num_threads_, images, rows));
+  parallel_for_with_thread(pool, images * parts, [&](size_t thread, size_t i) {
+    const size_t p = i % parts;
     Band band = new_band(arguments, scratch, thread);
-    band.image = i / strips;
+    band.image = i / parts;
     const char* const image = input + band.image * first.input.numel(1, 4) * first.input_size;
-    const RowRange made{begin, std::min(rows, begin + strip_)};
-    make_rows(0, made, image, scratch + (band.image * rows + begin) * line_bytes(0), band);
+    const RowRange made{rows * p / parts, rows * (p + 1) / parts};
+    make_rows(0, made, image, scratch + (band.image * rows + made.begin) * line_bytes(0), band);
   });
 }
 
