@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -21,7 +22,7 @@
 
 namespace et_xnnpack_benchmarks {
 
-using Bytes = std::vector<char>;
+using Bytes = std::vector<uint8_t>;
 
 inline void check(bool good, const std::string& what) {
   if (!good) {

@@ -31,9 +31,7 @@ void run(
     Bytes bytes = read_file(input_files[i]);
     check(info.ok() && info->nbytes() == bytes.size(), input_files[i] + " is no input of the program");
     tensors.push_back(executorch::extension::make_tensor_ptr(
-        {info->sizes().begin(), info->sizes().end()},
-        std::vector<uint8_t>(bytes.begin(), bytes.end()),
-        info->scalar_type()));
+        {info->sizes().begin(), info->sizes().end()}, std::move(bytes), info->scalar_type()));
   }
   const std::vector<EValue> inputs(tensors.begin(), tensors.end());
   const auto call = [&] {
